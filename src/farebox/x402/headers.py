@@ -29,5 +29,5 @@ def decode_header(text: str) -> dict[str, object] | None:
     try:
         raw = binascii.a2b_base64(padded.encode("ascii"), strict_mode=True)
         return msgspec.json.decode(raw, type=dict[str, object])
-    except (ValueError, RecursionError):  # msgspec's and binascii's errors are ValueErrors
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
