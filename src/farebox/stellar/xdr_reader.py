@@ -4,6 +4,8 @@ Every read checks what is left, padding must be zero, a boolean is 0 or 1, and a
 against a limit and against the bytes that could hold so many items before anything is made.
 """
 
+import base64
+import binascii
 import struct
 from typing import Final
 
@@ -18,6 +20,20 @@ MAX_ITEMS: Final = 2_000  # of all counted collections together; far above any p
 
 class Malformed(Exception):
     """The bytes are not what strict XDR allows at this point."""
+
+
+def decode_base64(text: str, *, max_bytes: int) -> bytes:
+    """The bytes of strict base64 text; its length is checked before anything is decoded.
+
+    Raises:
+        Malformed: another alphabet, wrong padding, or more than `max_bytes`.
+    """
+    if len(text) > -(-max_bytes // 3) * 4:
+        raise Malformed
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise Malformed from None
 
 
 class XdrReader:
