@@ -4,7 +4,7 @@ import base64
 import binascii
 import re
 from datetime import UTC, datetime
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -27,7 +27,7 @@ from farebox.stellar.transaction_result import TransactionResult, read_transacti
 T = TypeVar("T")
 _DIGITS: Final = re.compile(r"[0-9]{1,18}\Z", re.ASCII)
 _LAST_SECOND: Final = 253_402_300_799  # the end of the year 9999
-_NOT_FOUND: Final = "NOT_FOUND"
+_HEALTHY: Final = "healthy"
 
 
 class Garbled(Exception):
@@ -51,7 +51,7 @@ class Reply(msgspec.Struct, Generic[T]):
 class SendBody(msgspec.Struct, rename="camel"):
     """`sendTransaction`."""
 
-    status: str
+    status: SendStatus
     hash: str
     latest_ledger: int
     error_result_xdr: str | None = None
@@ -66,7 +66,7 @@ class EventsBody(msgspec.Struct):
 class TransactionBody(msgspec.Struct, rename="camel"):
     """`getTransaction`; when the status is NOT_FOUND only the ledgers mean anything."""
 
-    status: str
+    status: Literal["SUCCESS", "FAILED", "NOT_FOUND"]
     latest_ledger: int
     latest_ledger_close_time: str
     oldest_ledger: int
@@ -160,16 +160,13 @@ class TransactionsBody(msgspec.Struct):
 
 def send_answer(body: SendBody) -> SendAnswer:
     """What became of an envelope; an unreadable result of `ERROR` leaves the code out."""
-    if body.status not in SendStatus:
-        raise Garbled
-    status = SendStatus(body.status)
     result: TransactionResult | None = None
-    if status is SendStatus.ERROR and body.error_result_xdr is not None:
+    if body.status is SendStatus.ERROR and body.error_result_xdr is not None:
         result = read_transaction_result(body.error_result_xdr)
     code = result.telling_code if result else None
     wants_fee = result is not None and code == "txINSUFFICIENT_FEE" and result.fee_charged > 0
     return SendAnswer(
-        status=status,
+        status=body.status,
         hash=body.hash,
         latest_ledger=body.latest_ledger,
         result_code=code,
@@ -177,18 +174,16 @@ def send_answer(body: SendBody) -> SendAnswer:
     )
 
 
-def transaction_answer(
-    body: TransactionBody, asked: str
-) -> TransactionFound | TransactionNotFound:
+def transaction_answer(body: TransactionBody, asked: str) -> TransactionFound | TransactionNotFound:
     """What the node knows of the transaction `asked`; another transaction's result is garbled."""
-    if body.status == _NOT_FOUND:
+    if body.status == "NOT_FOUND":
         return TransactionNotFound(
             latest_ledger=body.latest_ledger,
             latest_close_at=_moment(body.latest_ledger_close_time),
             oldest_ledger=body.oldest_ledger,
             oldest_close_at=_moment(body.oldest_ledger_close_time),
         )
-    if body.status not in LedgerStatus or body.result_xdr is None or body.ledger is None:
+    if body.result_xdr is None or body.ledger is None:
         raise Garbled
     result = read_transaction_result(body.result_xdr)
     if result is None or body.tx_hash is None or not _is_about(asked, body.tx_hash, result):
@@ -264,6 +259,8 @@ def ledger_entries_answer(body: EntriesBody, asked: frozenset[bytes]) -> LedgerE
 
 def health_answer(body: HealthBody) -> NodeHealth:
     """What the node remembers."""
+    if body.status != _HEALTHY:
+        raise Garbled
     return NodeHealth(
         latest_ledger=body.latest_ledger,
         latest_close_at=_moment(body.latest_ledger_close_time),
