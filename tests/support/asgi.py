@@ -155,7 +155,8 @@ async def _expect(
     phase: str, outbox: asyncio.Queue[Message], running: asyncio.Future[None]
 ) -> None:
     said = asyncio.ensure_future(outbox.get())
-    await asyncio.wait({said, running}, timeout=_LIFESPAN_S, return_when=asyncio.FIRST_COMPLETED)
+    either: list[asyncio.Future[Any]] = [said, running]
+    await asyncio.wait(either, timeout=_LIFESPAN_S, return_when=asyncio.FIRST_COMPLETED)
     if not said.done():
         said.cancel()
         if running.done():

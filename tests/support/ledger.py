@@ -92,7 +92,7 @@ class Ledger:
         builder.set_timeout(300)
         build(builder)
         envelope = builder.build()
-        if envelope.is_soroban_transaction():
+        if envelope.transaction.is_soroban_transaction():
             envelope = self._server.prepare_transaction(envelope)
         envelope.sign(key)
         return self._deliver(envelope)

@@ -110,6 +110,25 @@ class Stage:
             assert not by_rule or counts["simulateTransaction"] == 0, "asked before it was checked"
         return reason
 
+    async def turned_away(
+        self,
+        body: bytes | list[bytes],
+        status: int,
+        reason: Reason,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Both routes answer a status that is no verdict, with a body that is one all the same."""
+        sent = {"content-type": "application/json"} if headers is None else headers
+        pairs = []
+        for path in ("/verify", "/settle"):
+            answers = [
+                await self.client.request("POST", path, body=body, headers=sent) for _ in range(2)
+            ]
+            assert [answer.status for answer in answers] == [status, status], answers[0].body
+            pairs.append([answer.json() for answer in answers])
+        assert _same_refusal(*pairs) == reason
+        assert await self.rows() == 0
+
     async def settled(self, body: Any) -> str:
         """The body verifies and settles; the hash, which the network itself resolves."""
         network = Network(body["paymentRequirements"]["network"])
