@@ -8,7 +8,7 @@ from stellar_sdk import Keypair, MuxedAccount, StrKey, scval, xdr
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node
-from support.accounts import ContractAccount, Multisig
+from support.accounts import ContractAccount, Multisig, entry_signed_as
 from support.calls import address, invocation, invoke
 from support.entries import Credentials, unsigned_entry
 from support.envelopes import spliced
@@ -250,7 +250,7 @@ async def test_a_contract_account_pays_with_a_signature_of_its_own_kind(
     stage: Stage, silent: ContractAccount, signature: xdr.SCVal, kind: Credentials
 ) -> None:
     draft = await stage.draft(payer=silent.address, kind=kind)
-    await stage.settled(draft.request(draft.envelope(_signed_as(draft, signature))))
+    await stage.settled(draft.request(draft.envelope(entry_signed_as(draft, signature))))
 
 
 @case("PV-079")
@@ -259,7 +259,7 @@ async def test_a_contract_account_may_announce_what_it_does(
 ) -> None:
     draft = await stage.draft(payer=announcing.address)
     said = scval.to_vec([scval.to_symbol("spend_cap"), scval.to_uint32(3)])
-    await stage.settled(draft.request(draft.envelope(_signed_as(draft, said))))
+    await stage.settled(draft.request(draft.envelope(entry_signed_as(draft, said))))
 
 
 @case("PV-080")
@@ -271,7 +271,7 @@ async def test_a_contract_account_that_says_tokens_move_is_refused(
     who = scval.to_address(draft.payer)
     said = scval.to_vec([scval.to_symbol(topic), who, scval.to_address(draft.pay_to)])
     await stage.refused(
-        draft.request(draft.envelope(_signed_as(draft, said))),
+        draft.request(draft.envelope(entry_signed_as(draft, said))),
         Reason.EVENT_NOT_TRANSFER,
         Reason.MULTIPLE_TRANSFERS,
         payer=draft.payer,
@@ -295,7 +295,7 @@ async def test_a_contract_account_that_moves_more_than_the_payment_is_refused(
         [scval.to_address(token), scval.to_symbol(function), scval.to_vec(arguments)]
     )
     await stage.refused(
-        draft.request(draft.envelope(_signed_as(draft, order))),
+        draft.request(draft.envelope(entry_signed_as(draft, order))),
         Reason.EVENT_NOT_TRANSFER,
         Reason.MULTIPLE_TRANSFERS,
         payer=draft.payer,
@@ -306,7 +306,7 @@ async def test_a_contract_account_that_moves_more_than_the_payment_is_refused(
 async def test_a_contract_account_that_is_not_deployed_is_refused(stage: Stage) -> None:
     draft = await stage.draft(payer=StrKey.encode_contract(bytes(31) + b"\7"))
     await stage.refused(
-        draft.request(draft.envelope(_signed_as(draft, scval.to_vec([])))),
+        draft.request(draft.envelope(entry_signed_as(draft, scval.to_vec([])))),
         Reason.SIMULATION_FAILED,
         payer=draft.payer,
     )
@@ -325,7 +325,7 @@ async def test_an_archived_contract_account_is_refused_and_may_be_tried_again(
         }
 
     stage.node().on("simulateTransaction", node.result(archived))
-    body = draft.request(draft.envelope(_signed_as(draft, scval.to_vec([]))))
+    body = draft.request(draft.envelope(entry_signed_as(draft, scval.to_vec([]))))
     reason = await stage.refused(body, Reason.RESTORE_REQUIRED, payer=draft.payer)
     assert REGISTRY[reason].retry is Retry.LATER
 
@@ -352,7 +352,7 @@ async def test_an_entry_for_an_address_that_cannot_authorize_is_refused(
 @pytest.mark.parametrize("who", UNABLE, ids=["muxed", "balance", "pool"])
 async def test_a_payer_that_cannot_authorize_is_refused(stage: Stage, who: str) -> None:
     draft = await stage.draft(payer=who)
-    entry = _signed_as(draft, scval.to_vec([]))
+    entry = entry_signed_as(draft, scval.to_vec([]))
     await stage.refused(draft.request(draft.envelope(entry)), by_rule=True)
 
 
@@ -411,15 +411,4 @@ def _unsigned(draft: Draft, who: str) -> xdr.SorobanAuthorizationEntry:
         nonce=draft.nonce,
         expires_at_ledger=draft.expires_at_ledger,
         kind=draft.kind,
-    )
-
-
-def _signed_as(draft: Draft, signature: xdr.SCVal) -> xdr.SorobanAuthorizationEntry:
-    return unsigned_entry(
-        invocation(draft.call()),
-        address(draft.payer),
-        nonce=draft.nonce,
-        expires_at_ledger=draft.expires_at_ledger,
-        kind=draft.kind,
-        signature=signature,
     )

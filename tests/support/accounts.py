@@ -3,9 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from stellar_sdk import Asset, Keypair, Signer, TransactionBuilder, scval
+from stellar_sdk import Asset, Keypair, Signer, TransactionBuilder, scval, xdr
 
+from support.calls import address, invocation
+from support.entries import unsigned_entry
 from support.ledger import Ledger
+from support.payments import Draft
 from support.stage import NetworkStage, key_of
 
 _FUNDS: Final = 10_000_000_000
@@ -25,6 +28,43 @@ class ContractAccount:
     """A contract that holds tokens and has a `__check_auth` of its own."""
 
     address: str
+
+
+class Wealth:
+    """A token of our own, held by contracts: only they can carry more than 64 bits of it."""
+
+    def __init__(self, stage: NetworkStage, issuer: Keypair, asset: str, wasm: bytes) -> None:
+        self._stage, self._issuer, self._wasm = stage, issuer, wasm
+        self.asset = asset
+
+    async def pair(self, amount: int) -> tuple[str, str]:
+        """A contract account that holds exactly `amount`, and another that holds nothing."""
+        ledger = self._stage.ledger
+        deployer = await ledger.account()
+        rich = await ledger.deploy(deployer, self._wasm)
+        poor = await ledger.deploy(await ledger.account(), self._wasm)
+        who, much = scval.to_address(rich), scval.to_int128(amount)
+        await ledger.invoke(self._issuer, self.asset, "mint", who, much)
+        return rich, poor
+
+
+def entry_signed_as(draft: Draft, signature: xdr.SCVal) -> xdr.SorobanAuthorizationEntry:
+    """The payer's entry with exactly this signature, as a contract account's has."""
+    return unsigned_entry(
+        invocation(draft.call()),
+        address(draft.payer),
+        nonce=draft.nonce,
+        expires_at_ledger=draft.expires_at_ledger,
+        kind=draft.kind,
+        signature=signature,
+    )
+
+
+async def own_token(stage: NetworkStage, wasm: bytes) -> Wealth:
+    """A token issued by an account of ours, with its asset contract deployed."""
+    issuer = await stage.ledger.account()
+    asset = Asset("WEALTH", issuer.public_key)
+    return Wealth(stage, issuer, await stage.ledger.deploy_asset(asset, issuer), wasm)
 
 
 async def multisig_account(stage: NetworkStage) -> Multisig:

@@ -24,8 +24,31 @@ class Call:
     body: bytes
 
 
+class Flood:
+    """An answer of that many bytes; `written` says how many went out before the caller left."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self.written = 0
+
+    async def step(self, call: "Call", forward: "Forward") -> Self:
+        """Answer with the flood."""
+        del call, forward
+        return self
+
+    async def pour(self, request: web.Request) -> web.StreamResponse:
+        """Write until done, or until nobody reads any more."""
+        response = web.StreamResponse(headers={"content-type": "application/json"})
+        await response.prepare(request)
+        piece = b" " * 65_536
+        while self.written < self._size:
+            await response.write(piece)
+            self.written += len(piece)
+        return response
+
+
 Forward = Callable[[], Awaitable[Json]]
-Step = Callable[[Call, Forward], Awaitable[Json | web.StreamResponse]]
+Step = Callable[[Call, Forward], Awaitable[Json | Flood | web.StreamResponse]]
 
 
 class ScriptedNode:
@@ -81,6 +104,8 @@ class ScriptedNode:
 
         step = self._script.get(call.method)
         answer = await (forward() if step is None else step(call, forward))
+        if isinstance(answer, Flood):
+            return await answer.pour(request)
         if isinstance(answer, web.StreamResponse):
             return answer
         answer["id"] = asked.get("id")
