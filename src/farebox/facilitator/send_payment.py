@@ -23,11 +23,11 @@ from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settlement import Claim
 from farebox.facilitator.store import SourceBusy
 from farebox.facilitator.verdict import Accepted
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import RpcUnavailable, TransactionFound
+from farebox.stellar.sequences import SourceMissing, SourceSequence
 from farebox.stellar.signers import Relayer
 from farebox.stellar.splice import build_settlement, sign
 from farebox.storage.faults import DatabaseUnavailable
@@ -42,20 +42,10 @@ _MAX_ENVELOPES: Final = 3  # each after the one before was refused for its seque
 log = structlog.get_logger(__name__)
 
 
-class Sequences(Protocol):
-    """The relayer's next sequence number."""
-
-    async def next(self) -> int: ...
-
-    def used(self, sequence: int) -> None: ...
-
-    def forget(self) -> None: ...
-
-
 class Ledgers(Protocol):
     """The ledger clock, read without a call."""
 
-    def reading(self) -> LedgerReading: ...
+    def now(self) -> LedgerReading: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +54,7 @@ class SendingNetwork:
 
     rules: OperatorRules
     relayer: Relayer
-    sequences: Sequences
+    sequences: SourceSequence
     ledgers: Ledgers
     submitter: Submitter
 
@@ -168,10 +158,12 @@ class PaymentSender:
     async def _prepare(self, accepted: Accepted) -> SentEnvelope:
         network, entry = self._network, accepted.transfer.entry
         try:
-            now = network.ledgers.reading()
-            sequence = await network.sequences.next()
+            now = network.ledgers.now()
+            sequence = await network.sequences.following()
         except (ClockStale, RpcUnavailable) as outage:
             raise _NotPayableNow(Reason.NETWORK_UNAVAILABLE) from outage
+        except SourceMissing as missing:
+            raise _TurnMissed from missing
         if entry.expires_at_ledger - now.sequence < network.rules.min_life_ledgers:
             raise _NotPayableNow(Reason.EXPIRES_TOO_SOON)
         max_time = latest_time(
@@ -181,7 +173,7 @@ class PaymentSender:
             accepted.transfer.envelope,
             source=network.relayer.address,
             sequence=sequence,
-            fee=accepted.fee.transaction_fee,
+            fee=accepted.fee.envelope_fee,
             max_time=int(max_time.timestamp()),
             soroban_data=accepted.simulated.soroban_data,
         )
@@ -192,7 +184,7 @@ class PaymentSender:
             source=network.relayer.address,
             source_sequence=sequence,
             max_time=max_time,
-            fee_limit=Stroops(accepted.fee.transaction_fee),
+            fee_limit=accepted.fee.highest_charge,
             sent_after_ledger=now.sequence,
         )
 
@@ -204,7 +196,7 @@ class PaymentSender:
         log.info("settlement.sending", tx_hash=sent.tx_hash.hex())
         fate = await self._network.submitter.submit(sent, until=until, on_taken=on_taken)
         if isinstance(fate, TransactionFound):
-            self._network.sequences.used(sent.source_sequence)
+            self._network.sequences.landed(sent.source_sequence)
         else:
             self._network.sequences.forget()
         return fate
@@ -239,8 +231,7 @@ class _NotPayableNow(Exception):
 def latest_time(now: LedgerReading, expires_at_ledger: int, *, life_s: int) -> datetime:
     """The envelope's own time bound: `life_s` past the last close, never past the authorization.
 
-    The authorization ends with a ledger; when that ledger closes is estimated from the cadence
-    observed, rounded down.
+    The authorization ends with a ledger; when that one closes is estimated from the cadence
+    observed.
     """
-    left_s = (expires_at_ledger - now.sequence) * now.cadence_s
-    return now.close_at + timedelta(seconds=min(life_s, int(left_s)))
+    return min(now.close_at + timedelta(seconds=life_s), now.earliest_close(expires_at_ledger))

@@ -19,9 +19,10 @@ from farebox.storage.pool import Connection
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 
-_COLUMNS: Final[LiteralString] = """
-    network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
+_SELECT: Final[LiteralString] = """
+    SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, reason, answered_at
+    FROM settlements
 """
 
 
@@ -50,7 +51,7 @@ async def claim_identity(db: Connection, claim: Claim) -> bool:
 async def find_settlement(db: Connection, identity: PaymentIdentity) -> Settlement | None:
     """The row of a payment, or None."""
     row = await db.fetchrow(
-        "SELECT " + _COLUMNS + " FROM settlements WHERE network = $1 AND payer = $2 AND nonce = $3",
+        _SELECT + "WHERE network = $1 AND payer = $2 AND nonce = $3",
         *_key(identity),
     )
     return _settlement(row) if row is not None else None
@@ -204,10 +205,8 @@ async def unresolved_settlements(
 ) -> list[Settlement]:
     """The rows whose envelope may be with the network, claimed by `before`, oldest first."""
     rows = await db.fetch(
-        "SELECT "
-        + _COLUMNS
+        _SELECT
         + """
-        FROM settlements
         WHERE network = $1 AND state IN ('sending', 'submitted') AND claimed_at <= $2
         ORDER BY claimed_at
         LIMIT $3

@@ -10,7 +10,6 @@ from typing import Final
 from farebox.facilitator.movement import is_verified_token, judge_movement
 from farebox.facilitator.served_network import AssetRule, OperatorRules
 from farebox.kernel.addresses import Address, is_account
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import (
     AuthEntry,
@@ -18,8 +17,9 @@ from farebox.stellar.auth_entries import (
     KeySignatures,
     Unsigned,
 )
-from farebox.stellar.fees import FeePlan, FeeTooHigh, plan_fee
+from farebox.stellar.fees import FeeOverCeiling, FeePlan, plan_fees
 from farebox.stellar.ledger_clock import LedgerReading, ledgers_for
+from farebox.stellar.rpc import FeeStats
 from farebox.stellar.signatures import every_signature_verifies, keys_are_sorted
 from farebox.stellar.simulation import (
     Garbled,
@@ -196,7 +196,7 @@ def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | 
 
 
 def judge_effect(
-    simulated: Simulated, transfer: SignedTransfer, rules: OperatorRules, *, inclusion_fee: Stroops
+    simulated: Simulated, transfer: SignedTransfer, rules: OperatorRules, market: FeeStats | None
 ) -> Accepted | Reason:
     """Hold what the network would do against what was asked, and its cost against the ceiling."""
     terms = transfer.payment.terms
@@ -206,11 +206,7 @@ def judge_effect(
     verified = is_verified_token(moved, terms.network)
     if rules.asset_rule is AssetRule.ASSET_CONTRACTS and not verified:
         return Reason.UNSUPPORTED_ASSET
-    fee = plan_fee(
-        resource_fee=Stroops(simulated.resource_fee),
-        inclusion_fee=inclusion_fee,
-        ceiling=rules.fee_ceiling,
-    )
-    if isinstance(fee, FeeTooHigh):
+    fee = plan_fees(simulated.resource_fee, market, rules.fees, fee_bumped=False)
+    if isinstance(fee, FeeOverCeiling):
         return Reason.FEE_EXCEEDS_MAXIMUM
     return Accepted(transfer, simulated, fee, token_is_verified=verified)

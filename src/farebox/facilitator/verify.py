@@ -16,10 +16,9 @@ from farebox.facilitator.verdict import (
     judge_signatures,
     judge_simulation,
 )
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
-from farebox.stellar.rpc import RawSimulation, RpcUnavailable
+from farebox.stellar.rpc import FeeStats, RawSimulation, RpcUnavailable
 from farebox.stellar.simulation import read_simulation
 from farebox.stellar.splice import simulation_envelope
 from farebox.x402.payment import Payment
@@ -37,13 +36,13 @@ class Simulator(Protocol):
 class Ledgers(Protocol):
     """The ledger clock, read without a call."""
 
-    def reading(self) -> LedgerReading: ...
+    def now(self) -> LedgerReading: ...
 
 
-class InclusionBids(Protocol):
-    """What inclusion costs now, read without a call."""
+class Market(Protocol):
+    """What others pay to be included, read without a call."""
 
-    def inclusion_fee(self) -> Stroops: ...
+    def fee_stats(self) -> FeeStats | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class VerifiedNetwork:
     rules: OperatorRules
     simulator: Simulator
     ledgers: Ledgers
-    bids: InclusionBids
+    market: Market
 
 
 class Verifier:
@@ -89,7 +88,7 @@ class Verifier:
     async def _judge(self, network: VerifiedNetwork, transfer: SignedTransfer) -> Accepted | Reason:
         rules = network.rules
         try:
-            now = network.ledgers.reading()
+            now = network.ledgers.now()
             expiry = judge_expiry(transfer.entry, transfer.payment.terms, rules, now)
             if expiry is not None:
                 return expiry
@@ -102,4 +101,4 @@ class Verifier:
         simulated = judge_simulation(read_simulation(answer.result), now)
         if isinstance(simulated, Reason):
             return simulated
-        return judge_effect(simulated, transfer, rules, inclusion_fee=network.bids.inclusion_fee())
+        return judge_effect(simulated, transfer, rules, network.market.fee_stats())
