@@ -8,7 +8,6 @@ from typing import Final, Protocol
 from stellar_sdk import Account, InvokeHostFunction, TransactionBuilder, scval
 from stellar_sdk import xdr as stellar_xdr
 from stellar_sdk.auth import authorize_entry
-from stellar_sdk.exceptions import SdkError
 
 from farebox.buyer.offer import printable
 from farebox.buyer.wallet import Wallet
@@ -43,11 +42,20 @@ class AuthorizationRefused(Refusal):
         super().__init__("authorization_refused", message)
 
 
+class Simulation(Protocol):
+    """A dry run's answer."""
+
+    @property
+    def result(self) -> Mapping[str, object]:
+        """The `result` member of a simulateTransaction answer."""
+        ...
+
+
 class Simulator(Protocol):
     """The network's dry run, for an envelope in base64."""
 
-    async def simulate(self, envelope_base64: str) -> Mapping[str, object]:
-        """The `result` member of a simulateTransaction answer."""
+    async def simulate(self, envelope: str, /) -> Simulation:
+        """What would happen; nothing does."""
         ...
 
 
@@ -75,11 +83,11 @@ async def authorize(
         AuthorizationRefused: the network would refuse it, or asks for anything but this transfer.
     """
     call = transfer_call(terms, payer=wallet.address)
-    recorded = await network.simulate(_envelope(call, terms, None, None))
+    recorded = (await network.simulate(_envelope(call, terms, None, None))).result
     entry = _only_entry(recorded, call, wallet)
     expires = _latest_ledger(recorded) + -(-terms.max_timeout_s // LEDGER_S)
     signed = sign_entry(entry, wallet, terms, expires_at_ledger=expires, form=form)
-    enforced = await network.simulate(_envelope(call, terms, signed, None))
+    enforced = (await network.simulate(_envelope(call, terms, signed, None))).result
     _refuse_failure(enforced)
     nonce = _credentials(signed).nonce.int64
     envelope = _envelope(call, terms, signed, enforced)
@@ -146,7 +154,7 @@ def _resources(simulated: Mapping[str, object]) -> tuple[stellar_xdr.SorobanTran
     try:
         data = stellar_xdr.SorobanTransactionData.from_xdr(str(simulated["transactionData"]))
         return data, int(str(simulated["minResourceFee"]))
-    except (KeyError, ValueError, SdkError) as error:
+    except Exception as error:
         raise AuthorizationRefused("The network's simulation cannot be read.") from error
 
 
@@ -159,7 +167,7 @@ def _only_entry(
         results = simulated["results"]
         (asked,) = results[0]["auth"]  # type: ignore[index]  # a wrong shape is refused below
         entry = stellar_xdr.SorobanAuthorizationEntry.from_xdr(asked)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except Exception as error:
         raise AuthorizationRefused(
             "The network does not ask for exactly one authorization of this transfer."
         ) from error
