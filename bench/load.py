@@ -11,7 +11,7 @@ import selectors
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -58,19 +58,6 @@ class _Lane:
     wanted: int = 0
 
 
-class _Tally:
-    def __init__(self) -> None:
-        self.latencies: list[float] = []
-        self.unexpected = 0
-        self.first_unexpected = ""
-
-    def count(self, answer: bytes, expected: bytes, took_s: float) -> None:
-        self.latencies.append(took_s)
-        if expected not in answer:
-            self.unexpected += 1
-            self.first_unexpected = self.first_unexpected or answer.decode(errors="replace")
-
-
 def request_bytes(plan: Plan) -> list[bytes]:
     """Every request of the plan as the bytes that go on the wire."""
     head = f"POST {plan.path} HTTP/1.1\r\nHost: {plan.host}:{plan.port}\r\n"
@@ -85,53 +72,84 @@ def run(plan: Plan) -> Result:
     Raises:
         RuntimeError: the server closed a connection or nothing came back for thirty seconds.
     """
-    requests = request_bytes(plan)
-    expected = [text.encode() for text in plan.expect]
-    selector = selectors.DefaultSelector()
-    lanes = [_open(plan) for _ in range(plan.in_flight)]
-    for lane in lanes:
-        selector.register(lane.sock, selectors.EVENT_READ, lane)
-    tally = _Tally()
-    cpu, began = time.process_time(), time.perf_counter()
-    until = began + plan.duration_s
-    turn = 0
-    for lane in lanes:
-        turn = _send(lane, requests, turn)
-    open_lanes = len(lanes)
-    while open_lanes:
-        ready = selector.select(_STALLED_S)
+    return _Generator(plan).run()
+
+
+class _Generator:
+    def __init__(self, plan: Plan) -> None:
+        self._requests = request_bytes(plan)
+        self._expected = [text.encode() for text in plan.expect]
+        self._lanes = [_open(plan) for _ in range(plan.in_flight)]
+        self._selector = selectors.DefaultSelector()
+        for lane in self._lanes:
+            self._selector.register(lane.sock, selectors.EVENT_READ, lane)
+        self._duration_s = plan.duration_s
+        self._turn = 0
+        self._latencies: list[float] = []
+        self._unexpected = 0
+        self._first_unexpected = ""
+
+    def run(self) -> Result:
+        cpu, began = time.process_time(), time.perf_counter()
+        until = began + self._duration_s
+        for lane in self._lanes:
+            self._send(lane)
+        busy_lanes = len(self._lanes)
+        while busy_lanes:
+            for lane in self._answered():
+                if time.perf_counter() < until:
+                    self._send(lane)
+                else:
+                    busy_lanes -= 1
+        elapsed = time.perf_counter() - began
+        busy = (time.process_time() - cpu) / elapsed
+        for lane in self._lanes:
+            lane.sock.close()
+        return self._result(elapsed, busy)
+
+    def _send(self, lane: _Lane) -> None:
+        lane.index = self._turn % len(self._requests)
+        lane.wanted = 0
+        lane.buffer.clear()
+        self._turn += 1
+        lane.sent_at = time.perf_counter()
+        lane.sock.sendall(self._requests[lane.index])
+
+    def _answered(self) -> Iterator[_Lane]:
+        """Wait for something to arrive; yield the connections whose answer is complete."""
+        ready = self._selector.select(_STALLED_S)
         if not ready:
             raise RuntimeError("the server stopped answering")
         for key, _ in ready:
-            lane = key.data
-            if not _receive(lane):
-                continue
-            now = time.perf_counter()
-            tally.count(bytes(lane.buffer), expected[lane.index % len(expected)], now - lane.sent_at)
-            lane.buffer.clear()
-            if now < until:
-                turn = _send(lane, requests, turn)
-            else:
-                open_lanes -= 1
-    elapsed = time.perf_counter() - began
-    busy = (time.process_time() - cpu) / elapsed
-    for lane in lanes:
-        lane.sock.close()
-    return _result(tally, elapsed, busy)
+            lane: _Lane = key.data
+            if _receive(lane):
+                self._latencies.append(time.perf_counter() - lane.sent_at)
+                self._judge(lane)
+                yield lane
+
+    def _judge(self, lane: _Lane) -> None:
+        if self._expected[lane.index % len(self._expected)] not in lane.buffer:
+            self._unexpected += 1
+            self._first_unexpected = self._first_unexpected or lane.buffer.decode(errors="replace")
+
+    def _result(self, elapsed: float, busy: float) -> Result:
+        ordered = sorted(self._latencies)
+        return Result(
+            answers=len(ordered),
+            unexpected=self._unexpected,
+            elapsed_s=elapsed,
+            per_second=len(ordered) / elapsed,
+            p50_ms=ordered[len(ordered) // 2] * 1000,
+            p99_ms=ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] * 1000,
+            busy=busy,
+            first_unexpected=self._first_unexpected,
+        )
 
 
 def _open(plan: Plan) -> _Lane:
     sock = socket.create_connection((plan.host, plan.port), timeout=10)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return _Lane(sock)
-
-
-def _send(lane: _Lane, requests: Sequence[bytes], turn: int) -> int:
-    lane.index = turn % len(requests)
-    lane.wanted = 0
-    lane.sent_at = time.perf_counter()
-    lane.sock.sendall(requests[lane.index])
-    return turn + 1
 
 
 def _receive(lane: _Lane) -> bool:
@@ -149,20 +167,6 @@ def _receive(lane: _Lane) -> bool:
             raise RuntimeError("an answer without Content-Length")
         lane.wanted = end + len(_HEAD_END) + int(length[1])
     return len(lane.buffer) >= lane.wanted
-
-
-def _result(tally: _Tally, elapsed: float, busy: float) -> Result:
-    ordered = sorted(tally.latencies)
-    return Result(
-        answers=len(ordered),
-        unexpected=tally.unexpected,
-        elapsed_s=elapsed,
-        per_second=len(ordered) / elapsed,
-        p50_ms=ordered[len(ordered) // 2] * 1000,
-        p99_ms=ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] * 1000,
-        busy=busy,
-        first_unexpected=tally.first_unexpected,
-    )
 
 
 def main() -> int:
