@@ -1,4 +1,4 @@
-"""`E2E=… python -m e2e`: progress on standard error, one JSON object last on standard output."""
+"""`E2E=… python -m e2e`: progress on standard error, figures as the last line of output."""
 
 import asyncio
 import json

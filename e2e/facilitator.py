@@ -7,16 +7,14 @@ packages do there is reported as found.
 """
 
 import asyncio
-import tempfile
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from e2e.buyers import Tally, pay_with_farebox, pay_with_npm, sign_with_npm
 from e2e.clients import faults, npm_answers, pypi_answers
-from e2e.machine import ROOT, say
+from e2e.machine import ROOT, say, scratch_folder, subfolder
 from e2e.packages import Changed, changed_packages, install
 from e2e.stage import Market, Stage, running_stage
 from farebox.kernel.networks import Network
@@ -55,14 +53,12 @@ async def run(*, quick: bool) -> tuple[bool, dict[str, object]]:
     size = QUICK if quick else FULL
     began = time.monotonic()
     await asyncio.to_thread(install, FOLDER)
-    with tempfile.TemporaryDirectory(prefix="farebox-e2e-") as name:
-        scratch = Path(name)
-        scratch.chmod(0o711)  # PostgreSQL runs as another user when we are root
-        async with running_stage(HeaderForm.SECONDS, scratch / "seconds") as stage:
+    with scratch_folder("farebox-e2e-") as scratch:
+        async with running_stage(HeaderForm.SECONDS, subfolder(scratch, "seconds")) as stage:
             bought = await _each(stage, size.payments, pay_with_npm)
             parsed = {m.network.value: await _parse_answers(stage, m) for m in stage.markets}
             horizon_reads = stage.horizon.reads
-        async with running_stage(HeaderForm.MS, scratch / "ms") as stage:
+        async with running_stage(HeaderForm.MS, subfolder(scratch, "ms")) as stage:
             own = await _each(stage, size.payments, pay_with_farebox)
             on_ms = await _each(stage, size.npm_on_ms, pay_with_npm)
         changed = await asyncio.to_thread(changed_packages, FOLDER, UNMODIFIED, scratch)

@@ -4,11 +4,13 @@ import asyncio
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -64,6 +66,30 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
         kept["FAREBOX_CACHE"] = cache
     kept["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     return {**kept, **extra}
+
+
+@contextlib.contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """A folder for logs and databases, removed unless something went wrong inside the block."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
+    try:
+        yield folder
+    except RunFailed:
+        say(f"logs are kept in {folder}")
+        raise
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def subfolder(folder: Path, name: str) -> Path:
+    """A new folder in a scratch folder, passable for PostgreSQL's user."""
+    made = folder / name
+    made.mkdir()
+    made.chmod(0o711)
+    return made
 
 
 def free_port() -> int:

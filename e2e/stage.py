@@ -79,7 +79,6 @@ class Stage:
 @contextlib.asynccontextmanager
 async def running_stage(header: HeaderForm, folder: Path) -> AsyncIterator[Stage]:
     """Start everything of one stage; all of it is stopped when the block ends."""
-    folder.mkdir(mode=0o711)
     async with contextlib.AsyncExitStack() as stack:
         say(f"starting two devnets (--tls, --header {header}, a ledger a second)")
         markets = tuple([await _market(network, header, folder, stack) for network in Network])
