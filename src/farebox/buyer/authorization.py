@@ -1,20 +1,21 @@
 """The buyer's signature: one authorization entry for one transfer, and the envelope it rides in."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
-from stellar_sdk import Account, InvokeHostFunction, TransactionBuilder, scval
+from stellar_sdk import Account, Address, InvokeHostFunction, TransactionBuilder, scval
 from stellar_sdk import xdr as stellar_xdr
 from stellar_sdk.auth import authorize_entry
-from stellar_sdk.exceptions import SdkError
 
 from farebox.buyer.offer import printable
 from farebox.buyer.wallet import Wallet
 from farebox.kernel.addresses import account_address
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
+from farebox.stellar.rpc import LatestLedger, RawSimulation
 from farebox.x402.payment import PaymentTerms
 
 LEDGER_S: Final = 5  # buyers and facilitators count maxTimeoutSeconds in ledgers of this length
@@ -37,17 +38,21 @@ class CredentialForm(StrEnum):
 
 
 class AuthorizationRefused(Refusal):
-    """No authorization was signed that could be used; the message says why."""
+    """The network would not take the payment; the message says why, and nothing was handed out."""
 
     def __init__(self, message: str) -> None:
         super().__init__("authorization_refused", message)
 
 
-class Simulator(Protocol):
-    """The network's dry run, for an envelope in base64."""
+class Node(Protocol):
+    """What signing asks of the network."""
 
-    async def simulate(self, envelope_base64: str) -> Mapping[str, object]:
-        """The `result` member of a simulateTransaction answer."""
+    async def latest_ledger(self) -> LatestLedger:
+        """The newest ledger."""
+        ...
+
+    async def simulate(self, envelope: str) -> RawSimulation:
+        """A dry run that enforces the signature."""
         ...
 
 
@@ -63,33 +68,61 @@ class Authorization:
 async def authorize(
     terms: PaymentTerms,
     wallet: Wallet,
-    network: Simulator,
+    node: Node,
     *,
     form: CredentialForm = CredentialForm.ADDRESS,
 ) -> Authorization:
-    """Sign a transfer of exactly `terms` and nothing else.
+    """Sign a transfer of exactly `terms` and nothing else, and see that the network would take it.
 
-    The network is asked twice: what must be signed, and whether what was signed would go through.
+    What is signed is built here: no node can add to it. Its life is counted from the newest
+    ledger, `maxTimeoutSeconds` in ledgers of five seconds, rounded up.
 
     Raises:
-        AuthorizationRefused: the network would refuse it, or asks for anything but this transfer.
+        AuthorizationRefused: the network would refuse the signed transfer.
+        RpcUnavailable: the network cannot be asked.
     """
-    call = transfer_call(terms, payer=wallet.address)
-    recorded = await network.simulate(_envelope(call, terms, None, None))
-    entry = _only_entry(recorded, call, wallet)
-    expires = _latest_ledger(recorded) + -(-terms.max_timeout_s // LEDGER_S)
-    signed = sign_entry(entry, wallet, terms, expires_at_ledger=expires, form=form)
-    enforced = await network.simulate(_envelope(call, terms, signed, None))
-    _refuse_failure(enforced)
-    nonce = _credentials(signed).nonce.int64
-    envelope = _envelope(call, terms, signed, enforced)
+    latest = await node.latest_ledger()
+    expires = latest.sequence + -(-terms.max_timeout_s // LEDGER_S)
+    nonce = secrets.randbits(64) - 2**63
+    unsigned = unsigned_entry(terms, payer=wallet.address, nonce=nonce, form=form)
+    signed = authorize_entry(unsigned, wallet.keypair(), expires, terms.network.passphrase)
+    trial = (await node.simulate(_envelope(terms, signed))).result
+    _refuse_failure(trial)
+    envelope = _envelope(terms, signed, resources=_resources(trial))
     return Authorization(Secret(envelope), nonce, expires)
 
 
-def transfer_call(terms: PaymentTerms, *, payer: str) -> stellar_xdr.InvokeContractArgs:
-    """The contract call `transfer(payer, payTo, amount)` on the asset."""
+def unsigned_entry(
+    terms: PaymentTerms, *, payer: str, nonce: int, form: CredentialForm
+) -> stellar_xdr.SorobanAuthorizationEntry:
+    """The payer's consent to the one call `transfer(payer, payTo, amount)`, not yet signed."""
+    kinds = stellar_xdr.SorobanCredentialsType
+    address = stellar_xdr.SorobanAddressCredentials(
+        address=Address(payer).to_xdr_sc_address(),
+        nonce=stellar_xdr.Int64(nonce),
+        signature_expiration_ledger=stellar_xdr.Uint32(0),
+        signature=scval.to_void(),
+    )
+    if form is CredentialForm.ADDRESS:
+        credentials = stellar_xdr.SorobanCredentials(
+            kinds.SOROBAN_CREDENTIALS_ADDRESS, address=address
+        )
+    else:
+        credentials = stellar_xdr.SorobanCredentials(
+            kinds.SOROBAN_CREDENTIALS_ADDRESS_V2, address_v2=address
+        )
+    function = stellar_xdr.SorobanAuthorizedFunction(
+        stellar_xdr.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN,
+        contract_fn=_transfer_call(terms, payer=payer),
+    )
+    return stellar_xdr.SorobanAuthorizationEntry(
+        credentials, stellar_xdr.SorobanAuthorizedInvocation(function, [])
+    )
+
+
+def _transfer_call(terms: PaymentTerms, *, payer: str) -> stellar_xdr.InvokeContractArgs:
     return stellar_xdr.InvokeContractArgs(
-        contract_address=scval.to_address(terms.asset).address,  # type: ignore[arg-type]  # set
+        contract_address=Address(terms.asset).to_xdr_sc_address(),
         function_name=stellar_xdr.SCSymbol(b"transfer"),
         args=[
             scval.to_address(payer),
@@ -99,104 +132,35 @@ def transfer_call(terms: PaymentTerms, *, payer: str) -> stellar_xdr.InvokeContr
     )
 
 
-def sign_entry(
-    entry: stellar_xdr.SorobanAuthorizationEntry,
-    wallet: Wallet,
-    terms: PaymentTerms,
-    *,
-    expires_at_ledger: int,
-    form: CredentialForm,
-) -> stellar_xdr.SorobanAuthorizationEntry:
-    """The entry in the form asked for, signed with the wallet's key."""
-    kinds = stellar_xdr.SorobanCredentialsType
-    address = _credentials(entry)
-    if form is CredentialForm.ADDRESS:
-        credentials = stellar_xdr.SorobanCredentials(
-            kinds.SOROBAN_CREDENTIALS_ADDRESS, address=address
-        )
-    else:
-        credentials = stellar_xdr.SorobanCredentials(
-            kinds.SOROBAN_CREDENTIALS_ADDRESS_V2, address_v2=address
-        )
-    unsigned = stellar_xdr.SorobanAuthorizationEntry(credentials, entry.root_invocation)
-    return authorize_entry(unsigned, wallet.keypair(), expires_at_ledger, terms.network.passphrase)
-
-
 def _envelope(
-    call: stellar_xdr.InvokeContractArgs,
     terms: PaymentTerms,
-    signed: stellar_xdr.SorobanAuthorizationEntry | None,
-    simulated: Mapping[str, object] | None,
+    signed: stellar_xdr.SorobanAuthorizationEntry,
+    *,
+    resources: stellar_xdr.SorobanTransactionData | None = None,
 ) -> str:
+    """The envelope in base64; its fee is the inclusion fee and the resource fee of `resources`."""
     function = stellar_xdr.HostFunction(
-        stellar_xdr.HostFunctionType.HOST_FUNCTION_TYPE_INVOKE_CONTRACT, invoke_contract=call
+        stellar_xdr.HostFunctionType.HOST_FUNCTION_TYPE_INVOKE_CONTRACT,
+        invoke_contract=signed.root_invocation.function.contract_fn,
     )
-    operation = InvokeHostFunction(function, auth=[signed] if signed is not None else [])
-    fee = _INCLUSION_FEE
-    builder = TransactionBuilder(Account(_NOBODY, 0), terms.network.passphrase, fee)
-    builder.append_operation(operation).add_time_bounds(0, 0)
-    if simulated is not None:
-        data, resource_fee = _resources(simulated)
-        builder.set_soroban_data(data)
-        builder.base_fee = fee + resource_fee
+    builder = TransactionBuilder(Account(_NOBODY, 0), terms.network.passphrase, _INCLUSION_FEE)
+    builder.append_operation(InvokeHostFunction(function, auth=[signed])).add_time_bounds(0, 0)
+    if resources is not None:
+        builder.set_soroban_data(resources)
     return builder.build().to_xdr()
 
 
-def _resources(simulated: Mapping[str, object]) -> tuple[stellar_xdr.SorobanTransactionData, int]:
+def _resources(trial: Mapping[str, object]) -> stellar_xdr.SorobanTransactionData:
     try:
-        data = stellar_xdr.SorobanTransactionData.from_xdr(str(simulated["transactionData"]))
-        return data, int(str(simulated["minResourceFee"]))
-    except (KeyError, ValueError, SdkError) as error:
-        raise AuthorizationRefused("The network's simulation cannot be read.") from error
+        return stellar_xdr.SorobanTransactionData.from_xdr(str(trial["transactionData"]))
+    except Exception as error:
+        raise AuthorizationRefused("The network's dry run cannot be read.") from error
 
 
-def _only_entry(
-    simulated: Mapping[str, object], call: stellar_xdr.InvokeContractArgs, wallet: Wallet
-) -> stellar_xdr.SorobanAuthorizationEntry:
-    """The one entry to sign; anything beyond this transfer by this payer is never signed."""
-    _refuse_failure(simulated)
-    try:
-        results = simulated["results"]
-        (asked,) = results[0]["auth"]  # type: ignore[index]  # a wrong shape is refused below
-        entry = stellar_xdr.SorobanAuthorizationEntry.from_xdr(asked)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise AuthorizationRefused(
-            "The network does not ask for exactly one authorization of this transfer."
-        ) from error
-    root = entry.root_invocation
-    if (
-        root.function.contract_fn != call
-        or root.sub_invocations
-        or _credentials(entry).address != scval.to_address(wallet.address).address
-    ):
-        raise AuthorizationRefused(
-            "The token asks for more than this transfer by this payer; nothing was signed."
-        )
-    return entry
-
-
-def _credentials(
-    entry: stellar_xdr.SorobanAuthorizationEntry,
-) -> stellar_xdr.SorobanAddressCredentials:
-    credentials = entry.credentials.address or entry.credentials.address_v2
-    if credentials is None:
-        raise AuthorizationRefused(
-            "The network asks for another kind of signature than the payer's."
-        )
-    return credentials
-
-
-def _latest_ledger(simulated: Mapping[str, object]) -> int:
-    latest = simulated.get("latestLedger")
-    if type(latest) is not int or latest <= 0:
-        raise AuthorizationRefused("The network does not say which ledger is the latest.")
-    return latest
-
-
-def _refuse_failure(simulated: Mapping[str, object]) -> None:
-    if "restorePreamble" in simulated:
+def _refuse_failure(trial: Mapping[str, object]) -> None:
+    if "restorePreamble" in trial:
         raise AuthorizationRefused("A ledger entry of the payment is archived; restore it first.")
-    error = simulated.get("error")
+    error = trial.get("error")
     if error is None:
         return
     text = str(error)

@@ -1,6 +1,5 @@
 """What a seller offers in a 402: the ways to pay, as values, beside the JSON to echo."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +13,6 @@ from farebox.x402.payment import PaymentTerms
 VERSION: Final = 2
 MAX_OPTIONS: Final = 64
 _MAX_TIMEOUT_S: Final = 86_400
-_UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\u00a0-\u02ff\u0370-\u1fff\u3040-\ud7ff]+")
 _FLOWS: Final = ("authorization", "upfront")
 
 
@@ -80,7 +78,8 @@ def printable(value: object, *, limit: int = 200) -> str:
     """A seller's words, safe to show on a terminal: no control characters, bounded; "" if none."""
     if not isinstance(value, str):
         return ""
-    text = _UNPRINTABLE.sub(" ", value[: 4 * limit]).strip()
+    shown = "".join(letter if letter.isprintable() else " " for letter in value[: 4 * limit])
+    text = " ".join(shown.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

@@ -7,7 +7,7 @@ from farebox.buyer.authorization import (
     Authorization,
     AuthorizationRefused,
     CredentialForm,
-    Simulator,
+    Node,
     authorize,
 )
 from farebox.buyer.choose import NothingSuitable, Wishes, choose
@@ -40,7 +40,7 @@ class Buyer:
         self,
         wallet: Wallet,
         web: Web,
-        networks: Mapping[Network, Simulator],
+        networks: Mapping[Network, Node],
         *,
         form: CredentialForm = CredentialForm.ADDRESS,
     ) -> None:

@@ -66,15 +66,13 @@ def create_wallet(path: Path) -> Wallet:
     text = json.dumps({"address": wallet.address, "secret": wallet.seed.reveal()}, indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.exists():
+            raise WalletRefused(f"{path} exists already: name another file with --wallet.")
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
-    except FileExistsError as error:
-        raise WalletRefused(
-            f"There is a wallet in {path} already; name another file with --wallet."
-        ) from error
     except OSError as error:
         raise WalletRefused(
             f"Cannot write {path} ({error.strerror}); name another file with --wallet."

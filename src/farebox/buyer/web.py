@@ -13,6 +13,7 @@ from farebox.kernel.secret import Secret
 from farebox.x402.headers import PAYMENT_REQUIRED, PAYMENT_RESPONSE, PAYMENT_SIGNATURE
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+_CONNECT_S: Final = 15.0
 _MAX_HEADER_BYTES: Final = 64 * 1024
 
 
@@ -62,7 +63,7 @@ class HttpWeb:
     """Sends over HTTP: no redirects, no cookies, no proxy, nothing ever sent twice."""
 
     def __init__(self, *, timeout_s: float = 90.0, trust: ssl.SSLContext | None = None) -> None:
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s)
+        self._timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=_CONNECT_S)
         self._trust = trust
         self._session: aiohttp.ClientSession | None = None
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.settlement import Ending, SettlementState
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
@@ -37,6 +38,17 @@ class Pending:
 
 
 SettleOutcome = Settled | NotSettled | Pending
+
+
+def outcome_of(
+    ending: Ending, identity: PaymentIdentity, request_digest: bytes, tx_hash: str
+) -> Settled | NotSettled:
+    """The answer a finished settlement gives, the same to every repeat of its request."""
+    if ending.state is SettlementState.CONFIRMED:
+        return Settled(identity, request_digest, tx_hash)
+    reason = ending.reason or Reason.TRANSACTION_FAILED
+    shown = "" if reason is Reason.SUBMISSION_FAILED else tx_hash  # it never was on its way
+    return NotSettled(reason, identity.network, identity.payer, shown)
 
 
 class NothingSent(Exception):

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
+from farebox.stellar.fees import FeePolicy
 
 
 class AssetRule(StrEnum):
@@ -25,8 +25,7 @@ class OperatorRules:
     operator_addresses: frozenset[Address]  # every account that can be source or pay fees
     asset_rule: AssetRule
     listed_assets: frozenset[Address]
-    fee_ceiling: Stroops
-    inclusion_fee_cap: Stroops
+    fees: FeePolicy
     expiry_tolerance_ledgers: int
     min_life_ledgers: int
     transaction_life_s: int

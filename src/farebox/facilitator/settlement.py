@@ -37,7 +37,8 @@ FINAL: Final = frozenset(
 # What may follow what. SENDING follows itself when an envelope proven dead gives way to another.
 NEXT: Final = {
     SettlementState.CLAIMED: frozenset((SettlementState.SENDING,)),
-    SettlementState.SENDING: frozenset((SettlementState.SENDING, SettlementState.SUBMITTED)) | FINAL,
+    SettlementState.SENDING: frozenset((SettlementState.SENDING, SettlementState.SUBMITTED))
+    | FINAL,
     SettlementState.SUBMITTED: FINAL,
     SettlementState.CONFIRMED: frozenset[SettlementState](),
     SettlementState.FAILED: frozenset[SettlementState](),
@@ -79,3 +80,14 @@ class Settlement:
     def tx_hash(self) -> str:
         """The hash in hex; empty while nothing is signed."""
         return self.sent.tx_hash.hex() if self.sent else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a settlement ended, as it is written into its row."""
+
+    state: SettlementState  # one of FINAL
+    reason: Reason | None = None  # None for a confirmed one
+    detail: str | None = None  # the network's own result code
+    ledger: int | None = None
+    fee_charged: int | None = None  # stroops

@@ -10,7 +10,7 @@ from uuid import UUID
 from asyncpg import Record, UniqueViolationError
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.settlement import Claim, Settlement, SettlementState
+from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -19,9 +19,10 @@ from farebox.storage.pool import Connection
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 
-_COLUMNS: Final[LiteralString] = """
-    network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
+_SELECT: Final[LiteralString] = """
+    SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, reason, answered_at
+    FROM settlements
 """
 
 
@@ -50,7 +51,7 @@ async def claim_identity(db: Connection, claim: Claim) -> bool:
 async def find_settlement(db: Connection, identity: PaymentIdentity) -> Settlement | None:
     """The row of a payment, or None."""
     row = await db.fetchrow(
-        "SELECT " + _COLUMNS + " FROM settlements WHERE network = $1 AND payer = $2 AND nonce = $3",
+        _SELECT + "WHERE network = $1 AND payer = $2 AND nonce = $3",
         *_key(identity),
     )
     return _settlement(row) if row is not None else None
@@ -134,6 +135,20 @@ async def replace_dead_envelope(
     return recorded is True
 
 
+async def withdraw_envelope(db: Connection, identity: PaymentIdentity, tx_hash: bytes) -> bool:
+    """Give an identity back whose envelope certainly never left this process."""
+    withdrawn = await db.fetchval(
+        """
+        DELETE FROM settlements
+        WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
+        RETURNING true
+        """,
+        *_key(identity),
+        tx_hash,
+    )
+    return withdrawn is True
+
+
 async def record_submitted(db: Connection, tx_hash: bytes) -> bool:
     """A node took the envelope."""
     recorded = await db.fetchval(
@@ -147,17 +162,7 @@ async def record_submitted(db: Connection, tx_hash: bytes) -> bool:
     return recorded is True
 
 
-async def record_end(
-    db: Connection,
-    tx_hash: bytes,
-    state: SettlementState,
-    *,
-    reason: Reason | None,
-    detail: str | None,
-    ledger: int | None,
-    fee_charged: int | None,
-    at: datetime,
-) -> bool:
+async def record_end(db: Connection, tx_hash: bytes, ending: Ending, *, at: datetime) -> bool:
     """Write down the fate of an envelope; False when it was known already."""
     recorded = await db.fetchval(
         """
@@ -167,11 +172,11 @@ async def record_end(
         RETURNING true
         """,
         tx_hash,
-        state.value,
-        reason.value if reason is not None else None,
-        detail,
-        ledger,
-        fee_charged,
+        ending.state.value,
+        ending.reason.value if ending.reason is not None else None,
+        ending.detail,
+        ending.ledger,
+        ending.fee_charged,
         at,
     )
     return recorded is True
@@ -195,16 +200,19 @@ async def take_success(
     return taken is True
 
 
-async def unresolved_settlements(db: Connection, network: Network, *, limit: int) -> list[Settlement]:
-    """The rows whose envelope may be with the network, oldest first."""
+async def unresolved_settlements(
+    db: Connection, network: Network, *, before: datetime, limit: int
+) -> list[Settlement]:
+    """The rows whose envelope may be with the network, claimed by `before`, oldest first."""
     rows = await db.fetch(
-        "SELECT " + _COLUMNS + """
-        FROM settlements
-        WHERE network = $1 AND state IN ('sending', 'submitted')
+        _SELECT
+        + """
+        WHERE network = $1 AND state IN ('sending', 'submitted') AND claimed_at <= $2
         ORDER BY claimed_at
-        LIMIT $2
+        LIMIT $3
         """,
         network.value,
+        before,
         limit,
     )
     return [_settlement(row) for row in rows]
@@ -239,9 +247,7 @@ def _settlement(row: Record) -> Settlement:
             sent_after_ledger=row["sent_after_ledger"],
         )
     return Settlement(
-        identity=PaymentIdentity(
-            Network(row["network"]), Address(row["payer"]), row["nonce"]
-        ),
+        identity=PaymentIdentity(Network(row["network"]), Address(row["payer"]), row["nonce"]),
         state=SettlementState(row["state"]),
         claim_id=row["claim_id"],
         request_digest=row["request_digest"],

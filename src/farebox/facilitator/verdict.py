@@ -17,10 +17,17 @@ from farebox.stellar.auth_entries import (
     KeySignatures,
     Unsigned,
 )
-from farebox.stellar.fees import FeePlan, FeeTooHigh, plan_fee
-from farebox.stellar.signatures import every_signature_verifies, keys_are_sorted
+from farebox.stellar.fees import FeeOverCeiling, FeePlan, plan_fees
 from farebox.stellar.ledger_clock import LedgerReading, ledgers_for
-from farebox.stellar.simulation import Garbled, NeedsRestore, Simulated, SimulationRefused
+from farebox.stellar.rpc import FeeStats
+from farebox.stellar.signatures import every_signature_verifies, keys_are_sorted
+from farebox.stellar.simulation import (
+    Garbled,
+    NeedsRestore,
+    Simulated,
+    Simulation,
+    SimulationRefused,
+)
 from farebox.stellar.transfer_envelope import (
     NotATransfer,
     TransferEnvelope,
@@ -84,19 +91,25 @@ def judge_request(payment: Payment, rules: OperatorRules) -> SignedTransfer | Re
     envelope = read_transfer_envelope(payment.transaction.reveal())
     if isinstance(envelope, Unreadable):
         return Rejected(envelope.reason)
-    if not rules.operator_addresses.isdisjoint((envelope.tx_source, envelope.operation_source)):
-        return Rejected(Reason.UNSAFE_SOURCE)
-    if envelope.contract != terms.asset:
-        return Rejected(Reason.WRONG_ASSET)
-    if isinstance(envelope, NotATransfer):
-        return Rejected(Reason.WRONG_FUNCTION_NAME)
-    reason = judge_transfer(envelope, terms, rules)
+    wrong_call = judge_call(envelope, terms, rules)
+    if wrong_call is not None or isinstance(envelope, NotATransfer):
+        return Rejected(wrong_call or Reason.WRONG_FUNCTION_NAME)
+    reason = judge_transfer(envelope, terms, rules) or judge_entries(envelope, rules)
     if reason is not None:
         return Rejected(reason, envelope.payer)
-    entry = judge_entries(envelope, rules)
+    entry = judge_payers_entry(envelope)
     if isinstance(entry, Reason):
         return Rejected(entry, envelope.payer)
     return SignedTransfer(payment, envelope, entry)
+
+
+def judge_call(
+    envelope: TransferEnvelope | NotATransfer, terms: PaymentTerms, rules: OperatorRules
+) -> Reason | None:
+    """Hold who sends and which contract is called against the terms; None when both are right."""
+    if not rules.operator_addresses.isdisjoint((envelope.tx_source, envelope.operation_source)):
+        return Reason.UNSAFE_SOURCE
+    return None if envelope.contract == terms.asset else Reason.WRONG_ASSET
 
 
 def judge_transfer(
@@ -113,8 +126,8 @@ def judge_transfer(
     return next((reason for holds, reason in checks if not holds), None)
 
 
-def judge_entries(envelope: TransferEnvelope, rules: OperatorRules) -> AuthEntry | Reason:
-    """The payer's own authorization of exactly this transfer, and no other entry beside it."""
+def judge_entries(envelope: TransferEnvelope, rules: OperatorRules) -> Reason | None:
+    """Hold every entry to what any entry may be; None when all are."""
     if not envelope.entries:
         return Reason.NO_AUTH_ENTRIES
     for entry in envelope.entries:
@@ -124,7 +137,12 @@ def judge_entries(envelope: TransferEnvelope, rules: OperatorRules) -> AuthEntry
             return Reason.FACILITATOR_IN_AUTH
         if entry.has_subinvocations:
             return Reason.HAS_SUBINVOCATIONS
-    signed = [e for e in envelope.entries if not isinstance(e.signature, Unsigned)]
+    return None
+
+
+def judge_payers_entry(envelope: TransferEnvelope) -> AuthEntry | Reason:
+    """The payer's own signed authorization of exactly this transfer, and none beside it."""
+    signed = [entry for entry in envelope.entries if not isinstance(entry.signature, Unsigned)]
     if not any(entry.address == envelope.payer for entry in signed):
         return Reason.MISSING_PAYER_SIGNATURE
     if len(signed) < len(envelope.entries):
@@ -166,32 +184,29 @@ def judge_signatures(transfer: SignedTransfer) -> Reason | None:
     return None if verified else Reason.INVALID_SIGNATURE
 
 
-def judge_simulation(
-    simulation: Simulated | SimulationRefused | NeedsRestore | Garbled,
-    transfer: SignedTransfer,
-    rules: OperatorRules,
-    now: LedgerReading,
-    inclusion_fee: int,
-) -> Accepted | Reason:
-    """Hold what the network said it would do against what was asked, and the cost to the ceiling."""
+def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | Reason:
+    """Hold a node's answer to what it must be before its contents mean anything."""
     if isinstance(simulation, Garbled):
         return Reason.NETWORK_UNAVAILABLE
     if simulation.latest_ledger + _MAX_LAG_LEDGERS < now.sequence:
         return Reason.NETWORK_UNAVAILABLE
     if isinstance(simulation, SimulationRefused):
         return Reason.SIMULATION_FAILED
-    if isinstance(simulation, NeedsRestore):
-        return Reason.RESTORE_REQUIRED
+    return Reason.RESTORE_REQUIRED if isinstance(simulation, NeedsRestore) else simulation
+
+
+def judge_effect(
+    simulated: Simulated, transfer: SignedTransfer, rules: OperatorRules, market: FeeStats | None
+) -> Accepted | Reason:
+    """Hold what the network would do against what was asked, and its cost against the ceiling."""
     terms = transfer.payment.terms
-    moved = judge_movement(simulation.events, terms, transfer.payer)
+    moved = judge_movement(simulated.events, terms, transfer.payer)
     if isinstance(moved, Reason):
         return moved
     verified = is_verified_token(moved, terms.network)
     if rules.asset_rule is AssetRule.ASSET_CONTRACTS and not verified:
         return Reason.UNSUPPORTED_ASSET
-    fee = plan_fee(
-        resource_fee=simulation.resource_fee, inclusion_fee=inclusion_fee, ceiling=rules.fee_ceiling
-    )
-    if isinstance(fee, FeeTooHigh):
+    fee = plan_fees(simulated.resource_fee, market, rules.fees, fee_bumped=False)
+    if isinstance(fee, FeeOverCeiling):
         return Reason.FEE_EXCEEDS_MAXIMUM
-    return Accepted(transfer, simulation, fee, token_is_verified=verified)
+    return Accepted(transfer, simulated, fee, token_is_verified=verified)

@@ -10,6 +10,7 @@ from farebox.facilitator.verdict import (
     Rejected,
     SignedTransfer,
     Verdict,
+    judge_effect,
     judge_expiry,
     judge_request,
     judge_signatures,
@@ -17,7 +18,7 @@ from farebox.facilitator.verdict import (
 )
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
-from farebox.stellar.rpc import RpcUnavailable
+from farebox.stellar.rpc import FeeStats, RawSimulation, RpcUnavailable
 from farebox.stellar.simulation import read_simulation
 from farebox.stellar.splice import simulation_envelope
 from farebox.x402.payment import Payment
@@ -29,19 +30,19 @@ _SIMULATED_SEQUENCE: Final = 1  # a simulation looks at no sequence number
 class Simulator(Protocol):
     """The one call a verification makes."""
 
-    async def simulate(self, envelope: str) -> object: ...
+    async def simulate(self, envelope: str) -> RawSimulation: ...
 
 
 class Ledgers(Protocol):
     """The ledger clock, read without a call."""
 
-    def reading(self) -> LedgerReading: ...
+    def now(self) -> LedgerReading: ...
 
 
-class InclusionBids(Protocol):
-    """What inclusion costs now, read without a call."""
+class Market(Protocol):
+    """What others pay to be included, read without a call."""
 
-    def inclusion_fee(self) -> int: ...
+    def fee_stats(self) -> FeeStats | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class VerifiedNetwork:
     rules: OperatorRules
     simulator: Simulator
     ledgers: Ledgers
-    bids: InclusionBids
+    market: Market
 
 
 class Verifier:
@@ -85,18 +86,19 @@ class Verifier:
         return Rejected(reason, transfer.payer) if isinstance(reason, Reason) else reason
 
     async def _judge(self, network: VerifiedNetwork, transfer: SignedTransfer) -> Accepted | Reason:
+        rules = network.rules
         try:
-            now = network.ledgers.reading()
-            expiry = judge_expiry(transfer.entry, transfer.payment.terms, network.rules, now)
+            now = network.ledgers.now()
+            expiry = judge_expiry(transfer.entry, transfer.payment.terms, rules, now)
             if expiry is not None:
                 return expiry
             envelope = simulation_envelope(
-                transfer.envelope, source=network.rules.relayer, sequence=_SIMULATED_SEQUENCE
+                transfer.envelope, source=rules.relayer, sequence=_SIMULATED_SEQUENCE
             )
             answer = await network.simulator.simulate(envelope)
         except (ClockStale, RpcUnavailable):
             return Reason.NETWORK_UNAVAILABLE
-        return judge_simulation(
-            read_simulation(answer), transfer, network.rules, now, network.bids.inclusion_fee()
-        )
-
+        simulated = judge_simulation(read_simulation(answer.result), now)
+        if isinstance(simulated, Reason):
+            return simulated
+        return judge_effect(simulated, transfer, rules, network.market.fee_stats())

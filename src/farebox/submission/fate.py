@@ -6,7 +6,7 @@ from datetime import datetime
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.secret import Secret
-from farebox.stellar.rpc import AccountSequence, TransactionFound, TransactionNotFound
+from farebox.stellar.rpc import AccountState, TransactionFound, TransactionNotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ Fate = TransactionFound | NotSent | Refused | Dead | Unproven | Indeterminate
 
 
 def judge_absence(
-    sent: SentEnvelope, absence: TransactionNotFound, source: AccountSequence | None
+    sent: SentEnvelope, absence: TransactionNotFound, source: AccountState | None
 ) -> Dead | Unproven | Indeterminate:
     """What it proves that a node knows no transaction of this hash.
 

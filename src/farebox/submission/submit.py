@@ -6,9 +6,8 @@ from typing import Final, Protocol
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
-from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import (
-    AccountSequence,
+    AccountState,
     RpcUnavailable,
     SendAnswer,
     SendStatus,
@@ -32,11 +31,11 @@ BAD_SEQUENCE: Final = "txBAD_SEQ"
 class Rpc(Protocol):
     """The calls a submission needs."""
 
-    async def send(self, envelope: Secret[str]) -> SendAnswer: ...
+    async def send(self, envelope: str) -> SendAnswer: ...
 
     async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound: ...
 
-    async def account_sequence(self, address: Address) -> AccountSequence | None: ...
+    async def account(self, address: Address) -> AccountState | None: ...
 
 
 class _Taken:
@@ -88,14 +87,14 @@ class Submitter:
             absence = judge_absence(sent, answer, None)
             if isinstance(absence, Dead) or answer.latest_close_at <= sent.max_time:
                 return absence
-            return judge_absence(sent, answer, await self._rpc.account_sequence(sent.source))
+            return judge_absence(sent, answer, await self._rpc.account(sent.source))
         except RpcUnavailable:
             return Indeterminate()
 
     async def _deliver(
         self, sent: SentEnvelope, until: float
     ) -> _Taken | NotSent | Refused | Indeterminate | TransactionFound:
-        envelope = Secret(base64.b64encode(sent.envelope.reveal()).decode())
+        envelope = base64.b64encode(sent.envelope.reveal()).decode()
         may_be_out = False
         while True:
             try:
@@ -115,10 +114,11 @@ class Submitter:
         self, sent: SentEnvelope, answer: SendAnswer, *, may_be_out: bool
     ) -> Refused | Indeterminate | TransactionFound:
         """An envelope that may be out already is looked up before its refusal is believed."""
-        code = answer.result_code or "unknown"
-        if not may_be_out and code != BAD_SEQUENCE:
+        code = answer.result_code
+        may_be_out = may_be_out or code is None
+        if code is not None and code != BAD_SEQUENCE and not may_be_out:
             return Refused(code)
         fate = await self.observe(sent)
         if isinstance(fate, TransactionFound):
             return fate
-        return Indeterminate() if may_be_out else Refused(code)
+        return Indeterminate() if may_be_out or code is None else Refused(code)
