@@ -7,6 +7,7 @@ import shutil
 import time
 from typing import Final
 
+from e2e.ending import end_with_figures
 from e2e.machine import ROOT, RunFailed, say, scratch_folder
 from stellar_sdk import Keypair, SorobanServer
 
@@ -21,7 +22,7 @@ _PROGRAM: Final = "devnet_bench"
 _PAYMENTS: Final = 64
 
 
-async def run(*, quick: bool) -> tuple[bool, dict[str, object]]:
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Whether the devnet is fast enough, and the figures."""
     began = time.monotonic()
     applied = await _applied(quick=quick)
@@ -116,3 +117,7 @@ def _simulate_bodies(rpc_url: str, scene: Scene) -> tuple[bytes, ...]:
         ).encode()
         for number, transaction in enumerate(signed)
     )
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))

@@ -1,7 +1,7 @@
 """A closed loop of HTTP requests over keep-alive connections, light enough not to be the limit.
 
 One thread, non-blocking sockets and ready-made request bytes: about 15 µs of work a request.
-It runs as its own process (`python -m bench.load`), reads one plan as JSON on standard input and
+It runs as its own process (`main`), reads one plan as JSON on standard input and
 prints one result as JSON, so that it can be held on another core than the server it measures.
 """
 
@@ -174,7 +174,3 @@ def main() -> int:
     plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
     sys.stdout.buffer.write(msgspec.json.encode(run(plan)) + b"\n")
     return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

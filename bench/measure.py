@@ -96,8 +96,8 @@ async def load(
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-m",
-        "bench.load",
+        "-c",
+        "from bench.load import main; main()",
         cwd=ROOT,
         env=environment({}),
         stdin=asyncio.subprocess.PIPE,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from e2e.ending import end_with_figures
 from e2e.machine import say, scratch_folder
 from e2e.packages import install
 
@@ -61,7 +62,7 @@ class Verified:
         } | {"horizon_reads": self.horizon_reads}
 
 
-async def run(*, quick: bool) -> tuple[bool, dict[str, object]]:
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Whether the promised ratios hold, and the figures."""
     size = QUICK if quick else FULL
     began = time.monotonic()
@@ -195,3 +196,7 @@ async def _refusal_rounds(here: Ground, size: Size) -> dict[str, dict[str, Round
 async def _warm(here: Ground, requests: Requests) -> None:
     for url in here.urls.values():
         await load(url, requests, seconds=_WARM_S)
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))

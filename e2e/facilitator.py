@@ -14,6 +14,7 @@ from typing import Final
 
 from e2e.buyers import Tally, pay_with_farebox, pay_with_npm, sign_with_npm
 from e2e.clients import faults, npm_answers, pypi_answers
+from e2e.ending import end_with_figures
 from e2e.machine import ROOT, say, scratch_folder, subfolder
 from e2e.packages import Changed, changed_packages, install
 from e2e.stage import Market, Stage, running_stage
@@ -48,7 +49,7 @@ FULL: Final = Size(payments=10, npm_on_ms=2)
 QUICK: Final = Size(payments=2, npm_on_ms=1)
 
 
-async def run(*, quick: bool) -> tuple[bool, dict[str, object]]:
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     """Whether everything holds, and the figures."""
     size = QUICK if quick else FULL
     began = time.monotonic()
@@ -128,3 +129,7 @@ def _figures(
         "farebox_pay_header_ms": _counts(own),
         "npm_header_ms": _counts(on_ms),
     }
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))
