@@ -43,7 +43,7 @@ class Stage:
         self,
         client: AsgiClient,
         networks: Mapping[Network, NetworkStage],
-        environment: Mapping[str, str],
+        environment: dict[str, str],
     ) -> None:
         self.client = client
         self.networks = networks
