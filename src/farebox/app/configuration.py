@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
-from farebox.app.settings import AssetPolicy, NetworkSettings, Settings, default_data_dir
+from farebox.app.settings import NetworkSettings, Settings, default_data_dir
+from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 
@@ -188,9 +189,7 @@ class _Reading:
                 )
         paymaster = self._value("PAYMASTER_SECRET" + suffix, rules.secret_seed, None)
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
-        default: AssetPolicy = (
-            rules.AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
-        )
+        default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
         assets = self._value("ASSETS" + suffix, rules.asset_policy, default)
         fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
         bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
@@ -220,7 +219,7 @@ class _Reading:
                 self._faults.append(Fault(name, "another account than every relayer's"))
 
 
-_ASSET_CONTRACTS: Final = rules.AssetRule.ASSET_CONTRACTS
+_ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",
     "no network is configured: set this and FAREBOX_RELAYER_SECRET_TESTNET, or the two of PUBNET",

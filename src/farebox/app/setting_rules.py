@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
+from farebox.facilitator.served_network import AssetRule
 from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.secret import Secret
 
@@ -30,13 +31,6 @@ class Unwanted(Exception):
     def __init__(self, wanted: str) -> None:
         super().__init__(wanted)
         self.wanted = wanted
-
-
-class AssetRule(StrEnum):
-    """Which tokens a network settles when they are not listed one by one."""
-
-    ANY = "any"
-    ASSET_CONTRACTS = "asset-contracts"
 
 
 class LogLevel(StrEnum):

@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from farebox.app.setting_rules import AssetRule, LogLevel
-from farebox.kernel.addresses import Address
+from farebox.app.setting_rules import LogLevel
+from farebox.facilitator.served_network import AssetPolicy
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-
-AssetPolicy = AssetRule | frozenset[Address]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ class AssetRule(StrEnum):
 
     ASSET_CONTRACTS = "asset-contracts"  # Stellar Asset Contracts only
     ANY = "any"  # every contract; one that is no asset contract is marked unverified
-    LISTED = "listed"  # only the ones named
+
+
+AssetPolicy = AssetRule | frozenset[Address]  # a set names every token that is settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +25,7 @@ class OperatorRules:
     network: Network
     relayer: Address
     operator_addresses: frozenset[Address]  # every account that can be source or pay fees
-    asset_rule: AssetRule
-    listed_assets: frozenset[Address]
+    assets: AssetPolicy
     fees: FeePolicy
     expiry_tolerance_ledgers: int
     min_life_ledgers: int

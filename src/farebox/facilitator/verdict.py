@@ -86,7 +86,7 @@ def judge_request(payment: Payment, rules: OperatorRules) -> SignedTransfer | Re
     terms = payment.terms
     if terms.pay_to in rules.operator_addresses:
         return Rejected(Reason.FACILITATOR_IS_RECIPIENT)
-    if rules.asset_rule is AssetRule.LISTED and terms.asset not in rules.listed_assets:
+    if isinstance(rules.assets, frozenset) and terms.asset not in rules.assets:
         return Rejected(Reason.UNSUPPORTED_ASSET)
     envelope = read_transfer_envelope(payment.transaction.reveal())
     if isinstance(envelope, Unreadable):
@@ -204,7 +204,7 @@ def judge_effect(
     if isinstance(moved, Reason):
         return moved
     verified = is_verified_token(moved, terms.network)
-    if rules.asset_rule is AssetRule.ASSET_CONTRACTS and not verified:
+    if rules.assets is AssetRule.ASSET_CONTRACTS and not verified:
         return Reason.UNSUPPORTED_ASSET
     fee = plan_fees(simulated.resource_fee, market, rules.fees, fee_bumped=False)
     if isinstance(fee, FeeOverCeiling):

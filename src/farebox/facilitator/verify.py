@@ -42,7 +42,8 @@ class Ledgers(Protocol):
 class Market(Protocol):
     """What others pay to be included, read without a call."""
 
-    def fee_stats(self) -> FeeStats | None: ...
+    @property
+    def fees(self) -> FeeStats | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +102,4 @@ class Verifier:
         simulated = judge_simulation(read_simulation(answer.result), now)
         if isinstance(simulated, Reason):
             return simulated
-        return judge_effect(simulated, transfer, rules, network.market.fee_stats())
+        return judge_effect(simulated, transfer, rules, network.market.fees)
