@@ -23,7 +23,7 @@ pub struct StoredEntry {
 /// The ledger's entries by key. A clone shares everything with its origin until one of them changes.
 #[derive(Clone, Default)]
 pub struct Entries {
-    map: HashMap<LedgerKey, StoredEntry>,
+    map: HashMap<Arc<LedgerKey>, StoredEntry>,
 }
 
 impl Entries {
@@ -38,7 +38,7 @@ impl Entries {
         self.map.get(key)
     }
 
-    pub fn put(&mut self, key: LedgerKey, stored: StoredEntry) {
+    pub fn put(&mut self, key: Arc<LedgerKey>, stored: StoredEntry) {
         self.map.insert(key, stored);
     }
 
