@@ -140,7 +140,10 @@ pub fn set_sequence(account: &mut AccountEntry, sequence: i64, ledger: u32, clos
 }
 
 /// Keeps the list of signer sponsors as long as the list of signers.
-pub fn note_signers_changed(account: &mut AccountEntry, change: impl FnOnce(&mut Vec<crate::xdr::SponsorshipDescriptor>)) {
+pub fn note_signers_changed(
+    account: &mut AccountEntry,
+    change: impl FnOnce(&mut Vec<crate::xdr::SponsorshipDescriptor>),
+) {
     if let AccountEntryExt::V1(v1) = &mut account.ext
         && let AccountEntryExtensionV1Ext::V2(v2) = &mut v1.ext
     {

@@ -90,7 +90,9 @@ fn moved(amount: i64, to_muxed_id: Option<MuxedId>) -> ScVal {
     let id = match to_muxed_id {
         None => return number(amount),
         Some(MuxedId::Number(id)) => ScVal::U64(id),
-        Some(MuxedId::Text(text)) => ScVal::String(text.try_into().map(crate::xdr::ScString).unwrap_or_default()),
+        Some(MuxedId::Text(text)) => {
+            ScVal::String(text.try_into().map(crate::xdr::ScString).unwrap_or_default())
+        }
         Some(MuxedId::Hash(hash)) => ScVal::Bytes(hash.to_vec().try_into().unwrap_or_default()),
     };
     let entries = vec![

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use soroban_simulation::NetworkConfig;
 
 use crate::entries::Entries;
+use crate::settings::TransactionLimits;
 use crate::xdr::{
     LedgerCloseMeta, LedgerHeader, LedgerHeaderHistoryEntry, TransactionEnvelope, TransactionMeta,
     TransactionResult, TransactionResultResult,
@@ -15,6 +16,7 @@ pub struct LedgerState {
     pub ledger: Arc<ClosedLedger>,
     pub entries: Entries,
     pub config: Arc<NetworkConfig>,
+    pub limits: Arc<TransactionLimits>,
     pub network_id: [u8; 32],
 }
 

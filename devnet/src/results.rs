@@ -99,7 +99,11 @@ pub fn refused(refusal: Refusal, fee_charged: i64) -> TransactionResult {
 }
 
 /// The result of a transaction that ran, wrapped where a fee bump carried it.
-pub fn applied(frame: &Frame, outcome: Result<Vec<OperationResult>, Refusal>, fee_charged: i64) -> TransactionResult {
+pub fn applied(
+    frame: &Frame,
+    outcome: Result<Vec<OperationResult>, Refusal>,
+    fee_charged: i64,
+) -> TransactionResult {
     let result = match (frame.fee_bump().is_some(), outcome) {
         (false, Ok(results)) => Outer::TxSuccess(all(results)),
         (false, Err(refusal)) => refusal.outer(),

@@ -113,7 +113,8 @@ fn verifies(key: &[u8; 32], message: &[u8], signature: &[u8]) -> bool {
         if verified.contains(&fingerprint) {
             return true;
         }
-        let holds = VerifyingKey::from_bytes(key).is_ok_and(|key| key.verify_strict(message, &parsed).is_ok());
+        let holds =
+            VerifyingKey::from_bytes(key).is_ok_and(|key| key.verify_strict(message, &parsed).is_ok());
         if holds {
             if verified.len() >= REMEMBERED_SIGNATURES {
                 verified.clear();

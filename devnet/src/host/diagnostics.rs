@@ -55,7 +55,10 @@ fn event(in_successful_contract_call: bool, topics: Vec<ScVal>, data: ScVal) -> 
             ext: ExtensionPoint::V0,
             contract_id: None,
             type_: ContractEventType::Diagnostic,
-            body: ContractEventBody::V0(ContractEventV0 { topics: topics.try_into().unwrap_or_default(), data }),
+            body: ContractEventBody::V0(ContractEventV0 {
+                topics: topics.try_into().unwrap_or_default(),
+                data,
+            }),
         },
     }
 }

@@ -42,8 +42,12 @@ pub fn disk_read_entries(frame: &Frame, data: &SorobanTransactionData) -> u32 {
     {
         return footprint.read_write.len() as u32;
     }
-    let classic =
-        footprint.read_only.iter().chain(footprint.read_write.iter()).filter(|key| !is_soroban_key(key)).count();
+    let classic = footprint
+        .read_only
+        .iter()
+        .chain(footprint.read_write.iter())
+        .filter(|key| !is_soroban_key(key))
+        .count();
     (classic + archived_indices(data).len()) as u32
 }
 

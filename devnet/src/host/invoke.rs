@@ -79,7 +79,12 @@ pub struct Invocation {
 }
 
 /// Runs the call in a fresh host; the ledger is changed by the caller.
-pub fn invoke(call: Call, config: &NetworkConfig, modules: &Modules, now: &Moment) -> Result<Invocation, HostError> {
+pub fn invoke(
+    call: Call,
+    config: &NetworkConfig,
+    modules: &Modules,
+    now: &Moment,
+) -> Result<Invocation, HostError> {
     let budget = Budget::try_from_configs(
         u64::from(call.data.resources.instructions),
         u64::from(config.tx_memory_limit),

@@ -20,7 +20,12 @@ use crate::xdr::{AccountId, HostFunction, LedgerKey, SorobanTransactionData};
 type Outcome = Result<Simulated, SimulationFailure>;
 
 /// Runs `request` on top of `entries`; nothing is written.
-pub fn simulate(request: SimulationRequest, entries: Entries, config: &NetworkConfig, now: &Moment) -> Outcome {
+pub fn simulate(
+    request: SimulationRequest,
+    entries: Entries,
+    config: &NetworkConfig,
+    now: &Moment,
+) -> Outcome {
     match request {
         SimulationRequest::Invoke { source, host_function, auth, instruction_leeway } => {
             let adjustment = with_leeway(instruction_leeway);
@@ -92,7 +97,13 @@ fn invoke(
     })
 }
 
-fn extend(keys: &[LedgerKey], extend_to: u32, entries: Entries, config: &NetworkConfig, now: &Moment) -> Outcome {
+fn extend(
+    keys: &[LedgerKey],
+    extend_to: u32,
+    entries: Entries,
+    config: &NetworkConfig,
+    now: &Moment,
+) -> Outcome {
     if extend_to >= config.max_entry_ttl {
         return Err(refused(anyhow::anyhow!(
             "the TTL extension of {extend_to} ledgers is not below the maximum of {}",

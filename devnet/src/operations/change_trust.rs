@@ -1,7 +1,9 @@
 //! ChangeTrust: open a trustline, change its limit, or close it with a limit of zero.
 
-use crate::accounts::{available_balance, find_account, find_trustline, is_valid_asset, issuer, trustline_asset, trustline_key};
 use crate::accounts::BASE_RESERVE;
+use crate::accounts::{
+    available_balance, find_account, find_trustline, is_valid_asset, issuer, trustline_asset, trustline_key,
+};
 use crate::draft::Draft;
 use crate::operations::{Applied, Applying};
 use crate::xdr::{
@@ -48,7 +50,12 @@ pub fn apply(op: &ChangeTrustOp, draft: &mut Draft, applying: &Applying) -> Appl
     }
 }
 
-fn open(limit: i64, mut source: AccountEntry, asset: &Asset, draft: &mut Draft) -> Result<(), OperationResult> {
+fn open(
+    limit: i64,
+    mut source: AccountEntry,
+    asset: &Asset,
+    draft: &mut Draft,
+) -> Result<(), OperationResult> {
     if limit == 0 {
         return Err(result(ChangeTrustResult::InvalidLimit));
     }

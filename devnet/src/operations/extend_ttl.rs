@@ -17,7 +17,11 @@ fn result(result: ExtendFootprintTtlResult) -> OperationResult {
     OperationResult::OpInner(OperationResultTr::ExtendFootprintTtl(result))
 }
 
-pub fn check(op: &ExtendFootprintTtlOp, frame: &Frame, config: &NetworkConfig) -> Result<(), OperationResult> {
+pub fn check(
+    op: &ExtendFootprintTtlOp,
+    frame: &Frame,
+    config: &NetworkConfig,
+) -> Result<(), OperationResult> {
     let is_sound = frame.soroban_data().is_some_and(|data| {
         let footprint = &data.resources.footprint;
         footprint.read_write.is_empty() && footprint.read_only.iter().all(is_soroban_key)

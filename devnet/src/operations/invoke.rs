@@ -42,9 +42,7 @@ pub fn check(op: &InvokeHostFunctionOp, limits: &TransactionLimits) -> Result<()
 pub fn apply(op: &InvokeHostFunctionOp, draft: &mut Draft, applying: &Applying) -> Applied {
     match run(op, draft, applying) {
         Ok(applied) => applied,
-        Err((code, diagnostic_events)) => {
-            Applied { diagnostic_events, ..Applied::failed(result(code)) }
-        }
+        Err((code, diagnostic_events)) => Applied { diagnostic_events, ..Applied::failed(result(code)) },
     }
 }
 

@@ -35,7 +35,12 @@ pub fn apply(op: &PaymentOp, draft: &mut Draft, applying: &Applying) -> Applied 
     }
 }
 
-fn move_native(amount: i64, from: &AccountId, to: &AccountId, draft: &mut Draft) -> Result<(), PaymentResult> {
+fn move_native(
+    amount: i64,
+    from: &AccountId,
+    to: &AccountId,
+    draft: &mut Draft,
+) -> Result<(), PaymentResult> {
     if find_account(draft, to).is_none() {
         return Err(PaymentResult::NoDestination);
     }
@@ -81,7 +86,9 @@ fn move_credit(
         draft.put(LedgerEntryData::Trustline(line));
     }
     if !is_issuer(from) {
-        let Some(mut line) = find_trustline(draft, from, asset) else { return Err(PaymentResult::SrcNoTrust) };
+        let Some(mut line) = find_trustline(draft, from, asset) else {
+            return Err(PaymentResult::SrcNoTrust);
+        };
         if !is_authorized(&line) {
             return Err(PaymentResult::SrcNotAuthorized);
         }

@@ -7,7 +7,7 @@ use crate::xdr::{
     ConfigSettingContractExecutionLanesV0, ConfigSettingContractHistoricalDataV0,
     ConfigSettingContractLedgerCostExtV0, ConfigSettingContractLedgerCostV0,
     ConfigSettingContractParallelComputeV0, ConfigSettingEntry as Setting, ConfigSettingScpTiming,
-    EvictionIterator, FrozenLedgerKeys, FreezeBypassTxs, StateArchivalSettings, VecM,
+    EvictionIterator, FreezeBypassTxs, FrozenLedgerKeys, StateArchivalSettings, VecM,
 };
 
 /// Bytes of Soroban state that the rent price is computed from, as mainnet's window averages it.

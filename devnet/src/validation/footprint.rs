@@ -72,9 +72,9 @@ fn archived_indices_are_sound(frame: &Frame, data: &SorobanTransactionData) -> b
     );
     invokes
         && indices.windows(2).all(|pair| pair[0] < pair[1])
-        && indices.iter().all(|index| {
-            data.resources.footprint.read_write.get(*index as usize).is_some_and(is_persistent)
-        })
+        && indices
+            .iter()
+            .all(|index| data.resources.footprint.read_write.get(*index as usize).is_some_and(is_persistent))
 }
 
 /// Whether the key's entry can be archived and restored.

@@ -14,6 +14,7 @@ use crate::results::{Invalid, Refusal, untouched};
 use crate::settings::TransactionLimits;
 use crate::signatures::{SignatureCheck, Threshold};
 use crate::transaction::Frame;
+use crate::xdr::AccountEntry;
 
 pub use authority::authorize;
 pub use footprint::{are_within_limits, is_persistent};
@@ -47,7 +48,8 @@ pub fn validate(frame: &Frame, against: &Against) -> Result<(), Invalid> {
     }
 }
 
-fn validate_fee_bump(frame: &Frame, against: &Against) -> Result<(), Invalid> {
+/// The rules for the outside of a fee bump.
+pub fn validate_fee_bump(frame: &Frame, against: &Against) -> Result<(), Invalid> {
     let refuse = |refusal, fee| Err(Invalid::Envelope { refusal, fee });
     let quoted = frame.quoted_fee();
     if against.takes_fee {
@@ -92,7 +94,8 @@ fn fee_to_outbid_inner(frame: &Frame) -> Option<i64> {
     Some(i64::try_from(needed).unwrap_or(i64::MAX).saturating_add(frame.resource_fee()))
 }
 
-fn validate_inner(frame: &Frame, against: &Against) -> Result<(), Refusal> {
+/// The rules up to the sequence number; a transaction that gets past them uses its sequence number up.
+pub fn check_up_to_sequence(frame: &Frame, against: &Against) -> Result<AccountEntry, Refusal> {
     structure::check(frame)?;
     footprint::check(frame, against)?;
     bounds::check_time_and_ledger(frame, against)?;
@@ -103,6 +106,11 @@ fn validate_inner(frame: &Frame, against: &Against) -> Result<(), Refusal> {
         return Err(Refusal::NoAccount);
     };
     bounds::check_sequence(frame, &source, against)?;
+    Ok(source)
+}
+
+fn validate_inner(frame: &Frame, against: &Against) -> Result<(), Refusal> {
+    let source = check_up_to_sequence(frame, against)?;
     let mut check = SignatureCheck::new(frame.inner_hash, frame.inner_signatures());
     authority::check_transaction(frame, &source, &mut check)?;
     if against.takes_fee && available_balance(&source) < frame.full_fee() {
