@@ -184,9 +184,7 @@ def test_a_fee_bump_is_found_by_both_its_hashes(stage: Stage) -> None:
 
 def test_history_is_read_back_by_events_transactions_and_ledgers(stage: Stage) -> None:
     entry = stage.signed_entry(3, use_upgraded_auth=True)
-    paid = succeeded(
-        stage.traveller.soroban(stage.relayer, call(*stage.transfer(3), auth=[entry]))
-    )
+    paid = succeeded(stage.traveller.soroban(stage.relayer, call(*stage.transfer(3), auth=[entry])))
     assert paid.ledger is not None
     topic = scval.to_symbol("transfer").to_xdr()
     wanted = EventFilter(

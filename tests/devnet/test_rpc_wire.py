@@ -186,8 +186,18 @@ def test_the_queue_answers_as_the_real_one(manual: RunningDevnet) -> None:
         ),
         ("getEvents", {}, -32602, "startLedger must be positive"),
         ("getEvents", {"startLedger": 10**9}, -32600, "startLedger must be within the ledger"),
-        ("getEvents", {"startLedger": 1, "pagination": {"limit": 10_001}}, -32602, "limit must not"),
-        ("getEvents", {"startLedger": 1, "pagination": {"cursor": "x"}}, -32602, "invalid event id"),
+        (
+            "getEvents",
+            {"startLedger": 1, "pagination": {"limit": 10_001}},
+            -32602,
+            "limit must not",
+        ),
+        (
+            "getEvents",
+            {"startLedger": 1, "pagination": {"cursor": "x"}},
+            -32602,
+            "invalid event id",
+        ),
         ("getEvents", {"startLedger": 1, "filters": [{}] * 6}, -32602, "maximum 5 filters"),
         ("getLedgers", {"startLedger": 10**9}, -32600, "must be between the oldest ledger"),
         ("getTransactions", {"startLedger": 0}, -32600, "must be between the oldest ledger"),
@@ -269,7 +279,11 @@ def test_no_depth_of_nesting_takes_the_network_down(manual: RunningDevnet, depth
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=8,
 )
@@ -280,7 +294,9 @@ NAMES = st.sampled_from(
 PARAMS = st.dictionaries(NAMES, JSON | st.dictionaries(NAMES, JSON, max_size=3), max_size=5)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(method=st.sampled_from(METHODS), params=PARAMS | JSON)
 def test_any_parameters_get_an_answer_and_never_an_internal_error(
     manual: RunningDevnet, method: str, params: object
@@ -290,7 +306,9 @@ def test_any_parameters_get_an_answer_and_never_an_internal_error(
     assert answered.get("error", {}).get("code") != -32603
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_a_damaged_envelope_never_breaks_the_network(
     manual: RunningDevnet, data: st.DataObject

@@ -114,4 +114,3 @@ def deploy(asset: Asset) -> Operation:
 
 def _nobody() -> Account:
     return Account(Keypair.from_raw_ed25519_public_key(bytes(32)).public_key, 0)
-
