@@ -17,7 +17,7 @@ def account_key(account: Address) -> bytes:
     return struct.pack(">II", _ACCOUNT, _ED25519) + raw_key(account)
 
 
-def read_account(data: bytes, account: Address) -> AccountState | None:
+def read_account(data: bytes, account: Address, *, as_of_ledger: int) -> AccountState | None:
     """Balance and sequence number of `account`; None when `data` is not that account's entry.
 
     What follows the two fields is left unread: it differs from one protocol to the next.
@@ -31,4 +31,4 @@ def read_account(data: bytes, account: Address) -> AccountState | None:
         return None
     if balance < 0 or sequence < 0:
         return None
-    return AccountState(sequence=sequence, balance=Stroops(balance))
+    return AccountState(sequence, Stroops(balance), as_of_ledger)

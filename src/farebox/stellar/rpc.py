@@ -179,6 +179,7 @@ class AccountState:
 
     sequence: int
     balance: Stroops
+    as_of_ledger: int  # the newest ledger the node had applied
 
 
 class SorobanRpc(Protocol):

@@ -159,10 +159,11 @@ class HttpSorobanRpc:
 
     async def account(self, address: Address) -> AccountState | None:
         """The account as of the node's newest ledger; None when it does not exist."""
-        found = (await self.ledger_entries([account_key(address)])).entries
-        if not found:
+        found = await self.ledger_entries([account_key(address)])
+        if not found.entries:
             return None
-        state = read_account(found[0].data, address)
+        entry = found.entries[0]
+        state = read_account(entry.data, address, as_of_ledger=found.latest_ledger)
         if state is None:
             raise self._garbled()
         return state
