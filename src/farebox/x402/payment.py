@@ -21,10 +21,8 @@ class PaymentTerms:
 
     def canonical(self) -> str:
         """One spelling of the terms, for hashing: equal terms have equal text."""
-        return "\n".join(
-            ("exact", self.network, self.asset, str(self.amount), self.pay_to)
-            + (str(self.max_timeout_s),)
-        )
+        spelled = (self.network, self.asset, self.amount, self.pay_to, self.max_timeout_s)
+        return "\n".join(("exact", *map(str, spelled)))
 
 
 @dataclass(frozen=True, slots=True)

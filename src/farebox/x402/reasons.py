@@ -88,6 +88,7 @@ class Reason(StrEnum):
     BODY_TOO_LARGE = "body_too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
     METHOD_NOT_ALLOWED = "method_not_allowed"
+    REQUEST_TIMEOUT = "request_timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +195,7 @@ REGISTRY: Final = MappingProxyType(
         Reason.BODY_TOO_LARGE: _never("The body is larger than 256 KB."),
         Reason.UNSUPPORTED_MEDIA_TYPE: _never("The body must be JSON without content encoding."),
         Reason.METHOD_NOT_ALLOWED: _never("The route takes POST."),
+        Reason.REQUEST_TIMEOUT: _later("The body did not arrive in time."),
     }
 )
 

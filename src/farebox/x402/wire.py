@@ -48,7 +48,7 @@ class TermsBody(WireModel, frozen=True):
 
 
 class PayloadBody(WireModel, frozen=True):
-    """`paymentPayload`: upstream's form with `accepted`, or the flat one with scheme and network."""
+    """`paymentPayload`: upstream's form with `accepted`, or scheme and network beside it."""
 
     x402_version: object = _UNSET
     scheme: object = _UNSET

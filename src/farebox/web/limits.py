@@ -1,0 +1,96 @@
+"""How much a request may send, how long it may take over it, and in what form."""
+
+import asyncio
+from typing import Final
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from farebox.kernel.errors import Refusal
+
+BODY_LIMIT_BYTES: Final = 256 * 1024
+BODY_DEADLINE_S: Final = 15.0
+
+
+class BodyTooLarge(Refusal):
+    """More bytes arrived than a body may have."""
+
+    def __init__(self) -> None:
+        super().__init__("body_too_large", "The body is larger than 256 KB.")
+
+
+class BodyTooSlow(Refusal):
+    """The body did not end in time."""
+
+    def __init__(self) -> None:
+        super().__init__("request_timeout", "The body did not arrive in time.")
+
+
+class EncodedBody(Refusal):
+    """The body is compressed, so its size cannot be judged before it is opened."""
+
+    def __init__(self) -> None:
+        words = "The body must be sent without a content encoding."
+        super().__init__("unsupported_media_type", words)
+
+
+class BodyLimit:
+    """Refuses encoded bodies, and bodies while they arrive: counted, not believed from a header."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        limit_bytes: int = BODY_LIMIT_BYTES,
+        deadline_s: float = BODY_DEADLINE_S,
+    ) -> None:
+        self._app, self._limit_bytes, self._deadline_s = app, limit_bytes, deadline_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        for name, value in scope["headers"]:
+            if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
+                raise EncodedBody
+        await self._app(scope, self._counted(receive), send)
+
+    def _counted(self, receive: Receive) -> Receive:
+        received = 0
+        is_whole = False
+        deadline_at = 0.0
+
+        async def counted() -> Message:
+            nonlocal received, is_whole, deadline_at
+            if is_whole:
+                return await receive()
+            deadline_at = deadline_at or asyncio.get_running_loop().time() + self._deadline_s
+            try:
+                async with asyncio.timeout_at(deadline_at):
+                    message = await receive()
+            except TimeoutError:
+                raise BodyTooSlow from None
+            received += len(message.get("body", b""))
+            if received > self._limit_bytes:
+                raise BodyTooLarge
+            is_whole = not message.get("more_body", False)
+            return message
+
+        return counted
+
+
+async def read_body(receive: Receive) -> bytes:
+    """The whole body of a request.
+
+    Raises:
+        ClientDisconnect: the caller left before the body was whole.
+        Refusal: the body is too large or too slow.
+    """
+    message = await receive()
+    if message["type"] == "http.request" and not message.get("more_body", False):
+        return bytes(message.get("body", b""))
+    chunks = []
+    while True:
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(chunks)
+        message = await receive()
