@@ -16,7 +16,16 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet_binary import Progress, devnet_binary
 from farebox.local.faults import LocalFault, explain_disk
 
-__all__ = ["Devnet", "DevnetOptions", "HeaderForm", "Scene", "devnet_binary", "start_devnet"]
+__all__ = [
+    "Devnet",
+    "DevnetOptions",
+    "HeaderForm",
+    "Party",
+    "Scene",
+    "ask_scene",
+    "devnet_binary",
+    "start_devnet",
+]
 
 _START_S: Final = 20.0
 _STOP_S: Final = 5.0
@@ -133,16 +142,8 @@ class Devnet:
         self, *, payers: int, payees: int, payer_units: int = 1_000_000_000_000
     ) -> Scene:
         """Add `payers` holding `payer_units` each and `payees` holding none; return these alone."""
-        wanted = {"payers": payers, "payees": payees, "payer_units": str(payer_units)}
-        body = msgspec.json.decode(await self._admin("/scene", wanted), type=_SceneBody)
-        return Scene(
-            ledger=body.ledger,
-            code=body.asset.code,
-            issuer=Address(body.asset.issuer),
-            asset=Address(body.asset.contract),
-            native=Address(body.native),
-            payers=_parties(body.payers),
-            payees=_parties(body.payees),
+        return await ask_scene(
+            self.admin_url, payers=payers, payees=payees, payer_units=payer_units
         )
 
     async def close(self, count: int = 1) -> int:
@@ -158,27 +159,55 @@ class Devnet:
         """Start counting RPC calls from nothing."""
         await self._admin("/counts/reset", {})
 
+    async def wait(self) -> int:
+        """Return once the child has ended, with its exit code."""
+        return await asyncio.to_thread(self._process.wait)
+
     async def _admin(self, path: str, body: object) -> bytes:
-        timeout = aiohttp.ClientTimeout(total=_ADMIN_S)
-        method = "GET" if body is None else "POST"
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.request(method, self.admin_url + path, json=body) as answer,
-            ):
-                raw = await answer.read()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise LocalFault(f"The devnet does not answer on {self.admin_url}.") from error
-        if answer.status != 200:
-            said = raw.decode(errors="replace").strip()
-            raise LocalFault(f"The devnet refused {path}: {said}")
-        return raw
+        return await _ask(self.admin_url, path, body)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+
+
+async def ask_scene(admin_url: str, *, payers: int, payees: int, payer_units: int) -> Scene:
+    """Have the devnet behind `admin_url` add accounts; only the new ones are returned.
+
+    Raises:
+        LocalFault: it does not answer or refuses.
+    """
+    wanted = {"payers": payers, "payees": payees, "payer_units": str(payer_units)}
+    raw = await _ask(admin_url, "/scene", wanted)
+    body = msgspec.json.decode(raw, type=_SceneBody)
+    return Scene(
+        ledger=body.ledger,
+        code=body.asset.code,
+        issuer=Address(body.asset.issuer),
+        asset=Address(body.asset.contract),
+        native=Address(body.native),
+        payers=_parties(body.payers),
+        payees=_parties(body.payees),
+    )
+
+
+async def _ask(admin_url: str, path: str, body: object) -> bytes:
+    timeout = aiohttp.ClientTimeout(total=_ADMIN_S)
+    method = "GET" if body is None else "POST"
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.request(method, admin_url + path, json=body) as answer,
+        ):
+            raw = await answer.read()
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise LocalFault(f"The devnet does not answer on {admin_url}.") from error
+    if answer.status != 200:
+        said = raw.decode(errors="replace").strip()
+        raise LocalFault(f"The devnet refused {path}: {said}")
+    return raw
 
 
 def _parties(bodies: list[_PartyBody]) -> tuple[Party, ...]:
