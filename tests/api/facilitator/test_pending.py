@@ -56,7 +56,7 @@ async def test_another_request_for_a_pending_payment_is_no_second_attempt(hasty:
     draft = await hasty.draft()
     hasty.node().on(GET, node.result(_not_found))
     pending = await hasty.settle(draft.request())
-    other = await hasty.settle(draft.request(maxTimeoutSeconds=61))
+    other = await hasty.settle(draft.request(maxTimeoutSeconds=901))
     assert (other["success"], other["transaction"]) == (False, pending["transaction"])
     assert hasty.node().counts()[SEND] == 1
 
