@@ -19,6 +19,8 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 
+pytest_plugins = ("support.stage_fixtures",)
+
 TEMPLATE: Final = "farebox_template"
 WORKING: Final = "farebox_tests"
 

@@ -147,7 +147,7 @@ async def test_a_transaction_on_the_ledger_is_read_whole() -> None:
 
 
 async def test_a_failed_transaction_says_how_its_call_ended() -> None:
-    told = found(status="FAILED", resultXdr=result_xdr(-1), events={})
+    told = found(status="FAILED", resultXdr=result_xdr(-1), events=None)
     async with asking(result(told)) as (rpc, _):
         answer = await rpc.get_transaction(HASH)
     assert isinstance(answer, TransactionFound)
@@ -292,6 +292,14 @@ async def test_another_accounts_entry_is_no_answer(key_of: str, entry_of: str) -
     other = Keypair.random().public_key
     key, entry = (other if name == "other" else name for name in (key_of, entry_of))
     told = {"key": account_key_text(key), "xdr": account_entry(entry, balance=1, sequence=1)}
+    async with asking(result({"entries": [told], "latestLedger": 90})) as (rpc, _):
+        with pytest.raises(RpcUnavailable):
+            await rpc.account(ACCOUNT)
+
+
+@pytest.mark.parametrize("entry", ["!", "AAAA"])
+async def test_an_entry_that_cannot_be_read_is_no_answer(entry: str) -> None:
+    told = {"key": account_key_text(ACCOUNT), "xdr": entry}
     async with asking(result({"entries": [told], "latestLedger": 90})) as (rpc, _):
         with pytest.raises(RpcUnavailable):
             await rpc.account(ACCOUNT)
