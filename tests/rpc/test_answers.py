@@ -114,12 +114,15 @@ async def test_a_refused_envelope_says_which_code_the_network_gave() -> None:
     )
 
 
-async def test_a_fee_that_was_too_low_comes_with_the_fee_that_is_wanted() -> None:
-    refused = result_xdr(-9, fee=5_200)
+@pytest.mark.parametrize(("told_fee", "wanted"), [(5_200, 5_200), (0, None)])
+async def test_a_fee_that_was_too_low_comes_with_the_fee_that_is_wanted(
+    told_fee: int, wanted: int | None
+) -> None:
+    refused = result_xdr(-9, fee=told_fee)
     told = {**CLOSED, "status": "ERROR", "hash": HASH, "errorResultXdr": refused}
     async with asking(result(told)) as (rpc, _):
         answer = await rpc.send("AAAA")
-    assert (answer.result_code, answer.fee_wanted) == ("txINSUFFICIENT_FEE", 5_200)
+    assert (answer.result_code, answer.fee_wanted) == ("txINSUFFICIENT_FEE", wanted)
 
 
 @pytest.mark.parametrize("extra", [{}, {"errorResultXdr": "!!"}, {"errorResultXdr": "AAAA"}])
