@@ -26,6 +26,7 @@ KEYS = {
 }
 SIZES = u32(7) + u32(8) + u32(9)
 FEE = (10).to_bytes(8, "big")
+REST = NONE + SIZES + FEE
 
 
 def _read(raw: bytes) -> Resources:
@@ -59,11 +60,13 @@ def test_archived_entries_are_counted() -> None:
     [
         u32(2) + NONE + NONE + SIZES + FEE,  # an unknown extension
         NONE + NONE + NONE + SIZES + b"\xff" * 8,  # a negative fee
-        NONE + (ONE + u32(10)) + bytes(100),  # an unknown kind of key
-        NONE + (ONE + u32(2**32 - 1)) + bytes(100),
-        NONE + (ONE + ONE + ACCOUNT + u32(4)) + bytes(100),  # an unknown kind of asset
-        NONE + (ONE + NONE + ONE + bytes(32)) + bytes(100),  # an unknown kind of public key
-        NONE + (ONE + u32(4) + ONE + bytes(32)) + bytes(100),  # an unknown kind of balance id
+        NONE + (ONE + u32(10)) + REST,  # an unknown kind of key
+        NONE + (ONE + u32(8) + u32(21)) + REST,  # an unknown setting
+        NONE + (ONE + u32(6) + (ONE + bytes(32)) + u32(20) + u32(2)) + REST,  # a third durability
+        NONE + (ONE + ONE + ACCOUNT + u32(4)) + REST,  # an unknown kind of asset
+        NONE + (ONE + NONE + ONE + bytes(32)) + REST,  # an unknown kind of public key
+        NONE + (ONE + u32(4) + ONE + bytes(32)) + REST,  # an unknown kind of balance id
+        NONE + u32(2**32 - 1) + REST,
         NONE + u32(1_001) + bytes(10_000),
         ONE + u32(1_001) + bytes(10_000),
         NONE + NONE + NONE + SIZES + FEE[:-1],
