@@ -10,6 +10,7 @@ import pytest
 from stellar_sdk import Keypair, xdr
 
 from farebox.kernel.addresses import Address, raw_key
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import (
@@ -274,7 +275,7 @@ async def test_an_account_is_read_by_its_own_key() -> None:
     async with asking(result({"entries": [entry], "latestLedger": 90})) as (rpc, node):
         state = await rpc.account(ACCOUNT)
         sequence = await rpc.account_sequence(ACCOUNT)
-    assert state == AccountState(2**40 + 3, 55, 90)  # type: ignore[arg-type] # a plain number
+    assert state == AccountState(2**40 + 3, Stroops(55), 90)
     assert sequence == 2**40 + 3
     key = xdr.LedgerKey.from_xdr(node.asked[0].call["params"]["keys"][0])
     assert key.account is not None

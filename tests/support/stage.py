@@ -30,7 +30,8 @@ _OUTCOME: Final = {"success", "transaction", "network", "payer"} | {"errorReason
 class NetworkStage:
     """One network as a test meets it."""
 
-    ledger: Ledger  # the devnet itself
+    devnet: Devnet
+    ledger: Ledger  # the devnet, as any client reads it
     node: ScriptedNode  # what Farebox takes for its RPC node
     scene: Scene
     relayer: Keypair
@@ -43,7 +44,7 @@ class Stage:
         self,
         client: AsgiClient,
         networks: Mapping[Network, NetworkStage],
-        environment: Mapping[str, str],
+        environment: dict[str, str],
     ) -> None:
         self.client = client
         self.networks = networks
@@ -74,6 +75,11 @@ class Stage:
             expires_at_ledger=await stage.ledger.latest() + _LIFE_LEDGERS,
         )
         return honest.but(**changes)
+
+    async def another_payer(self, network: Network = Network.TESTNET) -> Party:
+        """A funded payer that no other test knows."""
+        scene = await self.networks[network].devnet.scene(payers=1, payees=0)
+        return scene.payers[0]
 
     async def verify(self, body: object) -> Json:
         """The verdict, which is always a 200."""
@@ -219,4 +225,4 @@ async def network_stage(network: Network, devnet: Devnet) -> AsyncIterator[Netwo
     relayer = await ledger.account()
     scene = await devnet.scene(payers=_PAYERS, payees=2)
     async with ScriptedNode(devnet.rpc_url) as node:
-        yield NetworkStage(ledger, node, scene, relayer)
+        yield NetworkStage(devnet, ledger, node, scene, relayer)

@@ -10,6 +10,10 @@ from farebox.kernel.errors import Refusal
 
 BODY_LIMIT_BYTES: Final = 256 * 1024
 BODY_DEADLINE_S: Final = 15.0
+# Of a body that is too large so much more is read and thrown away, for so long: a caller that is
+# still sending would see its connection reset instead of the answer.
+DISCARD_BYTES: Final = 4 * 1024 * 1024
+DISCARD_S: Final = 2.0
 
 
 class BodyTooLarge(Refusal):
@@ -69,11 +73,23 @@ class BodyLimit:
                 raise BodyTooSlow from None
             received += len(message.get("body", b""))
             if received > self._limit_bytes:
+                await _discard(receive, message)
                 raise BodyTooLarge
             is_whole = not message.get("more_body", False)
             return message
 
         return counted
+
+
+async def _discard(receive: Receive, message: Message) -> None:
+    discarded = 0
+    try:
+        async with asyncio.timeout(DISCARD_S):
+            while message.get("more_body", False) and discarded < DISCARD_BYTES:
+                message = await receive()
+                discarded += len(message.get("body", b""))
+    except TimeoutError:
+        return
 
 
 async def read_body(receive: Receive) -> bytes:
