@@ -40,6 +40,16 @@ async def landed(stage: Stage, tx_hash: str) -> None:
     raise TimeoutError("it never landed")
 
 
+async def confirmed_without_a_caller(stage: Stage) -> None:
+    """Return once reconciliation has ended the one row there is."""
+    for _ in range(100):
+        rows = await stage.query("SELECT state FROM settlements")
+        if rows[0]["state"] == "confirmed":
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError("nobody ended it")
+
+
 @promise("error:never-a-double-charge")
 @pytest.mark.parametrize("loss", [node.lost_answer(), node.http(500), node.refused("busy")])
 async def test_a_lost_answer_to_the_sending_sends_the_same_bytes_again(
@@ -93,12 +103,7 @@ async def test_a_restart_between_sending_and_confirming_loses_and_doubles_nothin
     await landed(stage, tx_hash)
     stage.node().reset()
     async with replica(stage, **IMPATIENT) as second:
-        for _ in range(100):
-            rows = await stage.query("SELECT state FROM settlements")
-            if rows[0]["state"] == "confirmed":
-                break
-            await asyncio.sleep(0.1)
-        assert rows[0]["state"] == "confirmed", "ended at the start, without a caller"
+        await confirmed_without_a_caller(stage)
         outcome = await second.settle(draft.request())
     assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
     assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount

@@ -10,7 +10,6 @@ import pytest
 from stellar_sdk import Keypair, xdr
 
 from farebox.kernel.addresses import Address, raw_key
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import (
