@@ -10,6 +10,7 @@ import pytest
 from stellar_sdk import Keypair, xdr
 
 from farebox.kernel.addresses import Address, raw_key
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import (
@@ -142,7 +143,7 @@ async def test_a_transaction_on_the_ledger_is_read_whole() -> None:
         closed_at=datetime.fromtimestamp(1779999900, UTC),
         result_code="txSUCCESS",
         operation_code="invokeSUCCESS",
-        fee_charged=23_456,  # type: ignore[arg-type] # compared as a plain number
+        fee_charged=Stroops(23_456),
         contract_events=(("AAAA", "BBBB"),),
     )
     assert node.asked[0].call["params"] == {"hash": HASH}
