@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from stellar_sdk import Asset, Keypair, SorobanServer
+
 from support.running_devnet import TESTNET, RunningDevnet, binary
 from support.sdk_traveller import Traveller
 

@@ -115,12 +115,15 @@ async def test_a_refused_envelope_says_which_code_the_network_gave() -> None:
     )
 
 
-async def test_a_fee_that_was_too_low_comes_with_the_fee_that_is_wanted() -> None:
-    refused = result_xdr(-9, fee=5_200)
+@pytest.mark.parametrize(("told_fee", "wanted"), [(5_200, 5_200), (0, None)])
+async def test_a_fee_that_was_too_low_comes_with_the_fee_that_is_wanted(
+    told_fee: int, wanted: int | None
+) -> None:
+    refused = result_xdr(-9, fee=told_fee)
     told = {**CLOSED, "status": "ERROR", "hash": HASH, "errorResultXdr": refused}
     async with asking(result(told)) as (rpc, _):
         answer = await rpc.send("AAAA")
-    assert (answer.result_code, answer.fee_wanted) == ("txINSUFFICIENT_FEE", 5_200)
+    assert (answer.result_code, answer.fee_wanted) == ("txINSUFFICIENT_FEE", wanted)
 
 
 @pytest.mark.parametrize("extra", [{}, {"errorResultXdr": "!!"}, {"errorResultXdr": "AAAA"}])
@@ -140,7 +143,7 @@ async def test_a_transaction_on_the_ledger_is_read_whole() -> None:
         closed_at=datetime.fromtimestamp(1779999900, UTC),
         result_code="txSUCCESS",
         operation_code="invokeSUCCESS",
-        fee_charged=23_456,  # type: ignore[arg-type] # compared as a plain number
+        fee_charged=Stroops(23_456),
         contract_events=(("AAAA", "BBBB"),),
     )
     assert node.asked[0].call["params"] == {"hash": HASH}
@@ -160,7 +163,8 @@ async def test_an_inner_hash_resolves_to_the_fee_bump_around_it() -> None:
     async with asking(result(told)) as (rpc, _):
         answer = await rpc.get_transaction(HASH)
     assert isinstance(answer, TransactionFound)
-    assert (answer.hash, answer.result_code, answer.fee_charged) == (OTHER_HASH, "txSUCCESS", 345)
+    assert (answer.hash, answer.inner_hash) == (OTHER_HASH, HASH)
+    assert (answer.result_code, answer.fee_charged) == ("txSUCCESS", 345)
 
 
 async def test_an_unknown_transaction_says_how_far_the_node_remembers() -> None:
