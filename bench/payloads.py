@@ -24,6 +24,7 @@ from stellar_sdk.operation import InvokeHostFunction
 NETWORK: Final = "stellar:testnet"
 _NO_SOURCE: Final = "GAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAWHF"
 _INCLUSION_FEE: Final = 100
+_CUTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +95,21 @@ def verify_body(transaction: str, terms: Terms) -> bytes:
     return _body(transaction, terms.requirements(), version=2)
 
 
-def broken_xdr_body(transaction: str, terms: Terms) -> bytes:
-    """The envelope with its last bytes missing: valid base64, no transaction."""
-    return _body(transaction[:-64], terms.requirements(), version=2)
+def broken_xdr_body(transaction: str, terms: Terms, turn: int) -> bytes:
+    """The envelope cut short, somewhere else each turn: valid base64, no transaction."""
+    kept = len(transaction) * (turn % _CUTS + 1) // (_CUTS + 1)
+    return _body(transaction[: kept - kept % 4], terms.requirements(), version=2)
 
 
-def wrong_version_body(transaction: str, terms: Terms) -> bytes:
-    """A payment that says it speaks version 3 of the protocol."""
-    return _body(transaction, terms.requirements(), version=3)
+def wrong_version_body(transaction: str, terms: Terms, turn: int) -> bytes:
+    """A payment that says it speaks a version of the protocol that does not exist."""
+    return _body(transaction, terms.requirements(), version=3 + turn % _CUTS)
 
 
-def wrong_amount_body(transaction: str, terms: Terms) -> bytes:
-    """One base unit less was signed than is asked for."""
-    return _body(transaction, terms.requirements(amount=terms.amount + 1), version=2)
+def wrong_amount_body(transaction: str, terms: Terms, turn: int) -> bytes:
+    """Less was signed than is asked for, by a different amount each turn."""
+    asked = terms.amount + 1 + turn
+    return _body(transaction, terms.requirements(amount=asked), version=2)
 
 
 def _body(transaction: str, requirements: dict[str, object], *, version: int) -> bytes:

@@ -175,7 +175,7 @@ async def _refusal_rounds(here: Ground, size: Size) -> dict[str, dict[str, Round
     }
     found: dict[str, dict[str, Rounds]] = {}
     for kind, (make, reason, their_words) in kinds.items():
-        bodies = tuple(make(tx, here.terms) for tx in here.payments)
+        bodies = tuple(make(tx, here.terms, n) for n, tx in enumerate(here.payments))
         asked = {
             OURS: Requests("/verify", bodies, (reason,)),
             THEIRS: Requests("/verify", bodies, (their_words or reason,)),

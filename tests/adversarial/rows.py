@@ -139,6 +139,63 @@ _FEES: Final = _rows(
     ),
 )
 
+_ENVELOPE: Final = _rows(
+    "Preconditions and envelope fields",
+    {
+        "PV-113": "Time bounds in the past, or far in the future.",
+        "PV-115": "The all-zero source and sequence 0 of the official client.",
+        "PV-116": "The largest sequence number.",
+    },
+)
+
+_SIMULATION: Final = _rows(
+    "Simulation and events",
+    {
+        "PV-117": "A simulation error.",
+        "PV-118": "A simulation that asks for a restore first.",
+        "PV-119": "No events.",
+        "PV-120": "Two transfers, equal or different.",
+        "PV-121": "A transfer event with one field wrong or missing.",
+        "PV-122": "System and diagnostic events beside the transfer.",
+        "PV-123": "Another token event of the asset.",
+        "PV-124": "Three topics, four topics, data with a mux id.",
+        "PV-125": "The asset's issuer as payer or recipient.",
+        "PV-126": "A contract that emits a perfect transfer and moves nothing.",
+        "PV-127": "A token that keeps a part while its event shows the whole.",
+        "PV-128": "A balance emptied between verify and settle.",
+        "PV-130": "A transaction that lands as failed.",
+        "PV-132": "A node that answers about the past.",
+        "PV-133": "Answers with members missing, of other types, unknown, null.",
+    },
+)
+
+_EXPIRATION: Final = _rows(
+    "Expiration",
+    {
+        "PV-136": "The last ledger there can be.",
+        "PV-140": "A transaction that could outlive its authorization.",
+    },
+)
+
+_REPLAY: Final = _rows(
+    "Replay, duplicates, races",
+    {
+        "PV-141": "The same body twice.",
+        "PV-144": "The same signed entry under other wording.",
+        "PV-145": "The same nonce of another payer, and on another network.",
+        "PV-146": "A payment that failed on the ledger, sent again.",
+        "PV-147": "A thousand verifies before the settle.",
+        "PV-148": "Somebody else submits the same entry first.",
+        "PV-149": "A duplicate after the authorization has expired.",
+    },
+    Row(
+        "PV-150",
+        "Replay, duplicates, races",
+        "The payment-identifier extension, repeated, changed, in parallel, malformed.",
+        "accounts, keys and vault: idempotency; the extension is not advertised before",
+    ),
+)
+
 _ANSWERS: Final = _rows(
     "Answers",
     {
@@ -154,4 +211,6 @@ _ANSWERS: Final = _rows(
     },
 )
 
-ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_ANSWERS)
+_MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS)
+
+ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE)

@@ -34,8 +34,8 @@ class Wealth:
     """A token of our own, held by contracts: only they can carry more than 64 bits of it."""
 
     def __init__(self, stage: NetworkStage, issuer: Keypair, asset: str, wasm: bytes) -> None:
-        self._stage, self._issuer, self._wasm = stage, issuer, wasm
-        self.asset = asset
+        self._stage, self._wasm = stage, wasm
+        self.issuer, self.asset = issuer, asset
 
     async def pair(self, amount: int) -> tuple[str, str]:
         """A contract account that holds exactly `amount`, and another that holds nothing."""
@@ -44,7 +44,7 @@ class Wealth:
         rich = await ledger.deploy(deployer, self._wasm)
         poor = await ledger.deploy(await ledger.account(), self._wasm)
         who, much = scval.to_address(rich), scval.to_int128(amount)
-        await ledger.invoke(self._issuer, self.asset, "mint", who, much)
+        await ledger.invoke(self.issuer, self.asset, "mint", who, much)
         return rich, poor
 
 
@@ -95,6 +95,11 @@ async def contract_account(stage: NetworkStage, wasm: bytes) -> ContractAccount:
     native = Asset.native().contract_id(ledger.network.passphrase)
     await _transfer(ledger, giver, native, address, 1_000_000)
     return ContractAccount(address)
+
+
+async def contract_without_funds(stage: NetworkStage, wasm: bytes) -> ContractAccount:
+    """A contract of this code that holds nothing."""
+    return ContractAccount(await stage.ledger.deploy(await stage.ledger.account(), wasm))
 
 
 async def _give(stage: NetworkStage, address: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import ssl
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
 from types import TracebackType
@@ -100,7 +100,21 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 def result(value: object) -> Act:
     """Answer with a JSON-RPC result."""
-    return _json(lambda asked: {"jsonrpc": "2.0", "id": asked.call["id"], "result": value})
+    return answering(lambda _asked: value)
+
+
+def answering(answer: Callable[[Asked], object]) -> Act:
+    """Answer with the JSON-RPC result that `answer` makes of the request."""
+    return _json(lambda asked: {"jsonrpc": "2.0", "id": asked.call["id"], "result": answer(asked)})
+
+
+def by_method(acts: Mapping[str, Act]) -> Act:
+    """Act as the request's method says."""
+
+    async def act(writer: asyncio.StreamWriter, asked: Asked) -> None:
+        await acts[asked.call["method"]](writer, asked)
+
+    return act
 
 
 def fault(code: int, message: str) -> Act:

@@ -17,12 +17,13 @@ from support.accounts import (
     Multisig,
     Wealth,
     contract_account,
+    contract_without_funds,
     multisig_account,
     own_token,
 )
 from support.asgi import AsgiClient
 from support.stage import NetworkStage, Stage, environment_for, network_stage, service
-from support.wasm import announcing_account, silent_account, spending_account
+from support.wasm import announcing_account, hollow_token, silent_account, spending_account
 
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
@@ -95,6 +96,23 @@ async def cheap(stage: Stage) -> AsyncIterator[Stage]:
 
 
 @pytest.fixture
+async def hasty(stage: Stage) -> AsyncIterator[Stage]:
+    """A second service that answers a settle within two seconds, known or not."""
+    soon = {"FAREBOX_SETTLE_DEADLINE_S": "2", "FAREBOX_CHANNEL_WAIT_S": "1"}
+    environment = stage.environment | soon
+    async with service(environment) as client:
+        yield Stage(client, stage.networks, environment)
+
+
+@pytest.fixture
+async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
+    """A second service whose testnet takes asset contracts only, as pubnet does."""
+    strict = {"FAREBOX_ASSETS_TESTNET": "asset-contracts"}
+    async with service(stage.environment | strict) as client:
+        yield Stage(client, stage.networks, stage.environment)
+
+
+@pytest.fixture
 def log_text(tmp_path: Path) -> Callable[[], str]:
     """Everything the process logs from here on, down to debug."""
     path = tmp_path / "log"
@@ -130,3 +148,9 @@ async def spending(stage_networks: Networks) -> ContractAccount:
 async def wealth(stage_networks: Networks) -> Wealth:
     """A token of our own whose balances know no 64-bit limit."""
     return await own_token(stage_networks[Network.TESTNET], silent_account())
+
+
+@pytest.fixture(scope="session")
+async def hollow(stage_networks: Networks) -> ContractAccount:
+    """A token that says it moves what it does not."""
+    return await contract_without_funds(stage_networks[Network.TESTNET], hollow_token())

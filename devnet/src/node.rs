@@ -1,0 +1,281 @@
+//! The running network as everything outside the core sees it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{oneshot, watch};
+
+use crate::chain::Chain;
+use crate::history::History;
+use crate::record::LedgerState;
+use crate::results::{Refusal, refused};
+use crate::simulation::{SimulationAnswer, SimulationRequest};
+use crate::workers::{STACK_BYTES, Workers};
+use crate::xdr::{DiagnosticEvent, LedgerEntry, TransactionEnvelope, TransactionResult};
+
+/// How a header states its close time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderForm {
+    /// `STELLAR_VALUE_SIGNED_MS`, as protocol 30 writes it.
+    Ms,
+    /// `STELLAR_VALUE_SIGNED`, which older clients can decode.
+    Seconds,
+}
+
+/// Which network's limits and fees the genesis ledger carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitsProfile {
+    Mainnet,
+    Testnet,
+    Slp7,
+    Unlimited,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseMode {
+    EveryMs(u64),
+    /// Only `close_ledgers` and `inject` close.
+    Manual,
+}
+
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    pub passphrase: String,
+    pub header: HeaderForm,
+    pub limits: LimitsProfile,
+    pub close: CloseMode,
+    pub retention_ledgers: u32,
+    /// Threads that simulate; at least one.
+    pub simulation_threads: usize,
+}
+
+impl NodeOptions {
+    /// The defaults of a network with this passphrase: mainnet's limits, a ledger every five seconds.
+    pub fn new(passphrase: impl Into<String>) -> NodeOptions {
+        NodeOptions {
+            passphrase: passphrase.into(),
+            header: HeaderForm::Ms,
+            limits: LimitsProfile::Mainnet,
+            close: CloseMode::EveryMs(5000),
+            retention_ledgers: 120_960,
+            simulation_threads: 2,
+        }
+    }
+}
+
+/// What became of a submitted envelope, in the words of `sendTransaction`.
+#[derive(Clone, Debug)]
+pub enum Submission {
+    Pending,
+    Duplicate,
+    TryAgainLater,
+    Error { result: TransactionResult, diagnostic_events: Vec<DiagnosticEvent> },
+}
+
+/// A handle on a running network; clones are the same network, which ends with the last of them.
+#[derive(Clone)]
+pub struct Node {
+    shared: Arc<Shared>,
+    commands: Sender<Command>,
+    workers: Workers,
+}
+
+/// What the chain thread publishes.
+struct Shared {
+    passphrase: String,
+    network_id: [u8; 32],
+    state: RwLock<Arc<LedgerState>>,
+    history: History,
+    closed: watch::Sender<u32>,
+}
+
+enum Command {
+    Submit(Box<TransactionEnvelope>, oneshot::Sender<Submission>),
+    Close(u32, oneshot::Sender<u32>),
+    Inject(Vec<LedgerEntry>, oneshot::Sender<u32>),
+}
+
+impl Node {
+    /// A network with its genesis ledger closed and its threads running.
+    ///
+    /// # Panics
+    /// When the machine gives no threads, or the settings that this crate carries are unsound.
+    pub fn start(options: NodeOptions) -> Node {
+        let workers = Workers::start(options.simulation_threads).expect("the machine gives threads");
+        let (commands, waiting) = channel();
+        let (started, genesis) = channel();
+        let close = options.close;
+        let (passphrase, retention) = (options.passphrase.clone(), options.retention_ledgers);
+        // The host's module cache cannot leave its thread, so the chain is built where it runs.
+        thread::Builder::new()
+            .name("chain".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(move || {
+                let chain = Chain::start(&options).expect("the genesis ledger is sound");
+                let shared = Arc::new(Shared::new(passphrase, &chain, retention));
+                // Nobody listens any more when the starting thread has gone.
+                let _ = started.send(shared.clone());
+                ChainThread { chain, shared, close }.run(&waiting);
+            })
+            .expect("the machine gives threads");
+        let shared = genesis.recv().expect("the chain thread starts");
+        Node { shared, commands, workers }
+    }
+
+    /// The latest closed ledger.
+    pub fn state(&self) -> Arc<LedgerState> {
+        self.shared.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn history(&self) -> &History {
+        &self.shared.history
+    }
+
+    pub fn passphrase(&self) -> &str {
+        &self.shared.passphrase
+    }
+
+    pub fn network_id(&self) -> [u8; 32] {
+        self.shared.network_id
+    }
+
+    /// The seed of the account that holds everything at genesis: the hash of the passphrase.
+    pub fn root_seed(&self) -> [u8; 32] {
+        self.shared.network_id
+    }
+
+    /// Offers the envelope to the queue of the next ledger.
+    pub async fn submit(&self, envelope: TransactionEnvelope) -> Submission {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.commands.send(Command::Submit(Box::new(envelope), reply));
+        match (sent, answer.await) {
+            (Ok(()), Ok(submission)) => submission,
+            _ => Submission::Error { result: refused(Refusal::Internal, 0), diagnostic_events: Vec::new() },
+        }
+    }
+
+    /// Simulates against the latest closed ledger on a worker thread.
+    pub async fn simulate(&self, request: SimulationRequest) -> SimulationAnswer {
+        self.workers.simulate(request, self.state()).await
+    }
+
+    /// Closes `count` ledgers now and returns the latest sequence.
+    pub async fn close_ledgers(&self, count: u32) -> u32 {
+        let (reply, answer) = oneshot::channel();
+        self.sequence_after(Command::Close(count, reply), answer).await
+    }
+
+    /// Writes entries into the ledger past every rule, closing one ledger now; returns its sequence.
+    pub async fn inject(&self, entries: Vec<LedgerEntry>) -> u32 {
+        let (reply, answer) = oneshot::channel();
+        self.sequence_after(Command::Inject(entries, reply), answer).await
+    }
+
+    async fn sequence_after(&self, command: Command, answer: oneshot::Receiver<u32>) -> u32 {
+        let sent = self.commands.send(command);
+        match (sent, answer.await) {
+            (Ok(()), Ok(sequence)) => sequence,
+            _ => self.state().ledger.sequence,
+        }
+    }
+
+    /// Follows the latest sequence.
+    pub fn closed(&self) -> watch::Receiver<u32> {
+        self.shared.closed.subscribe()
+    }
+}
+
+impl Shared {
+    fn new(passphrase: String, chain: &Chain, retention_ledgers: u32) -> Shared {
+        let state = chain.state();
+        Shared {
+            passphrase,
+            network_id: state.network_id,
+            history: History::new(state.ledger.clone(), retention_ledgers),
+            closed: watch::channel(state.ledger.sequence).0,
+            state: RwLock::new(state),
+        }
+    }
+
+    // History comes first: who is told of a ledger must find its transactions.
+    fn publish(&self, state: Arc<LedgerState>) {
+        let sequence = state.ledger.sequence;
+        self.history.append(state.ledger.clone());
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+        self.closed.send_replace(sequence);
+    }
+}
+
+struct ChainThread {
+    chain: Chain,
+    shared: Arc<Shared>,
+    close: CloseMode,
+}
+
+impl ChainThread {
+    fn run(mut self, waiting: &Receiver<Command>) {
+        let mut due = self.close_interval().map(|interval| Instant::now() + interval);
+        loop {
+            let received = match due {
+                Some(due) => waiting.recv_timeout(due.saturating_duration_since(Instant::now())),
+                None => waiting.recv().map_err(RecvTimeoutError::from),
+            };
+            match received {
+                Ok(command) => self.guarded(|thread| thread.obey(command)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            // Commands that keep coming must not hold the clock back.
+            if let (Some(at), Some(interval)) = (due, self.close_interval())
+                && at <= Instant::now()
+            {
+                self.guarded(|thread| {
+                    thread.close(Vec::new());
+                });
+                due = Some((at + interval).max(Instant::now()));
+            }
+        }
+    }
+
+    fn close_interval(&self) -> Option<Duration> {
+        match self.close {
+            CloseMode::EveryMs(ms) => Some(Duration::from_millis(ms.max(1))),
+            CloseMode::Manual => None,
+        }
+    }
+
+    /// A panic loses the command it happened in, and nothing else: a ledger is published whole or not at all.
+    fn guarded(&mut self, act: impl FnOnce(&mut ChainThread)) {
+        if catch_unwind(AssertUnwindSafe(|| act(self))).is_err() {
+            eprintln!("a command to the chain panicked and was dropped");
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        // Whoever asked may have gone away, which changes nothing here.
+        match command {
+            Command::Submit(envelope, reply) => {
+                let _ = reply.send(self.chain.submit(*envelope));
+            }
+            Command::Close(count, reply) => {
+                for _ in 0..count {
+                    self.close(Vec::new());
+                }
+                let _ = reply.send(self.chain.state().ledger.sequence);
+            }
+            Command::Inject(entries, reply) => {
+                let _ = reply.send(self.close(entries));
+            }
+        }
+    }
+
+    fn close(&mut self, injected: Vec<LedgerEntry>) -> u32 {
+        let state = self.chain.close(injected);
+        let sequence = state.ledger.sequence;
+        self.shared.publish(state);
+        sequence
+    }
+}
