@@ -12,10 +12,15 @@ from typing import Final
 import asyncpg
 import pytest
 
+from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.local.devnet import Devnet, DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from support.still_clock import StillClock
+
+pytest_plugins = ("support.stage_fixtures",)
 
 TEMPLATE: Final = "farebox_template"
 WORKING: Final = "farebox_tests"
@@ -112,3 +117,32 @@ async def database(_open_database: Database) -> Database:
     async with _open_database.connection() as connection:
         await connection.execute(_DELETE_ROWS)
     return _open_database
+
+
+CLOSE_MS: Final = 200
+
+
+async def _devnet(network: Network) -> AsyncIterator[Devnet]:
+    options = DevnetOptions(passphrase=network.passphrase, close_ms=CLOSE_MS)
+    async with await start_devnet(options) as devnet:
+        yield devnet
+
+
+@pytest.fixture(scope="session")
+async def devnet() -> AsyncIterator[Devnet]:
+    """A running network with the testnet's passphrase."""
+    async for running in _devnet(Network.TESTNET):
+        yield running
+
+
+@pytest.fixture(scope="session")
+async def devnet_pubnet() -> AsyncIterator[Devnet]:
+    """A running network with the pubnet's passphrase."""
+    async for running in _devnet(Network.PUBNET):
+        yield running
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    """A clock that stands still until somebody sleeps on it."""
+    return StillClock()

@@ -51,7 +51,7 @@ class LiveEndpoint:
 class ReadyEndpoint:
     """Answers 200 when every part can be used, else 503, with one entry for each part."""
 
-    def __init__(self, parts: Sequence[Part], *, deadline_s: float = PROBE_DEADLINE_S) -> None:
+    def __init__(self, parts: Sequence[Part], *, deadline_s: float) -> None:
         self._parts, self._deadline_s = parts, deadline_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,9 +90,11 @@ def _entry(health: PartHealth) -> dict[str, object]:
     return entry
 
 
-def health_routes(parts: Sequence[Part]) -> list[BaseRoute]:
-    """The two probes."""
+def health_routes(
+    parts: Sequence[Part], *, deadline_s: float = PROBE_DEADLINE_S
+) -> list[BaseRoute]:
+    """The two probes; a part that has not answered within `deadline_s` counts as away."""
     return [
         Route("/health/live", LiveEndpoint(), methods=["GET"]),
-        Route("/health/ready", ReadyEndpoint(parts), methods=["GET"]),
+        Route("/health/ready", ReadyEndpoint(parts, deadline_s=deadline_s), methods=["GET"]),
     ]

@@ -51,6 +51,8 @@ _VALUES: Final = re.compile(
     | \bfbx_[a-z]+_[A-Za-z0-9_-]+                    # a key or session of ours
     | \b[a-z][a-z0-9+.-]{1,20}://[^\s"'<>]+          # an address, which may carry a key
     | \beyJ[A-Za-z0-9+/_-]{16,}={0,2}                # JSON in base64: a payment header
+    | (?i:\b(?:[a-z_-]*(?:token|secret|password|authorization|signature|api[_-]?key|seed))
+      ["']?\s*[=:]\s*(?:basic\s+)?["']?)[^\s"',;)}]{4,}   # a value behind such a name
     | [A-Za-z0-9+/_-]{72,}={0,2}                     # any long run: a signature, in base64 or hex
     """,
     re.VERBOSE | re.ASCII,

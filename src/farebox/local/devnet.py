@@ -1,25 +1,30 @@
 """A devnet as a child process: start it, read where it listens, drive it, stop it."""
 
-import asyncio
-import subprocess
-import tempfile
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import Final, Self
 
 import aiohttp
 import msgspec
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
-from farebox.local.devnet_binary import Progress, devnet_binary
-from farebox.local.faults import LocalFault, explain_disk
+from farebox.local.child import Child, Program, start_child
+from farebox.local.devnet_binary import Progress, built_devnet, devnet_binary
+from farebox.local.faults import LocalFault
 
-__all__ = ["Devnet", "DevnetOptions", "HeaderForm", "Scene", "devnet_binary", "start_devnet"]
+__all__ = [
+    "Devnet",
+    "DevnetOptions",
+    "HeaderForm",
+    "Party",
+    "Scene",
+    "ask_scene",
+    "devnet_binary",
+    "start_devnet",
+]
 
-_START_S: Final = 20.0
-_STOP_S: Final = 5.0
 _ADMIN_S: Final = 60.0
 
 
@@ -110,8 +115,8 @@ class Scene:
 class Devnet:
     """A running devnet; closing it, or the death of this process, ends the child."""
 
-    def __init__(self, process: subprocess.Popen[bytes], listening: _Listening) -> None:
-        self._process = process
+    def __init__(self, child: Child, listening: _Listening) -> None:
+        self._child = child
         self.rpc_url = listening.rpc
         self.admin_url = listening.admin
         self.authority = Path(listening.authority) if listening.authority else None
@@ -119,30 +124,22 @@ class Devnet:
     @property
     def pid(self) -> int:
         """The child's process id."""
-        return self._process.pid
+        return self._child.pid
 
     def is_running(self) -> bool:
         """Whether the child still runs."""
-        return self._process.poll() is None
+        return self._child.is_running()
 
     async def stop(self) -> None:
         """End the child and wait until it is gone; a second call does nothing."""
-        await asyncio.to_thread(_end, self._process)
+        await self._child.stop()
 
     async def scene(
         self, *, payers: int, payees: int, payer_units: int = 1_000_000_000_000
     ) -> Scene:
         """Add `payers` holding `payer_units` each and `payees` holding none; return these alone."""
-        wanted = {"payers": payers, "payees": payees, "payer_units": str(payer_units)}
-        body = msgspec.json.decode(await self._admin("/scene", wanted), type=_SceneBody)
-        return Scene(
-            ledger=body.ledger,
-            code=body.asset.code,
-            issuer=Address(body.asset.issuer),
-            asset=Address(body.asset.contract),
-            native=Address(body.native),
-            payers=_parties(body.payers),
-            payees=_parties(body.payees),
+        return await ask_scene(
+            self.admin_url, payers=payers, payees=payees, payer_units=payer_units
         )
 
     async def close(self, count: int = 1) -> int:
@@ -158,27 +155,55 @@ class Devnet:
         """Start counting RPC calls from nothing."""
         await self._admin("/counts/reset", {})
 
+    async def wait(self) -> int:
+        """Return once the child has ended, with its exit code."""
+        return await self._child.wait()
+
     async def _admin(self, path: str, body: object) -> bytes:
-        timeout = aiohttp.ClientTimeout(total=_ADMIN_S)
-        method = "GET" if body is None else "POST"
-        try:
-            async with (
-                aiohttp.ClientSession(timeout=timeout) as session,
-                session.request(method, self.admin_url + path, json=body) as answer,
-            ):
-                raw = await answer.read()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise LocalFault(f"The devnet does not answer on {self.admin_url}.") from error
-        if answer.status != 200:
-            said = raw.decode(errors="replace").strip()
-            raise LocalFault(f"The devnet refused {path}: {said}")
-        return raw
+        return await _ask(self.admin_url, path, body)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+
+
+async def ask_scene(admin_url: str, *, payers: int, payees: int, payer_units: int) -> Scene:
+    """Have the devnet behind `admin_url` add accounts; only the new ones are returned.
+
+    Raises:
+        LocalFault: it does not answer or refuses.
+    """
+    wanted = {"payers": payers, "payees": payees, "payer_units": str(payer_units)}
+    raw = await _ask(admin_url, "/scene", wanted)
+    body = msgspec.json.decode(raw, type=_SceneBody)
+    return Scene(
+        ledger=body.ledger,
+        code=body.asset.code,
+        issuer=Address(body.asset.issuer),
+        asset=Address(body.asset.contract),
+        native=Address(body.native),
+        payers=_parties(body.payers),
+        payees=_parties(body.payees),
+    )
+
+
+async def _ask(admin_url: str, path: str, body: object) -> bytes:
+    timeout = aiohttp.ClientTimeout(total=_ADMIN_S)
+    method = "GET" if body is None else "POST"
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.request(method, admin_url + path, json=body) as answer,
+        ):
+            raw = await answer.read()
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise LocalFault(f"The devnet does not answer on {admin_url}.") from error
+    if answer.status != 200:
+        said = raw.decode(errors="replace").strip()
+        raise LocalFault(f"The devnet refused {path}: {said}")
+    return raw
 
 
 def _parties(bodies: list[_PartyBody]) -> tuple[Party, ...]:
@@ -193,70 +218,16 @@ async def start_devnet(
     Raises:
         LocalFault: it cannot be built or started; the sentence says what to do.
     """
-    program = binary or await asyncio.to_thread(devnet_binary, progress or _say_nothing)
-    with _log_of(options) as log:
-        process = _spawn([str(program), *options.arguments()], log)
-        try:
-            reading = asyncio.to_thread(_first_line, process)
-            listening = _read_listening(await asyncio.wait_for(reading, _START_S))
-        except BaseException as error:
-            _end(process)
-            if isinstance(error, TimeoutError | msgspec.DecodeError):
-                raise _explain_start(log) from error
-            raise
-    return Devnet(process, listening)
+    path = binary or await built_devnet(progress or _say_nothing)
+    command = [str(path), *options.arguments()]
+    program = Program("The devnet", command, log=options.log, ends_with_stdin=True)
+    child = await start_child(program)
+    try:
+        return Devnet(child, msgspec.json.decode(child.first_line, type=_Listening))
+    except msgspec.DecodeError as error:
+        await child.stop()
+        raise LocalFault("The devnet's first words are not where it listens.") from error
 
 
 def _say_nothing(line: str) -> None:
     del line
-
-
-def _log_of(options: DevnetOptions) -> IO[bytes]:
-    if options.log is None:
-        return tempfile.TemporaryFile("w+b")
-    try:
-        return options.log.open("w+b")
-    except OSError as error:
-        raise explain_disk(error, doing="starting the devnet") from error
-
-
-def _spawn(command: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,  # the system closes it when this process dies: the child stops
-            stdout=subprocess.PIPE,
-            stderr=log,
-            start_new_session=True,  # Ctrl-C reaches this process alone, which stops its children
-        )
-    except OSError as error:
-        raise LocalFault(f"The devnet cannot be run: {command[0]}: {error.strerror}.") from error
-
-
-def _first_line(process: subprocess.Popen[bytes]) -> bytes:
-    return process.stdout.readline() if process.stdout else b""
-
-
-def _read_listening(line: bytes) -> _Listening:
-    return msgspec.json.decode(line, type=_Listening)
-
-
-def _explain_start(log: IO[bytes]) -> LocalFault:
-    log.seek(0)
-    lines = log.read().decode(errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip()]
-    return LocalFault(said[-1] if said else "The devnet ended before it listened, saying nothing.")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    if process.poll() is None:
-        process.terminate()
-    try:
-        process.wait(_STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    if process.stdout is not None:
-        process.stdout.close()

@@ -2,8 +2,7 @@
 
 import base64
 import hashlib
-import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from nacl.signing import SigningKey
@@ -26,16 +25,13 @@ _INVOCATION_HEAD: Final = bytes.fromhex(
     "00000018"  # that invokes a host function
     "00000000"  # which calls a contract
 )
-_FEE_AND_SEQUENCE: Final = struct.Struct(">Iq").pack
-_TIME_BOUNDS: Final = struct.Struct(">IQQ").pack
-_INT64: Final = struct.Struct(">q").pack
 
 
 @dataclass(frozen=True, slots=True)
 class UnsignedTransaction:
     """A transaction without its envelope."""
 
-    raw: bytes
+    raw: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +59,11 @@ def build_settlement(
     `fee` is in stroops with the resource fee included, the times are Unix seconds, `soroban_data`
     is the resource data our own simulation gave. The client's memo, preconditions and operation
     source are not carried over.
+
+    Raises:
+        OverflowError: a number does not fit its field.
     """
-    bounds = _TIME_BOUNDS(1, min_time, max_time)
+    bounds = _ONE + min_time.to_bytes(8, "big") + max_time.to_bytes(8, "big")
     head = _head(source, fee, sequence) + bounds
     return UnsignedTransaction(head + _body(envelope) + _ONE + soroban_data)
 
@@ -100,14 +99,15 @@ def fee_bump(
 ) -> SignedTransaction:
     """`inner` unchanged inside a fee bump that `fee_source` pays, `fee` stroops for all of it."""
     envelope = base64.b64decode(inner.envelope_base64.reveal())
-    bumped = _ED25519 + raw_key(fee_source) + _INT64(fee) + envelope + _NONE
+    bumped = _ED25519 + raw_key(fee_source) + fee.to_bytes(8, "big", signed=True) + envelope + _NONE
     digest = hashlib.sha256(network_id + _FEE_BUMP + bumped).digest()
     raw = _FEE_BUMP + bumped + _signatures(key, digest)
     return SignedTransaction(digest.hex(), _sealed(raw), len(raw), inner_hash=inner.hash)
 
 
 def _head(source: Address, fee: int, sequence: int) -> bytes:
-    return _ED25519 + raw_key(source) + _FEE_AND_SEQUENCE(fee, sequence)
+    numbers = fee.to_bytes(4, "big") + sequence.to_bytes(8, "big", signed=True)
+    return _ED25519 + raw_key(source) + numbers
 
 
 def _body(envelope: TransferEnvelope) -> bytes:

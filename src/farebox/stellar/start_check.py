@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+import structlog
+
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import NodeVersion, SorobanRpc
 
-KNOWN_PROTOCOLS: Final = frozenset({29, 30})
+OLDEST_PROTOCOL: Final = 29
+NEWEST_TRIED_PROTOCOL: Final = 30
 DEFAULT_BALANCE_FLOOR: Final = Stroops(5_0000000)  # 5 XLM: some hundreds of settlements
 _FIRST_VERSION_WITH_EVENTS: Final = 23
 _LEDGERS_TO_LOOK_AT: Final = 50
 _MAJOR_VERSION: Final = re.compile(r"v?([0-9]{1,4})\.", re.ASCII)
+
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class FaultCode(StrEnum):
@@ -49,9 +55,11 @@ async def check_node(network: Network, rpc: SorobanRpc) -> tuple[StartFault, ...
         sentence = f"the node configured for {network} follows another network"
         return (StartFault(FaultCode.WRONG_NETWORK, sentence),)
     latest = await rpc.latest_ledger()
-    if latest.protocol_version not in KNOWN_PROTOCOLS:
-        sentence = f"{network} runs protocol {latest.protocol_version}, which is not known here"
+    if latest.protocol_version < OLDEST_PROTOCOL:
+        sentence = f"{network} runs protocol {latest.protocol_version}, older than any known here"
         faults.append(StartFault(FaultCode.UNKNOWN_PROTOCOL, sentence))
+    elif latest.protocol_version > NEWEST_TRIED_PROTOCOL:  # what cannot be read is refused then
+        log.warning("start_check.untried_protocol", protocol=latest.protocol_version)
     oldest_to_look_at = max(health.oldest_ledger, health.latest_ledger - _LEDGERS_TO_LOOK_AT)
     seen = await rpc.gives_events(from_ledger=oldest_to_look_at)
     if not _gives_events(await rpc.version(), seen):

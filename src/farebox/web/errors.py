@@ -7,6 +7,7 @@ from typing import Final
 import orjson
 import structlog
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.kernel.errors import Outage, Refusal
@@ -67,6 +68,8 @@ class ErrorEdge:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._app(scope, receive, send)
+        except ClientDisconnect:
+            note_of(scope).say(error="caller_left")
         except Exception as error:  # the last table: nothing may pass it unanswered
             note = note_of(scope)
             headers: list[tuple[bytes, bytes]] = []
@@ -87,7 +90,7 @@ def _failure(
             return Failure(STATUSES.get(code, 400), code, message, request_id)
         case Outage(part=part):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
-            words = "The service cannot act now; nothing was sent."
+            words = "Something the service needs is away; try again later."
             return Failure(503, "service_unavailable", words, request_id)
         case HTTPException(status_code=405):
             allowed = sorted((error.headers or {}).get("Allow", "").split(", "))

@@ -1,15 +1,21 @@
 """How much a request may send, how long it may take over it, and in what form."""
 
 import asyncio
+from time import monotonic
 from typing import Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.kernel.errors import Refusal
+from farebox.web.body_deadlines import BodyDeadlines, DeadlinePassed
 
 BODY_LIMIT_BYTES: Final = 256 * 1024
 BODY_DEADLINE_S: Final = 15.0
+# Of a body that is too large so much more is read and thrown away, for so long: a caller that is
+# still sending would see its connection reset instead of the answer.
+DISCARD_BYTES: Final = 4 * 1024 * 1024
+DISCARD_S: Final = 2.0
 
 
 class BodyTooLarge(Refusal):
@@ -43,8 +49,10 @@ class BodyLimit:
         *,
         limit_bytes: int = BODY_LIMIT_BYTES,
         deadline_s: float = BODY_DEADLINE_S,
+        deadlines: BodyDeadlines | None = None,
     ) -> None:
         self._app, self._limit_bytes, self._deadline_s = app, limit_bytes, deadline_s
+        self._deadlines = deadlines or BodyDeadlines()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         for name, value in scope["headers"]:
@@ -61,19 +69,30 @@ class BodyLimit:
             nonlocal received, is_whole, deadline_at
             if is_whole:
                 return await receive()
-            deadline_at = deadline_at or asyncio.get_running_loop().time() + self._deadline_s
+            deadline_at = deadline_at or monotonic() + self._deadline_s
             try:
-                async with asyncio.timeout_at(deadline_at):
-                    message = await receive()
-            except TimeoutError:
+                message = await self._deadlines.wait(deadline_at, receive)
+            except DeadlinePassed:
                 raise BodyTooSlow from None
             received += len(message.get("body", b""))
             if received > self._limit_bytes:
+                await _discard(receive, message)
                 raise BodyTooLarge
             is_whole = not message.get("more_body", False)
             return message
 
         return counted
+
+
+async def _discard(receive: Receive, message: Message) -> None:
+    discarded = 0
+    try:
+        async with asyncio.timeout(DISCARD_S):
+            while message.get("more_body", False) and discarded < DISCARD_BYTES:
+                message = await receive()
+                discarded += len(message.get("body", b""))
+    except TimeoutError:
+        return
 
 
 async def read_body(receive: Receive) -> bytes:

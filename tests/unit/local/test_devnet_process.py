@@ -54,7 +54,7 @@ async def test_its_last_words_are_the_sentence_when_it_ends_at_once(tmp_path: Pa
 
 async def test_words_that_are_not_the_contracts_end_it(tmp_path: Path) -> None:
     binary = program(tmp_path, f"echo $$ > {tmp_path}/pid; echo hello; exec cat")
-    with pytest.raises(LocalFault, match="ended before it listened"):
+    with pytest.raises(LocalFault, match="first words are not where it listens"):
         await start_devnet(DevnetOptions("P"), binary=binary)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
