@@ -167,7 +167,10 @@ fn an_archived_entry_is_restored_by_an_operation_of_its_own() {
         .unwrap()
         .restore_preamble
         .expect("what is archived is restored before it is extended");
-    assert_eq!(preamble.transaction_data.resources.footprint.read_write.as_slice(), [key.clone()]);
+    assert_eq!(
+        preamble.transaction_data.resources.footprint.read_write.as_slice(),
+        std::slice::from_ref(&key)
+    );
     let record = settle_prepared(&scene, restore_body(), simulated);
     assert_eq!(restored(&record), RestoreFootprintResult::Success);
     assert_eq!(live_until(&scene.network, &key), record.ledger + 2_073_600 - 1);
