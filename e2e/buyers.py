@@ -81,6 +81,7 @@ async def pay_with_farebox(stage: Stage, market: Market, count: int) -> Tally:
 def pay_arguments(stage: Stage, market: Market, wallet: Path) -> list[str]:
     """The command line of one purchase."""
     arguments = ["pay", stage.url(market), "--yes", "--wallet", str(wallet)]
+    arguments += ["--network", market.network.name.lower()]
     arguments += ["--rpc-url", market.served.devnet.rpc_url]
     if market.served.devnet.authority is not None:
         arguments += ["--rpc-authority", str(market.served.devnet.authority)]
