@@ -18,6 +18,7 @@ from farebox.local.devnet import Devnet, DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from support.still_clock import StillClock
 
 pytest_plugins = ("support.stage_fixtures",)
 
@@ -139,3 +140,9 @@ async def devnet_pubnet() -> AsyncIterator[Devnet]:
     """A running network with the pubnet's passphrase."""
     async for running in _devnet(Network.PUBNET):
         yield running
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    """A clock that stands still until somebody sleeps on it."""
+    return StillClock()

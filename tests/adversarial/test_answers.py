@@ -80,7 +80,6 @@ async def test_a_refusal_is_the_same_after_a_restart_and_from_a_replica(stage: S
     here = [[await stage.verify(body), await stage.settle(body)] for body in bodies]
     async with service(stage.environment) as client:
         other = Stage(client, stage.networks, stage.environment)
-        await _until_ready(other)
         there = [[await other.verify(body), await other.settle(body)] for body in bodies]
     assert there == here
 
@@ -171,7 +170,7 @@ async def test_a_node_that_is_silent_costs_a_verify_its_deadline_and_no_more(
 async def test_a_node_that_is_not_there_makes_its_network_unavailable(stage: Stage) -> None:
     draft = await stage.draft()
     gone = stage.environment | {"FAREBOX_RPC_URL_TESTNET": "http://127.0.0.1:9"}
-    async with service(gone) as client:
+    async with service(gone, is_ready=False) as client:
         other = Stage(client, stage.networks, gone)
         verdict = await other.verify(draft.request())
         outcome = await other.settle(draft.request())
@@ -274,11 +273,3 @@ async def test_an_unknown_path_is_a_404_that_says_nothing_of_the_inside(stage: S
         answer = await stage.client.request("POST", path, body=b"{}")
         assert answer.status == 404
         assert answer.json()["error"]["code"] == "not_found"
-
-
-async def _until_ready(stage: Stage) -> None:
-    for _ in range(100):
-        if (await stage.client.get("/health/ready")).status == 200:
-            return
-        await asyncio.sleep(0.05)
-    raise TimeoutError("the service does not get ready")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from support.running_devnet import TESTNET, RunningDevnet
 
 PROJECT = Path(__file__).resolve().parents[2] / "devnet" / "sdk" / "node"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from stellar_sdk import Asset, Keypair, SorobanServer
+
 from support.running_devnet import TESTNET, RunningDevnet, binary
 from support.sdk_traveller import Traveller
 
@@ -54,7 +55,14 @@ def test_a_wrong_option_is_explained() -> None:
     assert "mainnet" in refused.stderr
     helped = subprocess.run([str(binary()), "--help"], capture_output=True, text=True)
     assert helped.returncode == 0
-    for option in ("--close-ms", "--header", "--tls", "--latency-ms", "--stop-with-stdin", "/scene"):
+    for option in (
+        "--close-ms",
+        "--header",
+        "--tls",
+        "--latency-ms",
+        "--stop-with-stdin",
+        "/scene",
+    ):
         assert option in helped.stdout
 
 

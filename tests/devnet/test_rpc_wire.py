@@ -12,14 +12,25 @@ from hypothesis import strategies as st
 from stellar_sdk import Keypair, TransactionBuilder
 from stellar_sdk import xdr as stellar_xdr
 from stellar_sdk.account import Account
-from stellar_sdk.operation import BumpSequence, CreateAccount, Payment
 from stellar_sdk.asset import Asset
+from stellar_sdk.operation import BumpSequence, CreateAccount, Payment
+
 from support.running_devnet import RunningDevnet
 
-METHODS = (
-    "getEvents getFeeStats getHealth getLatestLedger getLedgerEntries getLedgers getNetwork "
-    "getTransaction getTransactions getVersionInfo sendTransaction simulateTransaction"
-).split()
+METHODS = [
+    "getEvents",
+    "getFeeStats",
+    "getHealth",
+    "getLatestLedger",
+    "getLedgerEntries",
+    "getLedgers",
+    "getNetwork",
+    "getTransaction",
+    "getTransactions",
+    "getVersionInfo",
+    "sendTransaction",
+    "simulateTransaction",
+]
 
 
 def shape(value: Any) -> Any:
@@ -77,7 +88,25 @@ def test_every_answer_has_the_fields_and_types_of_the_real_service(manual: Runni
         "headerXdr": "str",
         "metadataXdr": "str",
     }
-    fees = dict.fromkeys("max min mode p10 p20 p30 p40 p50 p60 p70 p80 p90 p95 p99".split(), "str")
+    fees = dict.fromkeys(
+        [
+            "max",
+            "min",
+            "mode",
+            "p10",
+            "p20",
+            "p30",
+            "p40",
+            "p50",
+            "p60",
+            "p70",
+            "p80",
+            "p90",
+            "p95",
+            "p99",
+        ],
+        "str",
+    )
     fees |= {"transactionCount": "str", "ledgerCount": "int"}
     assert shape(manual.result("getFeeStats")) == {
         "sorobanInclusionFee": fees,
@@ -154,7 +183,11 @@ def test_a_transaction_is_read_back_with_all_its_fields(manual: RunningDevnet) -
 def test_the_queue_answers_as_the_real_one(manual: RunningDevnet) -> None:
     key = funded(manual)
     first = payment(manual, key)
-    send = lambda envelope: manual.result("sendTransaction", {"transaction": envelope})
+
+    def send(envelope: str) -> dict[str, str]:
+        answered: dict[str, str] = manual.result("sendTransaction", {"transaction": envelope})
+        return answered
+
     assert send(first)["status"] == "PENDING"
     assert send(first)["status"] == "DUPLICATE"
     assert send(payment(manual, key, stroops=2))["status"] == "TRY_AGAIN_LATER"
@@ -186,8 +219,18 @@ def test_the_queue_answers_as_the_real_one(manual: RunningDevnet) -> None:
         ),
         ("getEvents", {}, -32602, "startLedger must be positive"),
         ("getEvents", {"startLedger": 10**9}, -32600, "startLedger must be within the ledger"),
-        ("getEvents", {"startLedger": 1, "pagination": {"limit": 10_001}}, -32602, "limit must not"),
-        ("getEvents", {"startLedger": 1, "pagination": {"cursor": "x"}}, -32602, "invalid event id"),
+        (
+            "getEvents",
+            {"startLedger": 1, "pagination": {"limit": 10_001}},
+            -32602,
+            "limit must not",
+        ),
+        (
+            "getEvents",
+            {"startLedger": 1, "pagination": {"cursor": "x"}},
+            -32602,
+            "invalid event id",
+        ),
         ("getEvents", {"startLedger": 1, "filters": [{}] * 6}, -32602, "maximum 5 filters"),
         ("getLedgers", {"startLedger": 10**9}, -32600, "must be between the oldest ledger"),
         ("getTransactions", {"startLedger": 0}, -32600, "must be between the oldest ledger"),
@@ -269,18 +312,40 @@ def test_no_depth_of_nesting_takes_the_network_down(manual: RunningDevnet, depth
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=8,
 )
 NAMES = st.sampled_from(
-    "startLedger endLedger filters pagination xdrFormat keys hash transaction authMode "
-    "resourceConfig useUpgradedAuth topics contractIds type cursor limit".split()
+    [
+        "startLedger",
+        "endLedger",
+        "filters",
+        "pagination",
+        "xdrFormat",
+        "keys",
+        "hash",
+        "transaction",
+        "authMode",
+        "resourceConfig",
+        "useUpgradedAuth",
+        "topics",
+        "contractIds",
+        "type",
+        "cursor",
+        "limit",
+    ]
 )
 PARAMS = st.dictionaries(NAMES, JSON | st.dictionaries(NAMES, JSON, max_size=3), max_size=5)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(method=st.sampled_from(METHODS), params=PARAMS | JSON)
 def test_any_parameters_get_an_answer_and_never_an_internal_error(
     manual: RunningDevnet, method: str, params: object
@@ -290,7 +355,9 @@ def test_any_parameters_get_an_answer_and_never_an_internal_error(
     assert answered.get("error", {}).get("code") != -32603
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_a_damaged_envelope_never_breaks_the_network(
     manual: RunningDevnet, data: st.DataObject

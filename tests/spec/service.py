@@ -10,13 +10,16 @@ SERVICE: Final = (
         {
             "health:live": "Liveness is answered at /health/live.",
             "health:ready": "Readiness is answered at /health/ready, part by part.",
+            "operator:account-needs-native-coin": (
+                "An operator account without native coin shows in readiness and settles nothing."
+            ),
         },
     ),
     *said(
         "What the service does",
         {
-            "operator:account-needs-native-coin": (
-                "An operator account without native coin shows in readiness and settles nothing."
+            "operator:balance-floor": (
+                "An operator account below its floor is warned of before it runs dry."
             ),
         },
         deferred=Later.THROUGHPUT,

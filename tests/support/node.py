@@ -171,12 +171,12 @@ def silence(until: asyncio.Event) -> Step:
     return step
 
 
-def lost_answer() -> Step:
-    """The call is carried out and its answer thrown away."""
+def lost_answer(body: bytes = b"", *, status: int = 502) -> Step:
+    """The call is carried out and its answer lost: these bytes come instead."""
 
     async def step(call: Call, forward: Forward) -> web.StreamResponse:
         del call
         await forward()
-        return web.Response(status=502)
+        return web.Response(status=status, body=body)
 
     return step

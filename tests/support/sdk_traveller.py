@@ -9,7 +9,6 @@ from stellar_sdk import (
     Asset,
     FeeBumpTransactionEnvelope,
     Keypair,
-    SorobanDataBuilder,
     SorobanServer,
     TransactionBuilder,
     TransactionEnvelope,
@@ -57,8 +56,16 @@ class Traveller:
     def extend(self, source: Keypair, key: stellar_xdr.LedgerKey) -> GetTransactionResponse:
         """Settle an extension of one entry's life by 100,000 ledgers from now."""
         envelope = self.build(source, ExtendFootprintTTL(extend_to=100_000))
-        data = SorobanDataBuilder().set_read_only([key]).build()
-        envelope.transaction.soroban_data = data
+        envelope.transaction.soroban_data = stellar_xdr.SorobanTransactionData(
+            ext=stellar_xdr.SorobanTransactionDataExt(0),
+            resources=stellar_xdr.SorobanResources(
+                footprint=stellar_xdr.LedgerFootprint(read_only=[key], read_write=[]),
+                instructions=stellar_xdr.Uint32(0),
+                disk_read_bytes=stellar_xdr.Uint32(0),
+                write_bytes=stellar_xdr.Uint32(0),
+            ),
+            resource_fee=stellar_xdr.Int64(0),
+        )
         prepared = self.server.prepare_transaction(envelope)
         prepared.sign(source)
         return self.settle(prepared)
@@ -114,4 +121,3 @@ def deploy(asset: Asset) -> Operation:
 
 def _nobody() -> Account:
     return Account(Keypair.from_raw_ed25519_public_key(bytes(32)).public_key, 0)
-

@@ -1,5 +1,6 @@
 """The whole service in process over real parts, and what two routes may be held to at once."""
 
+import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -22,6 +23,8 @@ from support.payments import Draft, Json
 HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 _PAYERS: Final = 8
 _LIFE_LEDGERS: Final = 150
+_LOOKS: Final = 200
+_LOOK_PAUSE_S: Final = 0.05
 _VERDICT: Final = {"isValid", "invalidReason", "invalidMessage", "payer", "extra"}
 _OUTCOME: Final = {"success", "transaction", "network", "payer"} | {"errorReason", "errorMessage"}
 
@@ -211,11 +214,27 @@ def environment_for(
 
 
 @contextlib.asynccontextmanager
-async def service(environment: Mapping[str, str]) -> AsyncIterator[AsgiClient]:
-    """The service started with exactly this environment."""
+async def service(
+    environment: Mapping[str, str], *, is_ready: bool = True
+) -> AsyncIterator[AsgiClient]:
+    """The service started with exactly this environment, ready unless it cannot get so."""
     app = create_app(read_settings(environment))
     async with started(app):
-        yield AsgiClient(app)
+        client = AsgiClient(app)
+        if is_ready:
+            await until_ready(client)
+        yield client
+
+
+async def until_ready(client: AsgiClient, status: int = 200) -> None:
+    """Return once readiness is answered with this status."""
+    answer = await client.get("/health/ready")
+    for _ in range(_LOOKS):
+        if answer.status == status:
+            return
+        await asyncio.sleep(_LOOK_PAUSE_S)
+        answer = await client.get("/health/ready")
+    raise TimeoutError(f"readiness stays {answer.status}: {answer.body.decode()}")
 
 
 @contextlib.asynccontextmanager

@@ -96,6 +96,15 @@ async def cheap(stage: Stage) -> AsyncIterator[Stage]:
 
 
 @pytest.fixture
+async def hasty(stage: Stage) -> AsyncIterator[Stage]:
+    """A second service that answers a settle within two seconds, known or not."""
+    soon = {"FAREBOX_SETTLE_DEADLINE_S": "2", "FAREBOX_CHANNEL_WAIT_S": "1"}
+    environment = stage.environment | soon
+    async with service(environment) as client:
+        yield Stage(client, stage.networks, environment)
+
+
+@pytest.fixture
 async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
     """A second service whose testnet takes asset contracts only, as pubnet does."""
     strict = {"FAREBOX_ASSETS_TESTNET": "asset-contracts"}

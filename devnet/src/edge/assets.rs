@@ -1,13 +1,8 @@
 //! The assets of a scene: which account issues them and which contract stands for them.
 
-use sha2::{Digest, Sha256};
-
 use super::keys::{KeyPair, Role, parse_address};
-use super::xdr_text::bytes;
-use crate::xdr::{
-    AccountId, AlphaNum4, Asset, AssetCode4, ContractId, ContractIdPreimage, Hash, HashIdPreimage,
-    HashIdPreimageContractId,
-};
+use crate::events::asset_contract;
+use crate::xdr::{AccountId, AlphaNum4, Asset, AssetCode4, ContractId, Hash};
 
 const TESTNET: &str = "Test SDF Network ; September 2015";
 const PUBNET: &str = "Public Global Stellar Network ; September 2015";
@@ -30,11 +25,7 @@ pub fn usdc(issuer: AccountId) -> Asset {
 
 /// The id of the contract that stands for the asset on this network.
 pub fn contract_id(network_id: &[u8; 32], asset: &Asset) -> ContractId {
-    let preimage = HashIdPreimage::ContractId(HashIdPreimageContractId {
-        network_id: Hash(*network_id),
-        contract_id_preimage: ContractIdPreimage::Asset(asset.clone()),
-    });
-    ContractId(Hash(Sha256::digest(bytes(&preimage)).into()))
+    ContractId(Hash(asset_contract(asset, *network_id)))
 }
 
 /// C…
@@ -44,6 +35,8 @@ pub fn contract_address(id: &ContractId) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest, Sha256};
+
     use super::*;
     use crate::edge::keys::account_id;
 

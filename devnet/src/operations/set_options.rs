@@ -110,7 +110,9 @@ fn change_signer(op: &SetOptionsOp, account: &mut AccountEntry) -> Result<(), Se
         (Some(position), 0) => {
             signers.remove(position);
             account.num_sub_entries = account.num_sub_entries.saturating_sub(1);
-            note_signers_changed(account, |sponsors| drop(sponsors.remove(position)));
+            note_signers_changed(account, |sponsors| {
+                sponsors.remove(position);
+            });
         }
         (Some(position), weight) => signers[position].weight = weight,
         (None, 0) => return Err(SetOptionsResult::BadSigner),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.routing import Router
+from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.assembly import Services
@@ -28,7 +28,13 @@ class Application:
             default=_not_found,
             lifespan=self._lifespan,
         )
-        limited: ASGIApp = BodyLimit(self._router)
+        # a path without parameters is found in one step; the router tries one after the other
+        self._exact = {
+            route.path: route
+            for route in reversed(self._router.routes)
+            if isinstance(route, Route) and "{" not in route.path
+        }
+        limited: ASGIApp = BodyLimit(self._route)
         answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
         self._edge: ASGIApp = RequestLog(answered, structlog.get_logger())
 
@@ -41,6 +47,13 @@ class Application:
         scope["app"] = self  # the router raises for the error table instead of answering itself
         if scope["type"] == "http":
             await self._edge(scope, receive, send)
+        else:
+            await self._router(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = self._exact.get(scope["path"])
+        if route is not None:
+            await route.handle(scope, receive, send)
         else:
             await self._router(scope, receive, send)
 

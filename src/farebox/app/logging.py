@@ -72,12 +72,7 @@ def configure_logging(level: LogLevel, descriptor: int) -> None:
     """From here on every event of the process is one redacted JSON line on `descriptor`."""
     line_file = LineFile(descriptor)
     structlog.configure(
-        processors=[
-            structlog.processors.format_exc_info,
-            redact_event,
-            _stamp,
-            _render,
-        ],
+        processors=[_line],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=lambda *_: line_file,
         cache_logger_on_first_use=False,
@@ -88,16 +83,14 @@ def configure_logging(level: LogLevel, descriptor: int) -> None:
     logging.captureWarnings(capture=True)
 
 
-def _stamp(
-    logger: object, method: str, event: MutableMapping[str, Any]
-) -> MutableMapping[str, Any]:
+def _line(logger: object, method: str, event: MutableMapping[str, Any]) -> bytes:
+    """The one processor: four of them in a row took half as long again."""
+    if "exc_info" in event:
+        event = structlog.processors.format_exc_info(logger, method, event)
+    event = redact_event(logger, method, event)
     event["level"] = method
     event["at"] = datetime.now(UTC)
     request_id = request_id_now.get()
     if request_id is not None:
         event["request_id"] = request_id
-    return event
-
-
-def _render(logger: object, method: str, event: MutableMapping[str, Any]) -> bytes:
     return orjson.dumps(event, default=str, option=_OPTIONS)

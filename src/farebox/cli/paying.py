@@ -10,6 +10,7 @@ from farebox.buyer.authorization import Authorization
 from farebox.buyer.choose import token_of
 from farebox.buyer.offer import Offer, Option, printable
 from farebox.buyer.outcome import NothingToPay, NotTaken, Outcome, Paid, Undecided, Unpaid
+from farebox.buyer.price import price_lines
 from farebox.buyer.wallet import Wallet
 from farebox.buyer.web import WebAnswer
 from farebox.cli.running import sentence
@@ -45,22 +46,6 @@ class AskingPurse:
         """Remembered, so that an interruption knows what was handed out."""
         del option
         self.authorization = authorization
-
-
-def price_lines(offer: Offer, option: Option, *, payer: str) -> list[str]:
-    """The price and who gets it, a line each."""
-    terms = option.terms
-    lines = [
-        f"  price    {token_of(option).show(terms.amount)}",
-        f"  network  {terms.network.label}",
-        f"  to       {terms.pay_to}",
-        f"  from     {payer}",
-    ]
-    if offer.description:
-        lines.insert(0, f"  for      {offer.description}")
-    if option.is_charged_before_work:
-        lines.append("  The seller charges before it does the work.")
-    return lines
 
 
 def interrupted(purse: AskingPurse) -> Outcome:

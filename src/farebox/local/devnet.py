@@ -1,6 +1,5 @@
 """A devnet as a child process: start it, read where it listens, drive it, stop it."""
 
-import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +11,7 @@ import msgspec
 from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
 from farebox.local.child import Child, Program, start_child
-from farebox.local.devnet_binary import Progress, devnet_binary
+from farebox.local.devnet_binary import Progress, built_devnet, devnet_binary
 from farebox.local.faults import LocalFault
 
 __all__ = [
@@ -219,7 +218,7 @@ async def start_devnet(
     Raises:
         LocalFault: it cannot be built or started; the sentence says what to do.
     """
-    path = binary or await asyncio.to_thread(devnet_binary, progress or _say_nothing)
+    path = binary or await built_devnet(progress or _say_nothing)
     command = [str(path), *options.arguments()]
     program = Program("The devnet", command, log=options.log, ends_with_stdin=True)
     child = await start_child(program)

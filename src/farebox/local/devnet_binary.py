@@ -1,10 +1,12 @@
 """The devnet's binary: compiled once for a set of sources, then found in a cache."""
 
+import asyncio
 import fcntl
 import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import tomllib
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from farebox.local.faults import LocalFault, explain_disk
+from farebox.local.parent_death import die_with_parent
 
 Progress = Callable[[str], None]
 
@@ -50,10 +53,30 @@ def _files(sources: Path) -> Iterator[Path]:
     yield from sorted(path for path in found if path.is_file())
 
 
-def devnet_binary(progress: Progress, *, sources: Path = SOURCES) -> Path:
+async def built_devnet(progress: Progress) -> Path:
+    """`devnet_binary` off the event loop; cancelling it ends the compiler.
+
+    Raises:
+        LocalFault: as there.
+    """
+    compilers: list[subprocess.Popen[str]] = []
+    try:
+        return await asyncio.to_thread(devnet_binary, progress, started=compilers.append)
+    except asyncio.CancelledError:
+        for compiler in compilers:
+            compiler.terminate()
+        raise
+
+
+def devnet_binary(
+    progress: Progress,
+    *,
+    sources: Path = SOURCES,
+    started: Callable[[subprocess.Popen[str]], None] | None = None,
+) -> Path:
     """The binary of these sources, compiled now only when no checkout compiled them before.
 
-    `progress` gets lines for a person while the compiler works.
+    `progress` gets lines for a person while the compiler works, `started` the compiler itself.
 
     Raises:
         LocalFault: there are no sources, no compiler, no network to fetch crates or no disk.
@@ -69,7 +92,7 @@ def devnet_binary(progress: Progress, *, sources: Path = SOURCES) -> Path:
     try:
         with _only_one_builder(folder, progress):
             if not binary.is_file():
-                _keep(_compile(sources, folder / "target", progress), binary)
+                _keep(_compile(sources, folder / "target", progress, started), binary)
     except OSError as error:
         raise explain_disk(error, doing="building the devnet") from error
     return binary
@@ -87,7 +110,12 @@ def _only_one_builder(folder: Path, progress: Progress) -> Iterator[None]:
         yield
 
 
-def _compile(sources: Path, target: Path, progress: Progress) -> Path:
+def _compile(
+    sources: Path,
+    target: Path,
+    progress: Progress,
+    started: Callable[[subprocess.Popen[str]], None] | None,
+) -> Path:
     cargo = shutil.which("cargo")
     if cargo is None:
         raise LocalFault(
@@ -105,7 +133,10 @@ def _compile(sources: Path, target: Path, progress: Progress) -> Path:
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
+        preexec_fn=die_with_parent(signal.SIGTERM),  # noqa: PLW1509 - calls nothing but prctl
     ) as process:
+        if started is not None:
+            started(process)
         assert process.stderr is not None  # it was asked for above  # noqa: S101
         said = _follow(process.stderr, crates, progress)
     if process.returncode != 0:

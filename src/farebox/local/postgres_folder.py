@@ -100,7 +100,7 @@ def advice_for(error: OSError, data_dir: Path) -> str:
     """One sentence on what to do about a refusal of the operating system."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk that holds {data_dir} is full: free 100 MB or set FAREBOX_DATA_DIR."
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT):
         return f"{data_dir} cannot be written: allow it, or set FAREBOX_DATA_DIR to another folder."
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return f"{data_dir} is not a folder: set FAREBOX_DATA_DIR to one."

@@ -129,8 +129,6 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | tuple[_Miss, str]:
         return _Miss.STATUS, f" {response.status}"
     if response.headers.get("Content-Encoding", "identity") != "identity":
         return _Miss.ENCODED, ""
-    if response.content_length is not None and response.content_length > MAX_ANSWER_BYTES:
-        return _Miss.TOO_LARGE, ""
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.content.iter_any():

@@ -5,11 +5,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from farebox.stellar.events import ContractEvent, EventKind, decode_diagnostic_event
+from farebox.stellar.events import (
+    MAX_EVENT_BYTES,
+    ContractEvent,
+    EventKind,
+    decode_diagnostic_event,
+)
 from farebox.stellar.soroban_data import Resources, read_resources
 from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
 
-MAX_EVENTS: Final = 512
+MAX_EVENTS: Final = 4_096  # diagnostics included
 MAX_RESOURCE_DATA_BYTES: Final = 132_096  # it must fit a transaction
 _ERROR_TEXT_LIMIT: Final = 65_536  # characters looked at
 _MAX_LEDGER: Final = 2**32 - 1
@@ -26,6 +31,7 @@ class RefusalKind(StrEnum):
     TRUSTLINE = "trustline"
     ARCHIVED = "archived"
     BUDGET = "budget"
+    UNREADABLE_EVENT = "unreadable_event"  # it may succeed, but what it does cannot be judged
     OTHER = "other"
 
 
@@ -46,7 +52,7 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class SimulationRefused:
-    """The call would fail as of `latest_ledger`; the node's words are not kept."""
+    """The call would fail, or cannot be judged, as of `latest_ledger`; no node's words are kept."""
 
     kind: RefusalKind
     latest_ledger: int
@@ -91,10 +97,14 @@ def _read_success(result: Mapping[str, object], latest_ledger: int) -> Simulatio
         return Garbled("transactionData")
     if resources.archived_entries:  # restored on the way, at the fee payer's cost
         return NeedsRestore(latest_ledger)
-    events = _events(result.get("events"))
-    if events is None:
+    encoded = _encoded_events(result.get("events"))
+    if encoded is None:
         return Garbled("events")
-    return Simulated(soroban_data, resources, events, latest_ledger)
+    events = [decode_diagnostic_event(raw) for raw in encoded]
+    readable = tuple(event for event in events if event is not None)
+    if len(readable) < len(events):  # one of a contract's making, and it might be the one
+        return SimulationRefused(RefusalKind.UNREADABLE_EVENT, latest_ledger)
+    return Simulated(soroban_data, resources, readable, latest_ledger)
 
 
 def _decode(text: object) -> bytes:
@@ -116,21 +126,20 @@ def _resources(soroban_data: bytes) -> Resources | None:
     return resources
 
 
-def _events(listed: object) -> tuple[ContractEvent, ...] | None:
-    """The events; None when one of them cannot be read, as it might be the one that matters."""
+def _encoded_events(listed: object) -> list[bytes] | None:
+    """The events of contracts and of the network, still encoded; None when it is no such list."""
     if not isinstance(listed, list) or len(listed) > MAX_EVENTS:
         return None
-    events = []
-    for encoded in listed:
-        if not isinstance(encoded, str):
+    encoded = []
+    for text in listed:
+        if not isinstance(text, str):
             return None
-        if _is_for_debugging(encoded):
-            continue
-        event = decode_diagnostic_event(encoded)
-        if event is None:
+        try:
+            if not _is_for_debugging(text):
+                encoded.append(decode_base64(text, max_bytes=MAX_EVENT_BYTES))
+        except Malformed:
             return None
-        events.append(event)
-    return tuple(events)
+    return encoded
 
 
 def _is_for_debugging(encoded: str) -> bool:

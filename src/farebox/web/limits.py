@@ -1,12 +1,14 @@
 """How much a request may send, how long it may take over it, and in what form."""
 
 import asyncio
+from time import monotonic
 from typing import Final
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.kernel.errors import Refusal
+from farebox.web.body_deadlines import BodyDeadlines, DeadlinePassed
 
 BODY_LIMIT_BYTES: Final = 256 * 1024
 BODY_DEADLINE_S: Final = 15.0
@@ -47,8 +49,10 @@ class BodyLimit:
         *,
         limit_bytes: int = BODY_LIMIT_BYTES,
         deadline_s: float = BODY_DEADLINE_S,
+        deadlines: BodyDeadlines | None = None,
     ) -> None:
         self._app, self._limit_bytes, self._deadline_s = app, limit_bytes, deadline_s
+        self._deadlines = deadlines or BodyDeadlines()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         for name, value in scope["headers"]:
@@ -65,11 +69,10 @@ class BodyLimit:
             nonlocal received, is_whole, deadline_at
             if is_whole:
                 return await receive()
-            deadline_at = deadline_at or asyncio.get_running_loop().time() + self._deadline_s
+            deadline_at = deadline_at or monotonic() + self._deadline_s
             try:
-                async with asyncio.timeout_at(deadline_at):
-                    message = await receive()
-            except TimeoutError:
+                message = await self._deadlines.wait(deadline_at, receive)
+            except DeadlinePassed:
                 raise BodyTooSlow from None
             received += len(message.get("body", b""))
             if received > self._limit_bytes:

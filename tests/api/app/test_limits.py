@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from farebox.app.asgi import Application
 from farebox.app.assembly import Services
 from farebox.web.answers import send_json
+from farebox.web.body_deadlines import BodyDeadlines
 from farebox.web.errors import ErrorEdge, Failure
 from farebox.web.limits import BODY_LIMIT_BYTES, BodyLimit, read_body
 from farebox.web.request_log import RequestLog
@@ -133,11 +134,13 @@ async def test_bytes_after_the_declared_length_are_no_part_of_the_body() -> None
 
 
 async def test_a_body_that_does_not_end_in_time_is_refused() -> None:
+    deadlines = BodyDeadlines(sweep_every_s=0.01)
+
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await Application(Services(routes=[]), stop=lambda: None)(scope, receive, send)
         else:
-            limited = BodyLimit(_measure, deadline_s=0.05)
+            limited = BodyLimit(_measure, deadline_s=0.05, deadlines=deadlines)
             await RequestLog(ErrorEdge(limited, {}), RecordingLog())(scope, receive, send)
 
     async with serving(app) as address:

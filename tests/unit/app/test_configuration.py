@@ -5,8 +5,9 @@ import pytest
 from stellar_sdk import Keypair
 
 from farebox.app.configuration import Fault, SettingsRefused, read_settings
-from farebox.app.setting_rules import AssetRule, LogLevel
+from farebox.app.setting_rules import LogLevel
 from farebox.app.settings import Settings
+from farebox.facilitator.served_network import AssetRule
 from farebox.kernel.networks import Network
 
 RELAYER = Keypair.random().secret

@@ -169,11 +169,11 @@ NOT_EVENTS: list[object] = [
     "AAAA",
     [7],
     [None],
-    [TRANSFER, "AAAA"],
-    [TRANSFER[:-4]],
+    [TRANSFER, "A"],
+    [TRANSFER[:-1]],
     ["A" * 50_000_000],
     ["!" * 60],
-    [TRANSFER] * (MAX_EVENTS + 1),
+    [FN_CALL] * (MAX_EVENTS + 1),
 ]
 
 
@@ -197,10 +197,21 @@ def test_an_answer_that_means_nothing_is_garbled_and_says_where(
     assert read_simulation(answer) == Garbled(part)
 
 
-def test_an_event_that_might_move_tokens_is_never_passed_over_unread() -> None:
-    contract_event_of_an_unknown_value = ONE + NONE + NONE + ONE + NONE + NONE + u32(23)
-    encoded = base64.b64encode(contract_event_of_an_unknown_value).decode()
-    assert read_simulation(SUCCESS | {"events": [encoded]}) == Garbled("events")
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        ONE + NONE + NONE + ONE + NONE + NONE + u32(23),  # a value of an unknown arm
+        ONE + NONE + NONE + u32(3) + NONE + NONE + ONE,  # an event of an unknown kind
+        ONE + NONE + NONE + ONE + NONE + NONE + nested(33).to_xdr_bytes(),  # beyond the bounds
+        ONE + ONE + NONE + ONE + NONE + NONE + ONE,  # an extension
+    ],
+)
+def test_an_event_that_might_move_tokens_is_never_passed_over_unread(raw: bytes) -> None:
+    events = [TRANSFER, base64.b64encode(raw).decode()]
+    assert read_simulation(SUCCESS | {"events": events}) == SimulationRefused(
+        RefusalKind.UNREADABLE_EVENT, LEDGER
+    )
 
 
 def test_a_diagnostic_is_told_by_its_kind_alone_and_may_be_of_any_size() -> None:

@@ -172,6 +172,33 @@ def test_a_muxed_recipient_is_kept_apart_from_its_plain_form(
     assert recipient.plain is None
 
 
+LEDGER_BOUNDS = ONE + bytes(8)
+SIGNER_KEYS = [
+    *(u32(arm) + bytes(32) for arm in (0, 1, 2)),
+    u32(3) + bytes(32) + u32(2) + b"ab\0\0",
+]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"memo": ONE + u32(2) + b"hi\0\0"},
+        {"memo": u32(2) + bytes(8)},
+        {"memo": u32(3) + bytes(32)},
+        {"memo": u32(4) + bytes(32)},
+        {"preconditions": ONE + bytes(16)},
+        {"preconditions": u32(2) + NONE * 3 + bytes(12) + NONE},
+        {"preconditions": u32(2) + (ONE + bytes(16)) + LEDGER_BOUNDS * 2 + bytes(12) + NONE},
+        *(
+            {"preconditions": u32(2) + NONE * 3 + bytes(12) + ONE + signer}
+            for signer in SIGNER_KEYS
+        ),
+    ],
+)
+def test_every_memo_and_precondition_is_passed_over(parts: dict[str, bytes]) -> None:
+    assert read_transfer_envelope(raw_envelope(**parts)) == read_transfer_envelope(raw_envelope())
+
+
 def test_the_contract_called_may_be_named_as_an_account_but_not_as_anything_else() -> None:
     named = transfer_call(PAYEE_ADDRESS, PAYER_ADDRESS, PAYEE_ADDRESS, 1)
     read = read_transfer_envelope(raw_envelope(call=named.to_xdr_bytes()))

@@ -19,17 +19,21 @@ def entry(balance: int, sequence: int) -> bytes:
 
 @pytest.mark.parametrize(("balance", "sequence"), [(0, 0), (MOST, MOST)])
 def test_the_bounds_of_both_fields_are_read(balance: int, sequence: int) -> None:
-    state = read_account(entry(balance, sequence) + b"whatever a later protocol adds", ACCOUNT)
+    state = read_account(
+        entry(balance, sequence) + b"whatever a later protocol adds", ACCOUNT, as_of_ledger=9
+    )
     assert state is not None
-    assert (state.balance, state.sequence) == (balance, sequence)
+    assert (state.balance, state.sequence, state.as_of_ledger) == (balance, sequence, 9)
     assert isinstance(state, AccountState)
 
 
 @pytest.mark.parametrize(("balance", "sequence"), [(-1, 5), (5, -1)])
 def test_a_negative_field_is_not_believed(balance: int, sequence: int) -> None:
-    assert read_account(entry(balance, sequence), ACCOUNT) is None
+    assert read_account(entry(balance, sequence), ACCOUNT, as_of_ledger=9) is None
 
 
 def test_every_cut_is_none() -> None:
     whole = entry(5, 6)
-    assert all(read_account(whole[:cut], ACCOUNT) is None for cut in range(len(whole)))
+    assert all(
+        read_account(whole[:cut], ACCOUNT, as_of_ledger=9) is None for cut in range(len(whole))
+    )

@@ -73,6 +73,19 @@ def test_resources_over_the_ceiling_are_refused_with_what_they_would_cost(
     assert refused == FeeOverCeiling(Stroops(500_001), Stroops(500_000))
 
 
+def test_a_fee_no_envelope_can_hold_is_refused_whatever_the_ceiling() -> None:
+    most = 2**32 - 1
+    generous = policy(ceiling=2**40)
+    assert isinstance(plan_fees(most - 100, None, generous, fee_bumped=False), FeePlan)
+    assert isinstance(plan_fees(most - 99, None, generous, fee_bumped=False), FeeOverCeiling)
+
+
+def test_a_resource_fee_that_cannot_be_is_refused() -> None:
+    assert plan_fees(-1, None, policy(), fee_bumped=False) == FeeOverCeiling(
+        Stroops(100), Stroops(500_000)
+    )
+
+
 @given(
     resource_fee=st.integers(-(2**63), 2**63),
     ceiling=st.integers(0, 2**40),

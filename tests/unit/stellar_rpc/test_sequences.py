@@ -54,6 +54,8 @@ async def test_a_late_word_of_an_older_landing_changes_nothing() -> None:
     source.landed(44)
     source.landed(42)
     assert await source.following() == 45
+    source.forget()
+    assert await source.following() == 45
 
 
 async def test_after_a_bad_sequence_the_ledger_is_asked_again() -> None:
