@@ -9,10 +9,17 @@ import pytest
 
 from farebox.x402.reasons import Reason
 from support import node
+from support.asgi import AsgiClient
 from support.promises import promise
 from support.stage import Stage, service
 
 IMPATIENT = {"FAREBOX_SETTLE_DEADLINE_S": "2"}
+TRY_LATER = {
+    "status": "TRY_AGAIN_LATER",
+    "hash": "00" * 32,
+    "latestLedger": 1,
+    "latestLedgerCloseTime": "1",
+}
 
 
 @asynccontextmanager
@@ -129,17 +136,13 @@ async def test_a_payment_waits_for_the_relayers_last_envelope_to_be_resolved(
 
 async def test_a_node_that_takes_nothing_leaves_nothing_behind(stage: Stage) -> None:
     draft = await stage.draft(timeout_s=900)
-    stage.node().on("sendTransaction", node.result(_try_later))
+    stage.node().on("sendTransaction", node.fixed(TRY_LATER))
     async with replica(stage, **IMPATIENT) as service_:
         outcome = await service_.settle(draft.request())
     assert (outcome["errorReason"], outcome["transaction"]) == (Reason.NETWORK_UNAVAILABLE, "")
     assert await stage.rows() == 0
     stage.node().reset()
     await stage.settled(draft.request())
-
-
-def _try_later(result: dict[str, Any]) -> None:
-    result["status"] = "TRY_AGAIN_LATER"
 
 
 async def test_two_replicas_settle_one_payment_once(stage: Stage) -> None:
@@ -164,10 +167,21 @@ async def test_two_replicas_share_one_relayer_without_a_lost_payment(stage: Stag
     assert len({outcome["transaction"] for outcome in outcomes}) == 6
 
 
+async def network_ready(client: AsgiClient) -> None:
+    """Return once the testnet can be used, whatever else is away."""
+    for _ in range(100):
+        parts = (await client.get("/health/ready")).json()["parts"]
+        if parts["stellar:testnet"]["status"] == "ok":
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError("the network never became ready")
+
+
 async def test_without_its_database_it_verifies_and_settles_nothing(stage: Stage) -> None:
     draft = await stage.draft(timeout_s=900)
     away = {"FAREBOX_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
-    async with service(stage.environment | away) as client:
+    async with service(stage.environment | away, is_ready=False) as client:
+        await network_ready(client)
         adrift = Stage(client, stage.networks, stage.environment)
         assert (await adrift.verify(draft.request()))["isValid"] is True
         answer = await client.post("/settle", draft.request())

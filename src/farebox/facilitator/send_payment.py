@@ -146,13 +146,14 @@ class PaymentSender:
     ) -> SentEnvelope:
         """The envelope, committed; waits while the relayer's last one is unresolved."""
         while True:
+            self._network.sequences.forget()  # another replica may have used the relayer since
             sent = await self._prepare(accepted)
             try:
                 if await self._journal.sending(claim, sent):
                     return sent
                 raise _TurnMissed  # the claim went stale and is gone
             except SourceBusy:
-                self._network.sequences.forget()
+                pass
             if self._clock.monotonic() + _BUSY_PAUSE_S > turn_until:
                 raise _TurnMissed
             await self._clock.sleep(_BUSY_PAUSE_S)
