@@ -1,1 +1,19 @@
+//! What a caller sees of the network: Stellar RPC and friendbot on one port, the admin calls on another.
 
+pub mod admin;
+pub mod assets;
+pub mod cli;
+pub mod cursor;
+pub mod event_filter;
+pub mod friendbot;
+pub mod http;
+pub mod jsonrpc;
+pub mod keys;
+pub mod latest;
+pub mod methods;
+pub mod rpc_port;
+pub mod scene;
+pub mod serve;
+pub mod submit;
+pub mod tls;
+pub mod xdr_text;

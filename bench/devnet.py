@@ -1,0 +1,123 @@
+"""BENCH=devnet: transfers a second through queue, apply, fees and meta; simulation over HTTP."""
+
+import asyncio
+import json
+import os
+import shutil
+import time
+from typing import Final
+
+from e2e.ending import end_with_figures
+from e2e.machine import ROOT, RunFailed, say, scratch_folder
+from stellar_sdk import Keypair, SorobanServer
+
+from bench.measure import Requests, Rounds, load
+from bench.payloads import Terms, signed_transfer
+from farebox.kernel.networks import Network
+from farebox.local.devnet import DevnetOptions, Scene, start_devnet
+from farebox.local.devnet_binary import cache_folder
+
+_SOURCES: Final = ROOT / "devnet"
+_PROGRAM: Final = "devnet_bench"
+_PAYMENTS: Final = 64
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Whether the devnet is fast enough, and the figures."""
+    began = time.monotonic()
+    applied = await _applied(quick=quick)
+    one, eight = await _simulated(seconds=1.0 if quick else 4.0, rounds=2 if quick else 5)
+    figures: dict[str, object] = {
+        **applied,
+        "simulate_ms_p50": round(one.p50_ms, 3),
+        "simulate_one_in_flight": one.figures(),
+        "simulate_eight_in_flight": eight.figures(),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    holds = (
+        float(str(applied.get("transfers_per_s", 0))) >= 1000
+        and one.p50_ms < 5
+        and one.unexpected == eight.unexpected == 0
+    )
+    return holds, figures
+
+
+async def _applied(*, quick: bool) -> dict[str, object]:
+    """The figures of the devnet's own bench program, built from the same sources."""
+    target = cache_folder() / "devnet" / "target"
+    if shutil.which("cargo") is None:
+        raise RunFailed("there is no Rust compiler here: install cargo and run this again")
+    say("building the devnet's bench program")
+    await _say_through(
+        ["cargo", "build", "--release", "--locked", "--bin", _PROGRAM, "--color", "never"],
+        env={"CARGO_TARGET_DIR": str(target)},
+    )
+    say("applying asset-contract transfers on one core")
+    out = await _say_through([str(target / "release" / _PROGRAM)], env={"QUICK": str(int(quick))})
+    try:
+        figures: dict[str, object] = json.loads(out.splitlines()[-1])
+    except (IndexError, ValueError) as error:
+        raise RunFailed(f"the devnet's bench program said no figures: {out[-300:]}") from error
+    return figures
+
+
+async def _say_through(command: list[str], *, env: dict[str, str]) -> str:
+    """Run a program whose progress goes to our standard error; returns its standard output."""
+    process = await asyncio.create_subprocess_exec(
+        *command, cwd=_SOURCES, env={**os.environ, **env}, stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        out, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+    if process.returncode:
+        raise RunFailed(f"{command[0]} ended with {process.returncode}")
+    return out.decode(errors="replace")
+
+
+async def _simulated(*, seconds: float, rounds: int) -> tuple[Rounds, Rounds]:
+    """Latency of simulateTransaction over HTTP, one at a time and eight at a time."""
+    with scratch_folder("farebox-bench-") as folder:
+        options = DevnetOptions(Network.TESTNET.passphrase, log=folder / "devnet.log")
+        async with await start_devnet(options, progress=say) as devnet:
+            scene = await devnet.scene(payers=1, payees=1)
+            bodies = await asyncio.to_thread(_simulate_bodies, devnet.rpc_url, scene)
+            requests = Requests("/", bodies, ('"minResourceFee"',))
+            await load(devnet.rpc_url, requests, seconds=1.0)
+            one, eight = Rounds(), Rounds()
+            for _ in range(rounds):
+                for lanes, found in ((1, one), (8, eight)):
+                    found.results.append(
+                        await load(devnet.rpc_url, requests, seconds=seconds, in_flight=lanes)
+                    )
+                    say(f"simulate, {lanes} in flight: p50 {found.results[-1].p50_ms:.2f} ms")
+            return one, eight
+
+
+def _simulate_bodies(rpc_url: str, scene: Scene) -> tuple[bytes, ...]:
+    """Signed transfers as simulateTransaction requests (enforcing)."""
+    terms = Terms(scene.asset, scene.payees[0].address, 10_000, 3600)
+    keypair = Keypair.from_secret(scene.payers[0].secret.reveal())
+    with SorobanServer(rpc_url) as server:
+        expires = server.get_latest_ledger().sequence + 600
+        signed = [
+            signed_transfer(server, keypair, terms, expires_at_ledger=expires)
+            for _ in range(_PAYMENTS)
+        ]
+    return tuple(
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "simulateTransaction",
+                "params": {"transaction": transaction},
+            }
+        ).encode()
+        for number, transaction in enumerate(signed)
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))

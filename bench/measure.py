@@ -1,0 +1,120 @@
+"""Rounds of load, interleaved between the sides, and their medians."""
+
+import asyncio
+import base64
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+from e2e.machine import ROOT, RunFailed, environment
+
+from bench.load import Plan, Result
+
+IN_FLIGHT: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What to send in turn, and what each answer must contain."""
+
+    path: str
+    bodies: tuple[bytes, ...]
+    expect: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Every round of one side, in the order they ran."""
+
+    results: list[Result] = field(default_factory=list)
+
+    @property
+    def per_second(self) -> float:
+        """Median requests per second."""
+        return median(r.per_second for r in self.results)
+
+    @property
+    def p50_ms(self) -> float:
+        """Median of the rounds' median latency."""
+        return median(r.p50_ms for r in self.results)
+
+    @property
+    def p99_ms(self) -> float:
+        """Median of the rounds' 99th percentile."""
+        return median(r.p99_ms for r in self.results)
+
+    @property
+    def answers(self) -> int:
+        """Answers of all rounds together."""
+        return sum(r.answers for r in self.results)
+
+    @property
+    def unexpected(self) -> int:
+        """Answers that were not what was expected, all rounds together."""
+        return sum(r.unexpected for r in self.results)
+
+    @property
+    def generator_busy(self) -> float:
+        """The largest share of its core the load generator needed in a round."""
+        return max(r.busy for r in self.results)
+
+    def figures(self) -> dict[str, object]:
+        """The medians and the spread, rounded for a reader."""
+        rates = [r.per_second for r in self.results]
+        return {
+            "per_second": round(self.per_second, 1),
+            "per_second_range": [round(min(rates), 1), round(max(rates), 1)],
+            "p50_ms": round(self.p50_ms, 3),
+            "p99_ms": round(self.p99_ms, 3),
+            "answers": self.answers,
+            "unexpected": self.unexpected,
+            "generator_busy": round(self.generator_busy, 2),
+        }
+
+
+async def load(
+    url: str, requests: Requests, *, seconds: float, in_flight: int = IN_FLIGHT
+) -> Result:
+    """One round against one server, by a load generator in a process of its own.
+
+    Raises:
+        RunFailed: the generator could not finish.
+    """
+    parts = urlsplit(url)
+    plan = Plan(
+        host=parts.hostname or "127.0.0.1",
+        port=parts.port or 80,
+        path=requests.path,
+        bodies=[base64.b64encode(body).decode() for body in requests.bodies],
+        in_flight=in_flight,
+        duration_s=seconds,
+        expect=list(requests.expect),
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "from bench.load import main; main()",
+        cwd=ROOT,
+        env=environment({}),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        out, err = await process.communicate(msgspec.json.encode(plan))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise RunFailed(f"the load generator failed: {err.decode(errors='replace')[-400:]}")
+    return msgspec.json.decode(out, type=Result)
+
+
+def harmonic_rate(rates: Sequence[float]) -> float:
+    """Requests per second of an equal mix of kinds, each served at its own rate."""
+    return len(rates) / sum(1 / rate for rate in rates)

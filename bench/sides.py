@@ -1,0 +1,133 @@
+"""The two facilitators under measurement, and the node and the payments they share."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from e2e.machine import ROOT, HorizonStub, ServedNetwork, node_server, our_service, say, subfolder
+from stellar_sdk import Keypair, SorobanServer
+
+from bench.cores import Cores
+from bench.payloads import Terms, signed_transfer
+from farebox.kernel.networks import Network
+from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
+
+PEER: Final = ROOT / "bench" / "peer"
+OURS: Final = "farebox"
+THEIRS: Final = "npm"
+THEIRS_FREE: Final = "npm, Horizon free"
+
+_CADENCE_S: Final = 5
+_LIFE_LEDGERS: Final = 600
+_MAX_TIMEOUT_S: Final = 3600
+_SIGNERS: Final = 8
+_IDLE_S: Final = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What both sides stand on: one devnet, one set of signed payments, one Horizon stub."""
+
+    devnet: Devnet
+    terms: Terms
+    payments: tuple[str, ...]
+    horizon: HorizonStub
+    urls: Mapping[str, str]
+    idle_calls_per_s: Mapping[str, float]
+
+
+@contextlib.asynccontextmanager
+async def ground(
+    folder: Path, cores: Cores, *, latency_ms: int, payments: int
+) -> AsyncIterator[Ground]:
+    """Start a devnet with that latency, sign the payments and start every facilitator."""
+    here = subfolder(folder, f"latency-{latency_ms}")
+    options = DevnetOptions(
+        passphrase=Network.TESTNET.passphrase,
+        close_ms=_CADENCE_S * 1000,
+        latency_ms=latency_ms,
+        log=here / "devnet.log",
+    )
+    async with contextlib.AsyncExitStack() as stack:
+        devnet = await stack.enter_async_context(await start_devnet(options, progress=say))
+        scene = await devnet.scene(payers=_SIGNERS + 2, payees=1)
+        say(f"signing {payments} payments at {latency_ms} ms latency")
+        terms = Terms(scene.asset, scene.payees[0].address, 10_000, _MAX_TIMEOUT_S)
+        signed = await asyncio.to_thread(_sign, devnet.rpc_url, scene, terms, payments)
+        horizon = HorizonStub(cadence_s=_CADENCE_S, latency_ms=latency_ms)
+        horizon_url = await stack.enter_async_context(horizon.serving())
+        say("starting farebox and the npm facilitator, one core in turn")
+        urls = await _start_sides(stack, here, cores, devnet, scene, horizon_url)
+        yield Ground(devnet, terms, signed, horizon, urls, await _idle_calls(devnet))
+
+
+def _sign(rpc_url: str, scene: Scene, terms: Terms, count: int) -> tuple[str, ...]:
+    """`count` distinct payments by several payers, long-lived, in the order they are used."""
+
+    def by(signer: int) -> list[str]:
+        keypair = Keypair.from_secret(scene.payers[signer].secret.reveal())
+        with SorobanServer(rpc_url) as server:
+            expires = server.get_latest_ledger().sequence + _LIFE_LEDGERS
+            share = range(signer, count, _SIGNERS)
+            return [
+                signed_transfer(server, keypair, terms, expires_at_ledger=expires) for _ in share
+            ]
+
+    with ThreadPoolExecutor(_SIGNERS) as pool:
+        return tuple(tx for signed in pool.map(by, range(_SIGNERS)) for tx in signed)
+
+
+async def _start_sides(
+    stack: contextlib.AsyncExitStack,
+    folder: Path,
+    cores: Cores,
+    devnet: Devnet,
+    scene: Scene,
+    horizon_url: str,
+) -> dict[str, str]:
+    prefix = cores.pin_service()
+    ours = ServedNetwork(Network.TESTNET, devnet, scene.payers[-1].secret)
+    urls = {
+        OURS: await stack.enter_async_context(our_service([ours], folder=folder, prefix=prefix))
+    }
+    env = {
+        "RPC_URL": devnet.rpc_url,
+        "RELAYER_SECRET": scene.payers[-2].secret.reveal(),
+        "HORIZON_URL": horizon_url,
+    }
+    preloads = {
+        THEIRS: ROOT / "e2e" / "horizon.cjs",
+        THEIRS_FREE: PEER / "horizon_free.cjs",
+    }
+    for name, preload in preloads.items():
+        log = folder / f"{preload.stem}.log"
+        urls[name] = await stack.enter_async_context(
+            node_server(
+                PEER / "facilitator.mjs", env=env, log=log, prefix=prefix, preloads=[preload]
+            )
+        )
+    return urls
+
+
+async def _idle_calls(devnet: Devnet) -> dict[str, float]:
+    """RPC calls a second that are made while nobody asks anything: the clock task's."""
+    await devnet.reset_counts()
+    await asyncio.sleep(_IDLE_S)
+    return {method: calls / _IDLE_S for method, calls in (await devnet.counts()).items()}
+
+
+def calls_beyond_idle(
+    counts: Mapping[str, int], idle_per_s: Mapping[str, float], *, elapsed_s: float
+) -> Counter[str]:
+    """The calls that requests caused: all of them less what the clock task makes in that time."""
+    caused: Counter[str] = Counter()
+    for method, calls in counts.items():
+        # One call more than the rate says may fall into any window.
+        background = idle_per_s.get(method, 0.0) * elapsed_s + 1 if method in idle_per_s else 0
+        caused[method] = max(0, round(calls - background))
+    return +caused

@@ -1,0 +1,61 @@
+"""What the ledger itself says about payments: read over RPC, decoded by the public SDK."""
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import aiohttp
+from stellar_sdk import Asset, Keypair, xdr
+
+from e2e.machine import RunFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """One network's RPC node, asked as an outsider would."""
+
+    session: aiohttp.ClientSession
+    url: str
+
+    @classmethod
+    async def open(cls, url: str, authority: Path | None) -> Self:
+        """Trust `authority` alone; close with `close`."""
+        context = ssl.create_default_context(cafile=authority) if authority else True
+        connector = aiohttp.TCPConnector(ssl=context)
+        return cls(aiohttp.ClientSession(connector=connector), url)
+
+    async def close(self) -> None:
+        """Give the connections back."""
+        await self.session.close()
+
+    async def transaction_status(self, transaction: str) -> str:
+        """SUCCESS, FAILED or NOT_FOUND."""
+        return str((await self._call("getTransaction", {"hash": transaction}))["status"])
+
+    async def balance(self, holder: str, *, code: str, issuer: str) -> int:
+        """Base units of a classic asset that an account holds."""
+        key = xdr.LedgerKey(
+            xdr.LedgerEntryType.TRUSTLINE,
+            trust_line=xdr.LedgerKeyTrustLine(
+                Keypair.from_public_key(holder).xdr_account_id(),
+                Asset(code, issuer).to_trust_line_asset_xdr_object(),
+            ),
+        )
+        found = await self._call("getLedgerEntries", {"keys": [key.to_xdr()]})
+        entries = found["entries"]
+        if not isinstance(entries, list) or not entries:
+            raise RunFailed(f"{holder} has no trustline")
+        entry = xdr.LedgerEntryData.from_xdr(entries[0]["xdr"])
+        if entry.trust_line is None:
+            raise RunFailed(f"{holder}'s entry is no trustline")
+        return int(entry.trust_line.balance.int64)
+
+    async def _call(self, method: str, params: dict[str, object]) -> dict[str, object]:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        async with self.session.post(self.url, json=body) as answer:
+            said = await answer.json()
+        if "result" not in said:
+            raise RunFailed(f"{method} failed: {said.get('error')}")
+        result: dict[str, object] = said["result"]
+        return result

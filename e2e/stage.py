@@ -1,0 +1,134 @@
+"""One stage of a run: two devnets behind TLS, our service, and an npm seller on both networks."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from e2e.ledger import Ledger
+from e2e.machine import (
+    ROOT,
+    HorizonStub,
+    ServedNetwork,
+    authority_bundle,
+    node_server,
+    our_service,
+    say,
+)
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import DevnetOptions, HeaderForm, Party, Scene, start_devnet
+
+CLOSE_MS: Final = 1000
+PRICE: Final = "$0.01"
+PRICE_UNITS: Final = 100_000
+HORIZON_PRELOAD: Final = ROOT / "e2e" / "horizon.cjs"
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """One network of a stage: who buys, who sells, and the node that tells what happened."""
+
+    served: ServedNetwork
+    scene: Scene
+    ledger: Ledger
+    path: str
+
+    @property
+    def network(self) -> Network:
+        """Which network this is."""
+        return self.served.network
+
+    @property
+    def buyer(self) -> Party:
+        """The account that buys."""
+        return self.scene.payers[0]
+
+    @property
+    def pay_to(self) -> str:
+        """The account that sells."""
+        return self.scene.payees[0].address
+
+    async def seller_balance(self) -> int:
+        """Base units the seller holds."""
+        return await self.ledger.balance(
+            self.pay_to, code=self.scene.code, issuer=self.scene.issuer
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Everything of a stage that runs."""
+
+    header: HeaderForm
+    folder: Path
+    service_url: str
+    seller_url: str
+    horizon: HorizonStub
+    node_env: dict[str, str]
+    markets: tuple[Market, ...]
+
+    def url(self, market: Market) -> str:
+        """The paid resource of a network."""
+        return f"{self.seller_url}{market.path}"
+
+
+@contextlib.asynccontextmanager
+async def running_stage(header: HeaderForm, folder: Path) -> AsyncIterator[Stage]:
+    """Start everything of one stage; all of it is stopped when the block ends."""
+    async with contextlib.AsyncExitStack() as stack:
+        say(f"starting two devnets (--tls, --header {header}, a ledger a second)")
+        markets = tuple([await _market(network, header, folder, stack) for network in Network])
+        served = [market.served for market in markets]
+        say("starting PostgreSQL and the facilitator")
+        service_url = await stack.enter_async_context(our_service(served, folder=folder))
+        bundle = await asyncio.to_thread(authority_bundle, served, folder / "authorities.pem")
+        horizon = HorizonStub(cadence_s=CLOSE_MS / 1000)
+        horizon_url = await stack.enter_async_context(horizon.serving())
+        say("starting the npm seller")
+        seller_url = await stack.enter_async_context(
+            node_server(
+                ROOT / "e2e" / "seller.mjs",
+                env={"SELLER": json.dumps(_seller(service_url, markets))},
+                log=folder / "seller.log",
+            )
+        )
+        yield Stage(
+            header=header,
+            folder=folder,
+            service_url=service_url,
+            seller_url=seller_url,
+            horizon=horizon,
+            node_env={"NODE_EXTRA_CA_CERTS": str(bundle), "HORIZON_URL": horizon_url},
+            markets=markets,
+        )
+
+
+async def _market(
+    network: Network, header: HeaderForm, folder: Path, stack: contextlib.AsyncExitStack
+) -> Market:
+    name = network.name.lower()
+    options = DevnetOptions(
+        passphrase=network.passphrase,
+        close_ms=CLOSE_MS,
+        header=header,
+        tls=folder / f"tls-{name}",
+        log=folder / f"devnet-{name}.log",
+    )
+    devnet = await stack.enter_async_context(await start_devnet(options, progress=say))
+    scene = await devnet.scene(payers=2, payees=1)
+    relayer: Secret[str] = scene.payers[1].secret
+    ledger = await Ledger.open(devnet.rpc_url, devnet.authority)
+    stack.push_async_callback(ledger.close)
+    return Market(ServedNetwork(network, devnet, relayer), scene, ledger, f"/{name}/report")
+
+
+def _seller(facilitator: str, markets: tuple[Market, ...]) -> dict[str, object]:
+    routes = [
+        {"path": m.path, "network": m.network.value, "payTo": m.pay_to, "price": PRICE}
+        for m in markets
+    ]
+    return {"facilitator": facilitator, "routes": routes}

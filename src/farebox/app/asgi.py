@@ -1,0 +1,70 @@
+"""The ASGI application: what surrounds every route, in the order a request meets it."""
+
+from collections.abc import Callable
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from farebox.app.assembly import Services
+from farebox.app.health import health_routes
+from farebox.app.lifespan import Lifespan
+from farebox.app.services import build_services
+from farebox.app.settings import Settings
+from farebox.web.errors import ErrorEdge
+from farebox.web.limits import BodyLimit
+from farebox.web.request_log import RequestLog
+
+
+class Application:
+    """Lifespan events go to the router, requests through log, error table and body limit."""
+
+    def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
+        self._lifespan = Lifespan(services, stop=stop)
+        self._router = Router(
+            [*services.routes, *health_routes(services.parts)],
+            redirect_slashes=False,
+            default=_not_found,
+            lifespan=self._lifespan,
+        )
+        # a path without parameters is found in one step; the router tries one after the other
+        self._exact = {
+            route.path: route
+            for route in reversed(self._router.routes)
+            if isinstance(route, Route) and "{" not in route.path
+        }
+        limited: ASGIApp = BodyLimit(self._route)
+        answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
+        self._edge: ASGIApp = RequestLog(answered, structlog.get_logger())
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why the service did not start or had to stop; None while all is well."""
+        return self._lifespan.failure
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self  # the router raises for the error table instead of answering itself
+        if scope["type"] == "http":
+            await self._edge(scope, receive, send)
+        else:
+            await self._router(scope, receive, send)
+
+    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = self._exact.get(scope["path"])
+        if route is not None:
+            await route.handle(scope, receive, send)
+        else:
+            await self._router(scope, receive, send)
+
+
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1000})
+        return
+    raise HTTPException(status_code=404)
+
+
+def create_app(settings: Settings, *, stop: Callable[[], None] = lambda: None) -> Application:
+    """The whole service for these settings; `stop` is called when a background loop has died."""
+    return Application(build_services(settings), stop=stop)

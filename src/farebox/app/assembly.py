@@ -1,0 +1,31 @@
+"""What the composition root hands to the application: routes, loops, parts and what to close."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+
+from starlette.routing import BaseRoute
+
+from farebox.app.health import Part
+from farebox.web.errors import FailureBody
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A background task that runs until the service stops; if it ends, the service stops."""
+
+    name: str
+    run: Callable[[], Coroutine[object, object, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The service as constructed, nothing of it running yet."""
+
+    routes: Sequence[BaseRoute]
+    tasks: Sequence[Loop] = ()
+    parts: Sequence[Part] = ()
+    # entered in this order before the loops start, left in reverse after they ended
+    resources: Sequence[AbstractAsyncContextManager[object]] = ()
+    # routes whose failures speak their own protocol: path to the body of a failure
+    failure_bodies: Mapping[str, FailureBody] = field(default_factory=dict)

@@ -1,0 +1,105 @@
+"""Take what must not be written out of a log event: by the name of a field and by its value."""
+
+import re
+from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
+from typing import Final
+
+from farebox.kernel.secret import MASK, Secret
+
+_KEYS: Final = frozenset(
+    {
+        "authorization",
+        "body",
+        "cookie",
+        "credential",
+        "dsn",
+        "envelope",
+        "headers",
+        "key",
+        "params",
+        "password",
+        "payload",
+        "seed",
+        "signature",
+        "token",
+        "url",
+        "x-payment",
+        "xdr",
+    }
+)
+_PARTS: Final = (
+    "secret",
+    "password",
+    "signature",
+    "authorization",
+    "token",
+    "api_key",
+    "api-key",
+    "xdr",
+    "envelope",
+    "seed",
+    "cookie",
+    "_url",
+    "payload",
+)
+_VALUES: Final = re.compile(
+    r"""
+      AAAA[A-Za-z0-9+/_-]{8,}={0,2}                  # XDR in base64
+    | (?<![A-Z0-9])S[A-Z2-7]{55}(?![A-Z0-9])         # a secret seed
+    | (?i:\bbearer)\s+[^\s"',;]+                     # a token
+    | \bfbx_[a-z]+_[A-Za-z0-9_-]+                    # a key or session of ours
+    | \b[a-z][a-z0-9+.-]{1,20}://[^\s"'<>]+          # an address, which may carry a key
+    | \beyJ[A-Za-z0-9+/_-]{16,}={0,2}                # JSON in base64: a payment header
+    | (?i:\b(?:[a-z_-]*(?:token|secret|password|authorization|signature|api[_-]?key|seed))
+      ["']?\s*[=:]\s*(?:basic\s+)?["']?)[^\s"',;)}]{4,}   # a value behind such a name
+    | [A-Za-z0-9+/_-]{72,}={0,2}                     # any long run: a signature, in base64 or hex
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_DEPTH: Final = 6
+
+
+@lru_cache(maxsize=512)
+def is_secret_key(name: str) -> bool:
+    """Whether a field of this name is masked whatever it holds."""
+    lowered = name.lower()
+    return lowered in _KEYS or any(part in lowered for part in _PARTS)
+
+
+def redact_text(text: str) -> str:
+    """The text without anything that looks like a secret, a signature, XDR or an address."""
+    return _VALUES.sub(MASK, text) if len(text) > 8 else text
+
+
+def redact(value: object, depth: int = 0) -> object:
+    """The value as it may be written."""
+    if isinstance(value, str):
+        return redact_text(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Secret | bytes | bytearray | memoryview) or depth > _DEPTH:
+        return MASK
+    if isinstance(value, Mapping):
+        return {
+            redact_text(str(name)): MASK if is_secret_key(str(name)) else redact(held, depth + 1)
+            for name, held in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [redact(held, depth + 1) for held in value]
+    return redact_text(str(value))
+
+
+def redact_event(
+    logger: object, method: str, event: MutableMapping[str, object]
+) -> MutableMapping[str, object]:
+    """The structlog processor: every field of every event passes here."""
+    for name, value in event.items():
+        if is_secret_key(name):
+            event[name] = MASK
+        elif type(value) is str:
+            if len(value) > 8:
+                event[name] = _VALUES.sub(MASK, value)
+        elif type(value) is not int and type(value) is not float:
+            event[name] = redact(value)
+    return event

@@ -1,0 +1,165 @@
+"""The composition root: constructors only, top to bottom."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from farebox.app.assembly import Loop, Services
+from farebox.app.health import PartHealth
+from farebox.app.network_part import NetworkPart
+from farebox.app.settings import NetworkSettings, Settings
+from farebox.facilitator.http import facilitator_routes, failure_bodies
+from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.reconcile import Reconciler
+from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
+from farebox.facilitator.served_network import OperatorRules
+from farebox.facilitator.settle import Settler
+from farebox.facilitator.verify import VerifiedNetwork, Verifier
+from farebox.kernel.clock import Clock, SystemClock
+from farebox.kernel.errors import Outage
+from farebox.stellar.fees import FeePolicy
+from farebox.stellar.ledger_clock import LedgerClock
+from farebox.stellar.network_state import NetworkState
+from farebox.stellar.rpc_http import HttpSorobanRpc
+from farebox.stellar.sequences import SourceSequence
+from farebox.stellar.signers import Signers, read_signers
+from farebox.storage.pool import Database
+from farebox.submission.submit import Submitter
+
+_POLL_S: Final = 0.5  # between two looks for a transaction on its way
+_DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
+_RECONCILE_EVERY_S: Final = 5.0
+
+
+class DatabasePart:
+    """The database as readiness sees it."""
+
+    name = "database"
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def health(self) -> PartHealth:
+        """Whether it answers now."""
+        await self._database.ping()
+        return PartHealth(is_usable=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Network:
+    """Everything of one network."""
+
+    rules: OperatorRules
+    signers: Signers
+    rpc: HttpSorobanRpc
+    ledgers: LedgerClock
+    state: NetworkState
+    part: NetworkPart
+    sender: PaymentSender
+    reconciler: Reconciler
+
+    @property
+    def tasks(self) -> tuple[Loop, ...]:
+        """What runs as long as the service does."""
+        name = self.rules.network.value
+        return (
+            Loop(f"{name} clock", self.part.run),
+            Loop(f"{name} accounts", self.part.watch_accounts),
+            Loop(f"{name} state", self.state.run),
+            Loop(f"{name} reconciliation", self.reconciler.run),
+        )
+
+
+def build_services(settings: Settings) -> Services:
+    """Everything the service is made of, nothing of it running yet.
+
+    Raises:
+        BadSigner: a secret seed cannot be used.
+        Outage: no database is named.
+    """
+    if settings.database_url is None:
+        raise Outage("database", "No database is named: set FAREBOX_DATABASE_URL.")
+    clock = SystemClock()
+    database = Database(settings.database_url)
+    journal = SettlementJournal(database, clock)
+    waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
+    operators = {
+        each.network: read_signers(each.relayer_secret, each.paymaster_secret)
+        for each in settings.networks.values()
+    }
+    networks = {
+        each.network: _network(settings, each, operators[each.network], journal, clock, waits)
+        for each in settings.networks.values()
+    }
+    verifier = Verifier(
+        {
+            name: VerifiedNetwork(each.rules, each.rpc, each.ledgers, each.state)
+            for name, each in networks.items()
+        }
+    )
+    senders = {name: each.sender for name, each in networks.items()}
+    settler = Settler(verifier, senders, journal, clock, waits)
+    signers = sorted({a for each in operators.values() for a in each.addresses})
+    return Services(
+        routes=facilitator_routes(verifier, settler, list(networks), signers),
+        tasks=[loop for each in networks.values() for loop in each.tasks],
+        parts=[DatabasePart(database), *(each.part for each in networks.values())],
+        resources=[database, *(each.rpc for each in networks.values()), _drained(settler)],
+        failure_bodies=failure_bodies(),
+    )
+
+
+@asynccontextmanager
+async def _drained(settler: Settler) -> AsyncIterator[None]:
+    """What was claimed is carried out before the database and the nodes are left."""
+    yield
+    await settler.drain()
+
+
+def _network(
+    settings: Settings,
+    own: NetworkSettings,
+    signers: Signers,
+    journal: SettlementJournal,
+    clock: Clock,
+    waits: Waits,
+) -> _Network:
+    rules = _rules(settings, own, signers)
+    rpc = HttpSorobanRpc(
+        own.network, own.rpc_url, timeout_s=settings.rpc_timeout_s, authority=own.rpc_authority
+    )
+    ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
+    submitter = Submitter(rpc, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+    sequences = SourceSequence(own.network, rules.relayer, rpc)
+    sending = SendingNetwork(rules, signers.relayer, sequences, ledgers, submitter)
+    return _Network(
+        rules=rules,
+        signers=signers,
+        rpc=rpc,
+        ledgers=ledgers,
+        state=NetworkState(own.network, rpc, clock),
+        part=NetworkPart(own.network, rpc, ledgers, signers.addresses, clock),
+        sender=PaymentSender(sending, journal, clock, waits),
+        reconciler=Reconciler(
+            own.network,
+            submitter,
+            journal,
+            clock,
+            every_s=_RECONCILE_EVERY_S,
+            leave_to_callers_s=settings.settle_deadline_s,
+        ),
+    )
+
+
+def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> OperatorRules:
+    return OperatorRules(
+        network=own.network,
+        relayer=signers.relayer.address,
+        operator_addresses=signers.addresses,
+        assets=own.assets,
+        fees=FeePolicy(ceiling=own.max_fee, inclusion_cap=own.max_inclusion_fee),
+        expiry_tolerance_ledgers=settings.expiry_tolerance_ledgers,
+        min_life_ledgers=settings.min_life_ledgers,
+        transaction_life_s=settings.transaction_life_s,
+    )

@@ -1,0 +1,149 @@
+"""What each setting may say: text to value, or the words for what is wanted.
+
+A rule never repeats the text it was given, because that text may be a secret.
+"""
+
+import base64
+import binascii
+import ipaddress
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+from farebox.facilitator.served_network import AssetRule
+from farebox.kernel.addresses import Address, parse_contract
+from farebox.kernel.secret import Secret
+
+T = TypeVar("T")
+_SEED: Final = re.compile(r"S[A-Z2-7]{55}\Z", re.ASCII)
+_SEED_VERSION: Final = 18 << 3
+_WHOLE: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
+_SECONDS: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,3})?\Z", re.ASCII)
+_LOCAL_NAME: Final = "localhost"
+
+
+class Unwanted(Exception):
+    """A setting's text does not fit; `wanted` says what does, and holds no value."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(wanted)
+        self.wanted = wanted
+
+
+class LogLevel(StrEnum):
+    """The least severe event that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def loopback_host(text: str) -> str:
+    """An address only this machine can reach: until there are keys, no other may be served."""
+    if text == _LOCAL_NAME or _is_loopback(text):
+        return text
+    raise Unwanted("a loopback address such as 127.0.0.1; other addresses need keys, not here yet")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """A rule for a whole number between `least` and `most`, both allowed."""
+
+    def rule(text: str) -> int:
+        if not _WHOLE.match(text) or not least <= int(text) <= most:
+            raise Unwanted(f"a whole number from {least} to {most}")
+        return int(text)
+
+    return rule
+
+
+def seconds(least: float, most: float) -> Callable[[str], float]:
+    """A rule for a number of seconds between `least` and `most`, both allowed."""
+
+    def rule(text: str) -> float:
+        if not _SECONDS.match(text) or not least <= float(text) <= most:
+            raise Unwanted(f"a number of seconds from {least:g} to {most:g}")
+        return float(text)
+
+    return rule
+
+
+def log_level(text: str) -> LogLevel:
+    """One of the four levels."""
+    try:
+        return LogLevel(text.lower())
+    except ValueError:
+        raise Unwanted("one of debug, info, warning, error") from None
+
+
+def database_url(text: str) -> Secret[str]:
+    """The address of a PostgreSQL database."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("postgres", "postgresql") or not (parts.netloc or parts.query):
+        raise Unwanted("a URL such as postgresql://user:password@host:5432/database")
+    return Secret(text)
+
+
+def rpc_url(text: str) -> Secret[str]:
+    """The address of a Stellar RPC server; plain HTTP only on this machine."""
+    wanted = "an https:// URL of a Stellar RPC server (http:// only for a loopback address)"
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise Unwanted(wanted) from None
+    local = host == _LOCAL_NAME or _is_loopback(host)
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
+        raise Unwanted(wanted)
+    if parts.fragment or any(not 32 < ord(char) < 127 for char in text):
+        raise Unwanted(wanted)
+    return Secret(text)
+
+
+def secret_seed(text: str) -> Secret[str]:
+    """The secret seed of a Stellar account, its checksum verified."""
+    if _SEED.match(text):
+        raw = base64.b32decode(text)
+        checksum = int.from_bytes(raw[33:], "little")
+        if raw[0] == _SEED_VERSION and binascii.crc_hqx(raw[:33], 0) == checksum:
+            return Secret(text)
+    raise Unwanted("the secret seed of a Stellar account (S and 55 more characters)")
+
+
+def asset_policy(text: str) -> AssetRule | frozenset[Address]:
+    """`any`, `asset-contracts`, or a list of token contracts."""
+    try:
+        return AssetRule(text)
+    except ValueError:
+        listed = [parse_contract(part.strip()) for part in text.split(",")]
+    contracts = frozenset(contract for contract in listed if contract is not None)
+    if len(contracts) != len(listed):
+        raise Unwanted("any, asset-contracts, or different C… addresses separated by commas")
+    return contracts
+
+
+def readable_file(text: str) -> Path:
+    """A file that is there and can be read."""
+    path = Path(text).expanduser()
+    try:
+        with path.open("rb"):
+            return path
+    except OSError:
+        raise Unwanted("the path of a file that can be read") from None
+
+
+def some_path(text: str) -> Path:
+    """A path, made absolute."""
+    if not text or "\0" in text:
+        raise Unwanted("a path")
+    return Path(text).expanduser().absolute()

@@ -1,0 +1,57 @@
+"""The configuration as one frozen value, read once and checked whole before anything listens."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from farebox.app.setting_rules import LogLevel
+from farebox.facilitator.served_network import AssetPolicy
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkSettings:
+    """How one network is reached and who pays its fees."""
+
+    network: Network
+    rpc_url: Secret[str]
+    rpc_authority: Path | None  # a PEM file trusted beside the system's authorities
+    relayer_secret: Secret[str]
+    paymaster_secret: Secret[str] | None
+    max_fee: Stroops  # the most one settlement may cost, fee bump included
+    max_inclusion_fee: Stroops  # the most bid for a place in a ledger
+    assets: AssetPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything an operator decides."""
+
+    host: str
+    port: int  # 0 = any free one
+    database_url: Secret[str] | None  # None: the embedded server, data under `data_dir`
+    data_dir: Path
+    log_level: LogLevel
+    log_file: Path | None  # None: standard error
+    networks: Mapping[Network, NetworkSettings]
+    expiry_tolerance_ledgers: int
+    min_life_ledgers: int
+    transaction_life_s: int
+    settle_deadline_s: float
+    channel_wait_s: float
+    rpc_timeout_s: float
+    clock_poll_s: float
+
+
+def default_data_dir(environment: Mapping[str, str]) -> Path:
+    """Where a first run keeps its database.
+
+    The embedded server of a root user runs as `nobody`, who cannot enter root's home.
+    """
+    if os.geteuid() == 0:
+        return Path("/var/lib/farebox")
+    share = environment.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(share).expanduser() / "farebox"

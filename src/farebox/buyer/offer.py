@@ -1,0 +1,124 @@
+"""What a seller offers in a 402: the ways to pay, as values, beside the JSON to echo."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from farebox.kernel.addresses import parse_contract, parse_party
+from farebox.kernel.amounts import parse_base_units
+from farebox.kernel.networks import parse_network
+from farebox.x402.headers import decode_header
+from farebox.x402.payment import PaymentTerms
+
+VERSION: Final = 2
+MAX_OPTIONS: Final = 64
+_MAX_TIMEOUT_S: Final = 86_400
+_FLOWS: Final = ("authorization", "upfront")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to pay; `raw` is the seller's own JSON, sent back verbatim as `accepted`."""
+
+    terms: PaymentTerms
+    raw: Mapping[str, object]
+    is_charged_before_work: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unpayable:
+    """A way to pay that this buyer cannot use, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A readable 402: at least one way to pay was listed, though perhaps none we can use."""
+
+    options: tuple[Option | Unpayable, ...]
+    error: str
+    description: str
+    resource: Mapping[str, object] | None
+    extensions: Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableOffer:
+    """A 402 that cannot be answered, and why."""
+
+    why: str
+
+
+def read_offer(header: str | None) -> Offer | UnreadableOffer:
+    """Read a `PAYMENT-REQUIRED` header; total over every text a seller may send."""
+    if header is None:
+        return UnreadableOffer("the 402 carries no PAYMENT-REQUIRED header")
+    body = decode_header(header)
+    if body is None:
+        return UnreadableOffer("the PAYMENT-REQUIRED header is not base64 of a JSON object")
+    if type(body.get("x402Version")) is not int or body["x402Version"] != VERSION:
+        return UnreadableOffer("the seller speaks another version of x402 than 2")
+    accepts = body.get("accepts")
+    if not isinstance(accepts, list) or not accepts:
+        return UnreadableOffer("the seller lists no way to pay")
+    resource = body.get("resource")
+    extensions = body.get("extensions")
+    described = resource.get("description") if isinstance(resource, dict) else None
+    return Offer(
+        options=tuple(_read_option(entry) for entry in accepts[:MAX_OPTIONS]),
+        error=printable(body.get("error")),
+        description=printable(described),
+        resource=resource if isinstance(resource, dict) else None,
+        extensions=extensions if isinstance(extensions, dict) else None,
+    )
+
+
+def printable(value: object, *, limit: int = 200) -> str:
+    """A seller's words, safe to show on a terminal: no control characters, bounded; "" if none."""
+    if not isinstance(value, str):
+        return ""
+    shown = "".join(letter if letter.isprintable() else " " for letter in value[: 4 * limit])
+    text = " ".join(shown.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _read_option(entry: object) -> Option | Unpayable:
+    if not isinstance(entry, dict):
+        return Unpayable("it is not a JSON object")
+    if entry.get("scheme") != "exact":
+        return Unpayable(f"scheme {_named(entry.get('scheme'))}")
+    extra = entry.get("extra")
+    if not isinstance(extra, dict) or extra.get("areFeesSponsored") is not True:
+        return Unpayable("network fees are not sponsored")
+    flow = extra.get("paymentFlow", _FLOWS[0])
+    if flow not in _FLOWS:
+        return Unpayable(f"payment flow {_named(flow)}")
+    terms = _read_terms(entry)
+    if isinstance(terms, Unpayable):
+        return terms
+    return Option(terms, entry, is_charged_before_work=flow == "upfront")
+
+
+def _read_terms(entry: Mapping[str, object]) -> PaymentTerms | Unpayable:
+    network = parse_network(_text(entry, "network"))
+    if network is None:
+        return Unpayable(f"network {_named(entry.get('network'))}")
+    asset, pay_to = parse_contract(_text(entry, "asset")), parse_party(_text(entry, "payTo"))
+    amount, timeout = parse_base_units(_text(entry, "amount")), entry.get("maxTimeoutSeconds")
+    if asset is None or pay_to is None:
+        return Unpayable("its asset or payTo is not a plain Stellar address")
+    if not amount:
+        return Unpayable("its amount is not a positive whole number of base units")
+    if type(timeout) is not int or not 0 < timeout <= _MAX_TIMEOUT_S:
+        return Unpayable("its maxTimeoutSeconds is not between 1 and 86400")
+    return PaymentTerms(network, asset, amount, pay_to, timeout)
+
+
+def _named(value: object) -> str:
+    return printable(value, limit=40) or "missing"
+
+
+def _text(entry: Mapping[str, object], member: str) -> str:
+    value = entry.get(member)
+    return value if isinstance(value, str) else ""

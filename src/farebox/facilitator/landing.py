@@ -1,0 +1,47 @@
+"""What a fate on the ledger means for a payment: confirmed, or a failure with its reason."""
+
+from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
+from farebox.stellar.events import decode_contract_event, read_transfer_event
+from farebox.stellar.rpc import LedgerStatus, TransactionFound
+from farebox.submission.fate import Dead, Refused, Unproven
+from farebox.x402.reasons import Reason
+
+
+def ending_of(
+    fate: TransactionFound | Refused | Dead | Unproven, payment: Claim | Settlement
+) -> Ending:
+    """How a settlement ends that met this fate."""
+    match fate:
+        case TransactionFound():
+            return _landed(fate, payment)
+        case Refused(code):
+            return Ending(SettlementState.DEAD, Reason.SUBMISSION_FAILED, detail=code)
+        case Dead():
+            return Ending(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
+        case Unproven():
+            return Ending(SettlementState.UNPROVEN, Reason.OUTCOME_UNPROVEN)
+
+
+def _landed(found: TransactionFound, payment: Claim | Settlement) -> Ending:
+    """Success is the ledger's result *and* the expected transfer among its events."""
+    moved = found.status is LedgerStatus.SUCCESS and holds_transfer(found, payment)
+    return Ending(
+        SettlementState.CONFIRMED if moved else SettlementState.FAILED,
+        None if moved else Reason.TRANSACTION_FAILED,
+        detail=found.operation_code or found.result_code,
+        ledger=found.ledger,
+        fee_charged=found.fee_charged,
+    )
+
+
+def holds_transfer(found: TransactionFound, payment: Claim | Settlement) -> bool:
+    """Whether the transaction's events hold the transfer this payment is."""
+    expected = (payment.asset, payment.identity.payer, payment.pay_to, payment.amount)
+    for encoded in (event for operation in found.contract_events for event in operation):
+        event = decode_contract_event(encoded)
+        moved = read_transfer_event(event) if event is not None else None
+        if moved is None or moved.muxed_id is not None:
+            continue
+        if (moved.asset, moved.sender, moved.recipient, moved.amount) == expected:
+            return True
+    return False

@@ -1,0 +1,147 @@
+"""Settle a payment: one identity, one envelope at a time, at most one success ever answered."""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from typing import Final
+from uuid import uuid4
+
+from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.outcome import (
+    NothingSent,
+    NotSettled,
+    Pending,
+    Settled,
+    SettleOutcome,
+    outcome_of,
+)
+from farebox.facilitator.send_payment import PaymentSender, Waits
+from farebox.facilitator.settlement import FINAL, Claim, Ending, Settlement, SettlementState
+from farebox.facilitator.verdict import Accepted, Rejected, SignedTransfer
+from farebox.facilitator.verify import Verifier
+from farebox.kernel.clock import Clock
+from farebox.kernel.networks import Network
+from farebox.x402.payment import Payment
+from farebox.x402.reasons import Reason
+
+_LOOK_PAUSE_S: Final = 0.25
+_HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, well within this
+_RETRY_AFTER_S: Final = 5
+
+
+class Settler:
+    """Judges, claims, sends; or finds what an earlier request for the same payment came to."""
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        senders: Mapping[Network, PaymentSender],
+        journal: SettlementJournal,
+        clock: Clock,
+        waits: Waits,
+    ) -> None:
+        self._verifier, self._senders = verifier, senders
+        self._journal, self._clock, self._waits = journal, clock, waits
+        self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
+
+    async def settle(self, payment: Payment) -> SettleOutcome:
+        """Bring the payment to the ledger, or report what became of it.
+
+        Judged before it is claimed, so that a refused body leaves no trace. `Settled` is not yet
+        a success: whoever answers must own it first (`own_success`). Once the payment is claimed
+        the work goes on even when the caller leaves.
+
+        Raises:
+            NothingSent: the service could not act; the same body may be repeated.
+            DatabaseUnavailable: likewise.
+        """
+        transfer = self._verifier.examine(payment)
+        if isinstance(transfer, Rejected):
+            return NotSettled(transfer.reason, payment.terms.network, transfer.payer)
+        identity = PaymentIdentity(payment.terms.network, transfer.payer, transfer.entry.nonce)
+        known = await self._journal.find(identity)
+        if known is not None:
+            return await self._repeat(known, payment.request_digest())
+        return await self._first(transfer, identity)
+
+    async def own_success(self, settled: Settled) -> bool:
+        """Whether this caller may answer success: True exactly once for a payment (D1)."""
+        return await self._journal.take_success(settled.identity, settled.request_digest)
+
+    async def drain(self) -> None:
+        """Return when no settlement is being carried out any more."""
+        while self._live:
+            await asyncio.wait(set(self._live.values()))
+
+    async def _first(self, transfer: SignedTransfer, identity: PaymentIdentity) -> SettleOutcome:
+        digest = transfer.payment.request_digest()
+        verdict = await self._verifier.judge(transfer)
+        if isinstance(verdict, Rejected):
+            known = await self._journal.find(identity)  # settled while we judged: nonce spent
+            if known is not None:
+                return await self._repeat(known, digest)
+            return NotSettled(verdict.reason, identity.network, verdict.payer)
+        claim = self._claim(identity, digest, verdict)
+        if await self._journal.claim(claim):
+            sender = self._senders[identity.network]
+            return await self._live_call(identity, sender.carry_out(claim, verdict))
+        known = await self._journal.find(identity)
+        if known is None:
+            raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
+        return await self._repeat(known, digest)
+
+    def _claim(self, identity: PaymentIdentity, digest: bytes, accepted: Accepted) -> Claim:
+        terms = accepted.transfer.payment.terms
+        return Claim(
+            identity=identity,
+            claim_id=uuid4(),
+            request_digest=digest,
+            asset=terms.asset,
+            amount=terms.amount,
+            pay_to=terms.pay_to,
+            expires_at_ledger=accepted.transfer.entry.expires_at_ledger,
+            claimed_at=self._clock.now(),
+        )
+
+    async def _live_call(
+        self, identity: PaymentIdentity, work: Coroutine[object, object, SettleOutcome]
+    ) -> SettleOutcome:
+        """Do the work to its end, whether or not the caller stays."""
+        task = asyncio.create_task(work)
+        self._live[identity] = task
+        task.add_done_callback(lambda _: self._live.pop(identity, None))
+        return await asyncio.shield(task)
+
+    async def _repeat(self, known: Settlement, digest: bytes) -> SettleOutcome:
+        """What a later request for the same payment gets (decisions, Money)."""
+        is_same_request = known.request_digest == digest
+        wait_s = self._waits.answer_s if is_same_request else _HASH_WAIT_S
+        until = self._clock.monotonic() + wait_s
+        hash_until = self._clock.monotonic() + _HASH_WAIT_S
+        current: Settlement | None = known
+        while current is not None:
+            if current.state in FINAL or (current.sent is not None and not is_same_request):
+                return _known_answer(current, is_same_request=is_same_request)
+            if current.sent is not None and known.identity not in self._live:
+                sender = self._senders[known.identity.network]
+                return await self._live_call(known.identity, sender.resume(current, current.sent))
+            now = self._clock.monotonic()
+            if now > until or (current.sent is None and now > hash_until):
+                break
+            await self._clock.sleep(_LOOK_PAUSE_S)
+            current = await self._journal.find(known.identity)
+        if current is not None and current.sent is not None:
+            return Pending(known.identity.network, known.identity.payer, current.tx_hash)
+        raise NothingSent(
+            known.identity.network, known.identity.payer, retry_after_s=_RETRY_AFTER_S
+        )
+
+
+def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotSettled:
+    """The answer to a repeat, from a row that is final or belongs to another request."""
+    identity = known.identity
+    ended_badly = known.state in FINAL and known.state is not SettlementState.CONFIRMED
+    if ended_badly or (is_same_request and not known.is_answered):
+        ending = Ending(known.state, known.reason)
+        return outcome_of(ending, identity, known.request_digest, known.tx_hash)
+    return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, known.tx_hash)

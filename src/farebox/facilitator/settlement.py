@@ -1,0 +1,93 @@
+"""One payment's way through settlement, as a record whose state only goes forward."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from farebox.facilitator.identity import PaymentIdentity
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
+from farebox.submission.fate import SentEnvelope
+from farebox.x402.reasons import Reason
+
+
+class SettlementState(StrEnum):
+    """Where a settlement stands; written before the side effect it announces."""
+
+    CLAIMED = "claimed"  # nothing is signed yet
+    SENDING = "sending"  # signed and stored; may be with the network
+    SUBMITTED = "submitted"  # a node took it
+    CONFIRMED = "confirmed"  # on the ledger, and the transfer was read back
+    FAILED = "failed"  # on the ledger, without the transfer
+    DEAD = "dead"  # can never land
+    UNPROVEN = "unproven"  # neither can be shown any more
+
+
+FINAL: Final = frozenset(
+    (
+        SettlementState.CONFIRMED,
+        SettlementState.FAILED,
+        SettlementState.DEAD,
+        SettlementState.UNPROVEN,
+    )
+)
+
+# What may follow what. SENDING follows itself when an envelope proven dead gives way to another.
+NEXT: Final = {
+    SettlementState.CLAIMED: frozenset((SettlementState.SENDING,)),
+    SettlementState.SENDING: frozenset((SettlementState.SENDING, SettlementState.SUBMITTED))
+    | FINAL,
+    SettlementState.SUBMITTED: FINAL,
+    SettlementState.CONFIRMED: frozenset[SettlementState](),
+    SettlementState.FAILED: frozenset[SettlementState](),
+    SettlementState.DEAD: frozenset[SettlementState](),
+    SettlementState.UNPROVEN: frozenset[SettlementState](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is written when an accepted payment takes its identity."""
+
+    identity: PaymentIdentity
+    claim_id: UUID
+    request_digest: bytes
+    asset: Address
+    amount: BaseUnits
+    pay_to: Address
+    expires_at_ledger: int
+    claimed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A row of the journal."""
+
+    identity: PaymentIdentity
+    state: SettlementState
+    claim_id: UUID
+    request_digest: bytes
+    asset: Address
+    amount: BaseUnits
+    pay_to: Address
+    sent: SentEnvelope | None
+    reason: Reason | None
+    is_answered: bool
+
+    @property
+    def tx_hash(self) -> str:
+        """The hash in hex; empty while nothing is signed."""
+        return self.sent.tx_hash.hex() if self.sent else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a settlement ended, as it is written into its row."""
+
+    state: SettlementState  # one of FINAL
+    reason: Reason | None = None  # None for a confirmed one
+    detail: str | None = None  # the network's own result code
+    ledger: int | None = None
+    fee_charged: int | None = None  # stroops

@@ -1,0 +1,105 @@
+"""Is a payment payable now? Decode, judge, simulate, judge; nothing is written anywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from farebox.facilitator.served_network import OperatorRules
+from farebox.facilitator.verdict import (
+    Accepted,
+    Rejected,
+    SignedTransfer,
+    Verdict,
+    judge_effect,
+    judge_expiry,
+    judge_request,
+    judge_signatures,
+    judge_simulation,
+)
+from farebox.kernel.networks import Network
+from farebox.stellar.ledger_clock import ClockStale, LedgerReading
+from farebox.stellar.rpc import FeeStats, RawSimulation, RpcUnavailable
+from farebox.stellar.simulation import read_simulation
+from farebox.stellar.splice import simulation_envelope
+from farebox.x402.payment import Payment
+from farebox.x402.reasons import Reason
+
+_SIMULATED_SEQUENCE: Final = 1  # a simulation looks at no sequence number
+
+
+class Simulator(Protocol):
+    """The one call a verification makes."""
+
+    async def simulate(self, envelope: str) -> RawSimulation: ...
+
+
+class Ledgers(Protocol):
+    """The ledger clock, read without a call."""
+
+    def now(self) -> LedgerReading: ...
+
+
+class Market(Protocol):
+    """What others pay to be included, read without a call."""
+
+    @property
+    def fees(self) -> FeeStats | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedNetwork:
+    """One network a verification can be made on."""
+
+    rules: OperatorRules
+    simulator: Simulator
+    ledgers: Ledgers
+    market: Market
+
+
+class Verifier:
+    """Judges payments on the networks it was given."""
+
+    def __init__(self, networks: Mapping[Network, VerifiedNetwork]) -> None:
+        self._networks = networks
+
+    async def verify(self, payment: Payment) -> Verdict:
+        """Whether the payment could be settled now; one call to the network, and no trace of it."""
+        transfer = self.examine(payment)
+        if isinstance(transfer, Rejected):
+            return transfer
+        return await self.judge(transfer)
+
+    def examine(self, payment: Payment) -> SignedTransfer | Rejected:
+        """Everything that needs neither the network nor the time: the same answer for ever."""
+        network = self._networks.get(payment.terms.network)
+        if network is None:
+            return Rejected(Reason.INVALID_NETWORK)
+        transfer = judge_request(payment, network.rules)
+        if isinstance(transfer, Rejected):
+            return transfer
+        reason = judge_signatures(transfer)
+        return transfer if reason is None else Rejected(reason, transfer.payer)
+
+    async def judge(self, transfer: SignedTransfer) -> Verdict:
+        """Hold an examined payment against the ledger as it stands."""
+        network = self._networks[transfer.payment.terms.network]
+        reason = await self._judge(network, transfer)
+        return Rejected(reason, transfer.payer) if isinstance(reason, Reason) else reason
+
+    async def _judge(self, network: VerifiedNetwork, transfer: SignedTransfer) -> Accepted | Reason:
+        rules = network.rules
+        try:
+            now = network.ledgers.now()
+            expiry = judge_expiry(transfer.entry, transfer.payment.terms, rules, now)
+            if expiry is not None:
+                return expiry
+            envelope = simulation_envelope(
+                transfer.envelope, source=rules.relayer, sequence=_SIMULATED_SEQUENCE
+            )
+            answer = await network.simulator.simulate(envelope)
+        except (ClockStale, RpcUnavailable):
+            return Reason.NETWORK_UNAVAILABLE
+        simulated = judge_simulation(read_simulation(answer.result), now)
+        if isinstance(simulated, Reason):
+            return simulated
+        return judge_effect(simulated, transfer, rules, network.market.fees)

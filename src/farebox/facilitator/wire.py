@@ -1,0 +1,112 @@
+"""The answers of the facilitator's routes, as x402 version 2 spells them.
+
+An optional member that is unknown is left out, never null: stock clients refuse a null.
+"""
+
+from typing import Final, assert_never
+
+from farebox.facilitator.outcome import NothingSent, NotSettled, Pending, Settled, SettleOutcome
+from farebox.facilitator.verdict import Accepted, Rejected, Verdict
+from farebox.kernel.addresses import Address
+from farebox.kernel.networks import Network
+from farebox.x402.reasons import REGISTRY, Reason, explain
+from farebox.x402.wire import SCHEME, X402_VERSION, Unacceptable
+
+Body = dict[str, object]
+TOKEN_UNVERIFIED: Final = {"warnings": ["token_unverified"]}
+
+
+def verify_body(verdict: Verdict | Unacceptable) -> Body:
+    """The answer of `/verify`."""
+    match verdict:
+        case Accepted(token_is_verified=verified):
+            body: Body = {"isValid": True, "payer": verdict.payer}
+            return body if verified else body | {"extra": TOKEN_UNVERIFIED}
+        case Rejected(reason, payer):
+            return invalid_body(reason, payer)
+        case Unacceptable(reason):
+            return invalid_body(reason)
+        case _:
+            assert_never(verdict)
+
+
+def invalid_body(reason: Reason, payer: Address | None = None) -> Body:
+    """A failing verdict."""
+    body: Body = {
+        "isValid": False,
+        "invalidReason": reason.value,
+        "invalidMessage": explain(reason).sentence,
+    }
+    return body | {"payer": payer} if payer is not None else body
+
+
+def settle_body(outcome: SettleOutcome) -> Body:
+    """The answer of `/settle`; a `Settled` is a success only once it is owned."""
+    match outcome:
+        case Settled(identity, _, tx_hash):
+            return {
+                "success": True,
+                "transaction": tx_hash,
+                "network": identity.network.value,
+                "payer": identity.payer,
+            }
+        case NotSettled(reason, network, payer, tx_hash):
+            return unsettled_body(reason, network.value, payer, tx_hash)
+        case Pending(network, payer, tx_hash):
+            return unsettled_body(Reason.SETTLEMENT_PENDING, network.value, payer, tx_hash)
+        case _:
+            assert_never(outcome)
+
+
+def duplicate_body(settled: Settled) -> Body:
+    """The answer to everyone but the one who owned the success."""
+    identity = settled.identity
+    return unsettled_body(
+        Reason.DUPLICATE_SETTLEMENT, identity.network.value, identity.payer, settled.tx_hash
+    )
+
+
+def nothing_sent_body(nothing: NothingSent) -> Body:
+    """The answer when the service could not act."""
+    return unsettled_body(Reason.SERVICE_UNAVAILABLE, nothing.network.value, nothing.payer)
+
+
+def unsettled_body(
+    reason: Reason, network: str, payer: Address | None = None, tx_hash: str = ""
+) -> Body:
+    """A failing settlement; `transaction` and `network` are always there."""
+    body: Body = {
+        "success": False,
+        "errorReason": reason.value,
+        "errorMessage": explain(reason).sentence,
+        "transaction": tx_hash,
+        "network": network,
+    }
+    return body | {"payer": payer} if payer is not None else body
+
+
+def supported_body(networks: list[Network], signers: list[Address]) -> Body:
+    """The answer of `/supported`: every configured network, also while its node is away."""
+    return {
+        "kinds": [
+            {
+                "x402Version": X402_VERSION,
+                "scheme": SCHEME,
+                "network": network.value,
+                "extra": {"areFeesSponsored": True},
+            }
+            for network in networks
+        ],
+        "extensions": [],
+        "signers": {"stellar:*": signers},
+    }
+
+
+def errors_body() -> Body:
+    """The registry of reason codes."""
+    return {
+        "errors": [
+            {"code": reason.value, "message": meaning.sentence, "retry": meaning.retry.value}
+            for reason, meaning in REGISTRY.items()
+        ]
+    }

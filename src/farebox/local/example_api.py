@@ -1,0 +1,135 @@
+"""A small paid API: what a seller adds to an HTTP service to be paid through a facilitator.
+
+One route is free and one costs money. The order is the stock one: verify, work, settle, and only
+then the answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Protocol
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from farebox.buyer.tokens import USDC
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import Network
+from farebox.local.facilitator_client import Facilitator, FacilitatorAway, Json
+from farebox.x402.headers import (
+    PAYMENT_REQUIRED,
+    PAYMENT_RESPONSE,
+    PAYMENT_SIGNATURE,
+    decode_header,
+    encode_header,
+)
+
+PAID_PATH: Final = "/weather"
+MAX_TIMEOUT_S: Final = 300
+_PENDING: Final = "settlement_pending"
+_NOT_STORED: Final = {"Cache-Control": "no-store"}
+
+
+class Watcher(Protocol):
+    """Sees what the facilitator says."""
+
+    def verified(self, verdict: Json) -> None:
+        """Told the answer of `/verify`."""
+        ...
+
+    def settled(self, receipt: Json) -> None:
+        """Told the answer of `/settle`."""
+        ...
+
+
+def requirements(network: Network, *, pay_to: Address, price: BaseUnits) -> Json:
+    """The terms for one network: the price in USDC, network fees sponsored."""
+    return {
+        "scheme": "exact",
+        "network": network.value,
+        "asset": USDC[network].contract,
+        "amount": str(price),
+        "payTo": pay_to,
+        "maxTimeoutSeconds": MAX_TIMEOUT_S,
+        "extra": {"areFeesSponsored": True},
+    }
+
+
+def example_api(facilitator: Facilitator, accepts: Sequence[Json], watcher: Watcher) -> Starlette:
+    """The application; `accepts` are the terms it offers, in its order of preference."""
+    seller = _Seller(facilitator, accepts, watcher)
+    return Starlette(routes=[Route("/", _free), Route(PAID_PATH, seller.weather, methods=["GET"])])
+
+
+async def _free(request: Request) -> JSONResponse:
+    return JSONResponse(
+        {"free": str(request.url), "paid": str(request.url.replace(path=PAID_PATH))}
+    )
+
+
+class _Seller:
+    def __init__(self, facilitator: Facilitator, accepts: Sequence[Json], watcher: Watcher) -> None:
+        self._facilitator, self._accepts, self._watcher = facilitator, accepts, watcher
+
+    async def weather(self, request: Request) -> JSONResponse:
+        """The forecast, for a payment that was settled."""
+        header = request.headers.get(PAYMENT_SIGNATURE)
+        if header is None:
+            return self._ask(request, "Payment required")
+        payload = decode_header(header)
+        if payload is None:
+            return JSONResponse({"error": f"{PAYMENT_SIGNATURE} cannot be read"}, status_code=400)
+        terms = self._matching(payload)
+        if terms is None:
+            return self._ask(request, "No matching payment requirements")
+        try:
+            verdict = await self._facilitator.verify(payload, terms)
+            self._watcher.verified(verdict)
+            if verdict["isValid"] is not True:
+                return self._ask(request, str(verdict.get("invalidReason", "not valid")))
+            forecast = {"city": "Lisbon", "sky": "clear", "degrees_celsius": 21}
+            receipt = await self._settle(payload, terms)
+        except FacilitatorAway as error:
+            return JSONResponse({"error": error.message}, status_code=502, headers=_NOT_STORED)
+        headers = {PAYMENT_RESPONSE: encode_header(receipt)} | _NOT_STORED
+        if receipt["success"] is not True:
+            return JSONResponse({}, status_code=402, headers=headers)
+        return JSONResponse(forecast, headers=headers)
+
+    async def _settle(self, payload: Json, terms: Json) -> Json:
+        """What became of it; an unknown outcome is asked for once more, with the same body."""
+        receipt = await self._facilitator.settle(payload, terms)
+        if receipt.get("errorReason") == _PENDING:
+            receipt = await self._facilitator.settle(payload, terms)
+        self._watcher.settled(receipt)
+        return receipt
+
+    def _ask(self, request: Request, error: str) -> JSONResponse:
+        body: Json = {
+            "x402Version": 2,
+            "error": error,
+            "resource": {
+                "url": str(request.url),
+                "description": "Tomorrow's weather",
+                "mimeType": "application/json",
+            },
+            "accepts": list(self._accepts),
+        }
+        headers = {PAYMENT_REQUIRED: encode_header(body)} | _NOT_STORED
+        return JSONResponse(body, status_code=402, headers=headers)
+
+    def _matching(self, payload: Json) -> Json | None:
+        accepted = payload.get("accepted")
+        if not isinstance(accepted, dict):
+            return None
+        return next((terms for terms in self._accepts if _is_same(accepted, terms)), None)
+
+
+def _is_same(accepted: Mapping[str, object], terms: Json) -> bool:
+    """Whether the buyer took exactly these terms; it may add to `extra`."""
+    offered, taken = dict(terms), dict(accepted)
+    wanted, given = offered.pop("extra"), taken.pop("extra", None)
+    if offered != taken or not isinstance(wanted, dict) or not isinstance(given, dict):
+        return False
+    return all(name in given and given[name] == value for name, value in wanted.items())

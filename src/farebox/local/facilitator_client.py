@@ -1,0 +1,83 @@
+"""A seller's line to a facilitator: the two calls, and what is known when no answer comes."""
+
+from collections.abc import Mapping
+from typing import Final, Protocol, Self
+
+import aiohttp
+import msgspec
+
+from farebox.kernel.errors import Outage
+
+Json = dict[str, object]
+_TIMEOUT_S: Final = 90.0
+
+
+class FacilitatorAway(Outage):
+    """The facilitator gave no verdict."""
+
+    def __init__(self, call: str) -> None:
+        super().__init__("facilitator", f"the facilitator gave no answer to {call}")
+
+
+class Facilitator(Protocol):
+    """Judges a payment and settles it."""
+
+    async def verify(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
+        """The verdict; nothing moves."""
+        ...
+
+    async def settle(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
+        """What became of the payment."""
+        ...
+
+
+class HttpFacilitator:
+    """A facilitator over HTTP."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
+        self._session = aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def verify(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
+        """The verdict.
+
+        Raises:
+            FacilitatorAway: none came.
+        """
+        return await self._call("verify", "isValid", payload, terms)
+
+    async def settle(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
+        """What became of the payment.
+
+        Raises:
+            FacilitatorAway: it is not known.
+        """
+        return await self._call("settle", "success", payload, terms)
+
+    async def _call(
+        self, call: str, verdict: str, payload: Mapping[str, object], terms: Mapping[str, object]
+    ) -> Json:
+        if self._session is None:
+            raise RuntimeError("used outside its context")
+        body = {"x402Version": 2, "paymentPayload": payload, "paymentRequirements": terms}
+        try:
+            async with self._session.post(
+                f"{self._url}/{call}",
+                data=msgspec.json.encode(body),
+                headers={"Content-Type": "application/json"},
+            ) as answer:
+                said = msgspec.json.decode(await answer.read(), type=Json)
+        except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
+            raise FacilitatorAway(call) from error
+        if not isinstance(said.get(verdict), bool):
+            raise FacilitatorAway(call)
+        return said

@@ -1,0 +1,95 @@
+"""`farebox serve` as a child process."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.child import Child, Program, start_child
+from farebox.local.faults import LocalFault
+
+_START_S: Final = 60.0
+_RUN: Final = "from farebox.cli.main import main; main()"
+
+
+class _Listening(msgspec.Struct):
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServedNetwork:
+    """How the service reaches one network, and who pays its fees there."""
+
+    rpc_url: str
+    relayer: Secret[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceOptions:
+    """What the service is started with; port 0 takes a free one."""
+
+    database: Secret[str]
+    networks: Mapping[Network, ServedNetwork]
+    log: Path
+    port: int = 0
+
+
+class Service:
+    """The running service."""
+
+    def __init__(self, child: Child, url: str) -> None:
+        self._child = child
+        self.url = url
+
+    async def stop(self) -> None:
+        """It has answered what was begun and is gone."""
+        await self._child.stop()
+
+    async def wait(self) -> int:
+        """Return once it has ended, with its exit code."""
+        return await self._child.wait()
+
+
+async def start_service(options: ServiceOptions) -> Service:
+    """Start the service and return once it listens.
+
+    Raises:
+        LocalFault: it refuses to start; its own sentence says why.
+    """
+    program = Program(
+        "The service",
+        [sys.executable, "-c", _RUN, "serve"],
+        environment=_environment(options),
+        log=options.log.with_suffix(".err"),
+        start_s=_START_S,
+    )
+    try:
+        child = await start_child(program)
+    except LocalFault as fault:
+        raise LocalFault(str(fault).removeprefix("farebox: ")) from fault
+    try:
+        return Service(child, msgspec.json.decode(child.first_line, type=_Listening).url)
+    except msgspec.DecodeError as error:
+        await child.stop()
+        raise LocalFault("The service's first words are not where it listens.") from error
+
+
+def _environment(options: ServiceOptions) -> dict[str, str]:
+    """Ours alone: a setting of the person's own service is no setting of this one."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAREBOX_")}
+    settings = {
+        "FAREBOX_DATABASE_URL": options.database.reveal(),
+        "FAREBOX_PORT": str(options.port),
+        "FAREBOX_LOG_FILE": str(options.log),
+    }
+    for network, served in options.networks.items():
+        label = network.label.upper()
+        settings[f"FAREBOX_RPC_URL_{label}"] = served.rpc_url
+        settings[f"FAREBOX_RELAYER_SECRET_{label}"] = served.relayer.reveal()
+    return kept | settings

@@ -1,0 +1,43 @@
+"""Is a contract a Stellar Asset Contract? Its id alone can prove it (CAP-46-6)."""
+
+import hashlib
+import re
+from functools import lru_cache
+from typing import Final
+
+from farebox.kernel.addresses import Address, contract_address, parse_account, raw_key
+from farebox.kernel.networks import Network
+
+_CONTRACT_ID: Final = (8).to_bytes(4, "big")  # ENVELOPE_TYPE_CONTRACT_ID
+_FROM_ASSET: Final = (1).to_bytes(4, "big")
+_NATIVE: Final = (0).to_bytes(4, "big")
+_ALPHANUM4: Final = (1).to_bytes(4, "big")
+_ALPHANUM12: Final = (2).to_bytes(4, "big")
+_ED25519: Final = (0).to_bytes(4, "big")
+_CODE: Final = re.compile(r"[A-Za-z0-9]{1,12}\Z", re.ASCII)
+
+
+@lru_cache(maxsize=1024)
+def asset_contract(name: str, network: Network) -> Address | None:
+    """The contract of a classic asset, by its name as the contract's events carry it.
+
+    `name` is `native` or `CODE:ISSUER`; None when it is neither. An id made from an asset can
+    belong to no other contract, so an event that names the asset whose id its contract has proves
+    that the contract is the asset's own.
+    """
+    asset = _asset_xdr(name)
+    if asset is None:
+        return None
+    preimage = _CONTRACT_ID + network.id + _FROM_ASSET + asset
+    return contract_address(hashlib.sha256(preimage).digest())
+
+
+def _asset_xdr(name: str) -> bytes | None:
+    if name == "native":
+        return _NATIVE
+    code, _, issuer = name.partition(":")
+    account = parse_account(issuer)
+    if account is None or not _CODE.match(code):
+        return None
+    kind, width = (_ALPHANUM4, 4) if len(code) <= 4 else (_ALPHANUM12, 12)
+    return kind + code.encode().ljust(width, b"\0") + _ED25519 + raw_key(account)

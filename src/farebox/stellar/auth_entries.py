@@ -1,0 +1,245 @@
+"""Authorization entries of a call: who authorized what, until which ledger, and what they sign."""
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from farebox.kernel.addresses import Address
+from farebox.stellar.scval import (
+    SYMBOL_MAX_BYTES,
+    AddressKind,
+    read_address,
+    skip_address,
+    skip_executable,
+    skip_value,
+)
+from farebox.stellar.soroban_data import skip_asset
+from farebox.stellar.xdr_reader import Malformed, XdrReader
+
+MAX_ENTRIES: Final = 16
+MAX_ACCOUNT_SIGNATURES: Final = 20  # an account cannot have more signers
+MAX_ARGUMENTS: Final = 32
+_MAX_BRANCHES: Final = 64  # sub-invocations or delegates beside each other
+_MAX_TREE_DEPTH: Final = 8  # and inside each other
+
+_PREIMAGE: Final = (9).to_bytes(4, "big")  # ENVELOPE_TYPE_SOROBAN_AUTHORIZATION
+_PREIMAGE_WITH_ADDRESS: Final = (10).to_bytes(4, "big")  # the same, with the address (CAP-71)
+
+
+class CredentialKind(StrEnum):
+    """How an entry says who authorizes."""
+
+    SOURCE_ACCOUNT = "source_account"
+    ADDRESS = "address"
+    ADDRESS_V2 = "address_v2"
+    WITH_DELEGATES = "with_delegates"
+
+
+_KINDS: Final = tuple(CredentialKind)  # in the order of their XDR discriminants
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """No signature is there yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySignatures:
+    """The signatures of a classic account: (public key, signature) as listed, perhaps none."""
+
+    pairs: tuple[tuple[bytes, bytes], ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueSignature:
+    """A value only the payer's own contract can judge, or one no account can use."""
+
+
+Signature = Unsigned | KeySignatures | OpaqueSignature
+
+
+@dataclass(frozen=True, slots=True)
+class AuthEntry:
+    """One authorization entry, with the slices of it that are signed or sent on unchanged."""
+
+    raw: bytes = field(repr=False)
+    kind: CredentialKind
+    address: Address | None  # None: the source account, or an address that is neither G… nor C…
+    nonce: int
+    expires_at_ledger: int  # the last ledger it is valid in
+    signature: Signature
+    root_call: bytes = field(repr=False)  # contract, function and arguments
+    has_subinvocations: bool
+    is_contract_call: bool  # False: it authorizes the creation of a contract
+    address_xdr: bytes = field(repr=False)
+    nonce_and_expiry: bytes = field(repr=False)
+    invocation: bytes = field(repr=False)
+
+
+def authorization_digest(entry: AuthEntry, network_id: bytes) -> bytes:
+    """The 32 bytes the signers of an entry sign, made from its own slices.
+
+    Raises:
+        ValueError: the entry has source-account credentials, for which nothing is signed.
+    """
+    if entry.kind is CredentialKind.SOURCE_ACCOUNT:
+        raise ValueError("source-account credentials have no digest")
+    if entry.kind is CredentialKind.ADDRESS:
+        parts = (_PREIMAGE, network_id, entry.nonce_and_expiry, entry.invocation)
+    else:
+        bound = entry.nonce_and_expiry + entry.address_xdr
+        parts = (_PREIMAGE_WITH_ADDRESS, network_id, bound, entry.invocation)
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def read_entries(reader: XdrReader) -> tuple[AuthEntry, ...]:
+    """The authorization entries at the cursor.
+
+    Raises:
+        Malformed: an unknown arm, or more entries or deeper trees than the bounds.
+    """
+    return tuple(_read_entry(reader) for _ in range(reader.count(MAX_ENTRIES)))
+
+
+def skip_call(reader: XdrReader) -> None:
+    """Move past a contract address, a function name and the arguments."""
+    skip_address(reader)
+    reader.opaque(SYMBOL_MAX_BYTES)
+    for _ in range(reader.count(MAX_ARGUMENTS)):
+        skip_value(reader)
+
+
+@dataclass(frozen=True, slots=True)
+class _Credentials:
+    address: Address | None = None
+    nonce: int = 0
+    expires_at_ledger: int = 0
+    signature: Signature = Unsigned()
+    address_xdr: bytes = b""
+    nonce_and_expiry: bytes = b""
+
+
+def _read_entry(reader: XdrReader) -> AuthEntry:
+    start = reader.at
+    arm = reader.uint32()
+    if arm >= len(_KINDS):
+        raise Malformed
+    kind = _KINDS[arm]
+    who = _SOURCE_ACCOUNT if kind is CredentialKind.SOURCE_ACCOUNT else _read_credentials(reader)
+    if kind is CredentialKind.WITH_DELEGATES:
+        _skip_delegates(reader, _MAX_TREE_DEPTH)
+    invocation_start = reader.at
+    is_contract_call = _skip_function(reader)
+    root_call = reader.raw[invocation_start + 4 : reader.at]
+    has_subinvocations = _skip_subinvocations(reader, _MAX_TREE_DEPTH)
+    return AuthEntry(
+        raw=reader.since(start),
+        kind=kind,
+        address=who.address,
+        nonce=who.nonce,
+        expires_at_ledger=who.expires_at_ledger,
+        signature=who.signature,
+        root_call=root_call,
+        has_subinvocations=has_subinvocations,
+        is_contract_call=is_contract_call,
+        address_xdr=who.address_xdr,
+        nonce_and_expiry=who.nonce_and_expiry,
+        invocation=reader.since(invocation_start),
+    )
+
+
+_SOURCE_ACCOUNT: Final = _Credentials()
+
+
+def _read_credentials(reader: XdrReader) -> _Credentials:
+    start = reader.at
+    address = read_address(reader)
+    bounds_start = reader.at
+    nonce, expires_at_ledger = reader.int64(), reader.uint32()
+    bounds_end = reader.at
+    return _Credentials(
+        address=address.plain,
+        nonce=nonce,
+        expires_at_ledger=expires_at_ledger,
+        signature=_read_signature(reader, is_account=address.kind is AddressKind.ACCOUNT),
+        address_xdr=reader.raw[start:bounds_start],
+        nonce_and_expiry=reader.raw[bounds_start:bounds_end],
+    )
+
+
+# The one form an account's signatures have: a vector of {public_key: bytes, signature: bytes}.
+_VOID: Final = bytes.fromhex("00000001")
+_VECTOR: Final = bytes.fromhex("00000010 00000001")
+_PUBLIC_KEY: Final = (
+    bytes.fromhex("00000011 00000001 00000002 0000000f 0000000a")
+    + b"public_key\0\0"
+    + bytes.fromhex("0000000d 00000020")
+)
+_SIGNATURE: Final = (
+    bytes.fromhex("0000000f 00000009") + b"signature\0\0\0" + bytes.fromhex("0000000d 00000040")
+)
+
+
+def _read_signature(reader: XdrReader, *, is_account: bool) -> Signature:
+    if reader.take(_VOID):
+        return Unsigned()
+    start = reader.at
+    pairs = _read_key_signatures(reader) if is_account else None
+    if pairs is not None:
+        return KeySignatures(pairs)
+    reader.at = start
+    skip_value(reader)
+    return OpaqueSignature()
+
+
+def _read_key_signatures(reader: XdrReader) -> tuple[tuple[bytes, bytes], ...] | None:
+    if not reader.take(_VECTOR):
+        return None
+    pairs = []
+    for _ in range(reader.count(MAX_ACCOUNT_SIGNATURES)):
+        if not reader.take(_PUBLIC_KEY):
+            return None
+        key = reader.fixed(32)
+        if not reader.take(_SIGNATURE):
+            return None
+        pairs.append((key, reader.fixed(64)))
+    return tuple(pairs)
+
+
+def _skip_function(reader: XdrReader) -> bool:
+    """Move past what is authorized; whether it is a contract call."""
+    arm = reader.uint32()
+    if arm == 0:
+        skip_call(reader)
+    elif arm in (1, 2):  # the creation of a contract, without and with constructor arguments
+        _skip_contract_id_preimage(reader)
+        skip_executable(reader)
+        for _ in range(reader.count(MAX_ARGUMENTS) if arm == 2 else 0):
+            skip_value(reader)
+    else:
+        raise Malformed
+    return arm == 0
+
+
+def _skip_contract_id_preimage(reader: XdrReader) -> None:
+    if reader.flag():
+        skip_asset(reader)
+    else:
+        skip_address(reader)
+        reader.skip(32)
+
+
+def _skip_subinvocations(reader: XdrReader, depth: int) -> bool:
+    branches = reader.count(_MAX_BRANCHES if depth else 0)
+    for _ in range(branches):
+        _skip_function(reader)
+        _skip_subinvocations(reader, depth - 1)
+    return branches > 0
+
+
+def _skip_delegates(reader: XdrReader, depth: int) -> None:
+    for _ in range(reader.count(_MAX_BRANCHES if depth else 0)):
+        skip_address(reader)
+        skip_value(reader)
+        _skip_delegates(reader, depth - 1)

@@ -1,0 +1,208 @@
+"""A Stellar RPC node over HTTP: one kept-alive session, each request written once at most."""
+
+import base64
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import msgspec
+
+from farebox.kernel.addresses import Address
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.account_entry import account_key, read_account
+from farebox.stellar.rpc import (
+    MAX_KEYS_A_CALL,
+    AccountState,
+    FeeStats,
+    LatestLedger,
+    LedgerEntries,
+    NodeHealth,
+    NodeNetwork,
+    NodeVersion,
+    RawSimulation,
+    RpcUnavailable,
+    SendAnswer,
+    TransactionFound,
+    TransactionNotFound,
+)
+from farebox.stellar.rpc_answers import (
+    EntriesBody,
+    FeeStatsBody,
+    Garbled,
+    HealthBody,
+    LatestLedgerBody,
+    NetworkBody,
+    Reply,
+    SendBody,
+    TransactionBody,
+    TransactionsBody,
+    VersionBody,
+    fee_stats_answer,
+    health_answer,
+    latest_ledger_answer,
+    ledger_entries_answer,
+    send_answer,
+    transaction_answer,
+)
+from farebox.stellar.rpc_session import RpcSession
+
+T = TypeVar("T")
+A = TypeVar("A")
+_REQUEST_ID: Final = 1  # one request a connection at a time: it needs no numbering
+
+_SIMULATION: Final = msgspec.json.Decoder(Reply[Mapping[str, object]])
+_SEND: Final = msgspec.json.Decoder(Reply[SendBody])
+_TRANSACTION: Final = msgspec.json.Decoder(Reply[TransactionBody])
+_LATEST: Final = msgspec.json.Decoder(Reply[LatestLedgerBody])
+_FEE_STATS: Final = msgspec.json.Decoder(Reply[FeeStatsBody])
+_ENTRIES: Final = msgspec.json.Decoder(Reply[EntriesBody])
+_NETWORK: Final = msgspec.json.Decoder(Reply[NetworkBody])
+_VERSION: Final = msgspec.json.Decoder(Reply[VersionBody])
+_HEALTH: Final = msgspec.json.Decoder(Reply[HealthBody])
+_TRANSACTIONS: Final = msgspec.json.Decoder(Reply[TransactionsBody])
+_ENCODE: Final = msgspec.json.Encoder().encode
+
+
+class HttpSorobanRpc:
+    """`SorobanRpc` over HTTP or HTTPS.
+
+    Use it as an async context manager, or call `close`. `authority` names a PEM file of a
+    private certificate authority that is trusted beside the public ones.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        url: Secret[str],
+        *,
+        timeout_s: float = 10.0,
+        max_connections: int = 32,
+        authority: Path | None = None,
+    ) -> None:
+        self._network = network
+        context = None if authority is None else ssl.create_default_context()
+        if context is not None:
+            context.load_verify_locations(cafile=authority)
+        self._session = RpcSession(
+            network, url, timeout_s=timeout_s, max_connections=max_connections, tls=context
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Every connection is closed; a later call fails as certainly not sent."""
+        await self._session.close()
+
+    async def simulate(self, envelope: str) -> RawSimulation:
+        """Run the base64 `envelope` without effect; signed authorizations are enforced."""
+        params = {"transaction": envelope, "authMode": "enforce"}
+        raw = await self._session.post(_request("simulateTransaction", params))
+        return RawSimulation(result=self._result(_SIMULATION, raw), size_bytes=len(raw))
+
+    async def send(self, envelope: str) -> SendAnswer:
+        """Hand the signed base64 `envelope` to the network, once."""
+        body = await self._call(_SEND, "sendTransaction", {"transaction": envelope})
+        return self._read(send_answer, body)
+
+    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
+        """Look for a transaction by its outer or inner hash, 64 lower-case hex digits."""
+        body = await self._call(_TRANSACTION, "getTransaction", {"hash": tx_hash})
+        return self._read(lambda known: transaction_answer(known, tx_hash), body)
+
+    async def latest_ledger(self) -> LatestLedger:
+        """The newest ledger the node has applied."""
+        return self._read(latest_ledger_answer, await self._call(_LATEST, "getLatestLedger"))
+
+    async def fee_stats(self) -> FeeStats:
+        """What contract calls paid lately to be included."""
+        return self._read(fee_stats_answer, await self._call(_FEE_STATS, "getFeeStats"))
+
+    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
+        """The entries under `keys` (XDR of ledger keys, 200 at most)."""
+        if len(keys) > MAX_KEYS_A_CALL:
+            raise ValueError("more ledger keys than a node answers in one call")
+        texts = [base64.b64encode(key).decode() for key in keys]
+        body = await self._call(_ENTRIES, "getLedgerEntries", {"keys": texts})
+        return self._read(lambda known: ledger_entries_answer(known, frozenset(keys)), body)
+
+    async def network(self) -> NodeNetwork:
+        """The network the node follows, by its own word."""
+        body = await self._call(_NETWORK, "getNetwork")
+        return NodeNetwork(body.passphrase, body.protocol_version)
+
+    async def version(self) -> NodeVersion:
+        """The node's software."""
+        body = await self._call(_VERSION, "getVersionInfo")
+        return NodeVersion(body.version, body.protocol_version)
+
+    async def health(self) -> NodeHealth:
+        """What the node remembers; a node that is behind refuses this call."""
+        return self._read(health_answer, await self._call(_HEALTH, "getHealth"))
+
+    async def gives_events(self, *, from_ledger: int) -> bool | None:
+        """Whether transactions come with their events; None when there is none to look at."""
+        params = {"startLedger": from_ledger, "pagination": {"limit": 1}}
+        body = await self._call(_TRANSACTIONS, "getTransactions", params)
+        return body.transactions[0].events is not None if body.transactions else None
+
+    async def account(self, address: Address) -> AccountState | None:
+        """The account as of the node's newest ledger; None when it does not exist."""
+        found = await self.ledger_entries([account_key(address)])
+        if not found.entries:
+            return None
+        entry = found.entries[0]
+        state = read_account(entry.data, address, as_of_ledger=found.latest_ledger)
+        if state is None:
+            raise self._garbled()
+        return state
+
+    async def account_sequence(self, address: Address) -> int | None:
+        """The last sequence number the account used; None when it does not exist."""
+        state = await self.account(address)
+        return None if state is None else state.sequence
+
+    async def _call(
+        self, decoder: msgspec.json.Decoder[Reply[T]], method: str, params: object = None
+    ) -> T:
+        return self._result(decoder, await self._session.post(_request(method, params)))
+
+    def _result(self, decoder: msgspec.json.Decoder[Reply[T]], raw: bytes) -> T:
+        reply: Reply[T] | None = None
+        try:
+            reply = decoder.decode(raw)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            reply = None  # the error's words quote the answer
+        if reply is not None and reply.error is not None:
+            code = reply.error.code
+            text = f"the node of {self._network} answered with JSON-RPC error {code}"
+            raise RpcUnavailable(self._network, text, certainly_not_sent=False, code=code)
+        if reply is None or reply.result is None or reply.id != _REQUEST_ID:
+            raise self._garbled()
+        return reply.result
+
+    def _read(self, rule: Callable[[T], A], body: T) -> A:
+        try:
+            return rule(body)
+        except Garbled:
+            raise self._garbled() from None
+
+    def _garbled(self) -> RpcUnavailable:
+        text = f"the node of {self._network} gave an answer of another form"
+        return RpcUnavailable(self._network, text, certainly_not_sent=False)
+
+
+def _request(method: str, params: object = None) -> bytes:
+    request = {"jsonrpc": "2.0", "id": _REQUEST_ID, "method": method}
+    return _ENCODE(request if params is None else {**request, "params": params})

@@ -1,0 +1,276 @@
+"""Contract values (SCVal) and contract addresses (SCAddress), read or skipped within bounds."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from farebox.kernel.addresses import Address, account_address, contract_address
+from farebox.stellar.xdr_reader import Malformed, XdrReader
+
+MAX_DEPTH: Final = 32  # of vectors and maps inside each other
+MAX_BLOB_BYTES: Final = 65_536
+SYMBOL_MAX_BYTES: Final = 32
+_ERROR_TYPES: Final = 10
+_ERROR_CODES: Final = 10
+
+
+class ScKind(IntEnum):
+    """The arms of SCVal up to protocol 30."""
+
+    BOOL = 0
+    VOID = 1
+    ERROR = 2
+    U32 = 3
+    I32 = 4
+    U64 = 5
+    I64 = 6
+    TIMEPOINT = 7
+    DURATION = 8
+    U128 = 9
+    I128 = 10
+    U256 = 11
+    I256 = 12
+    BYTES = 13
+    STRING = 14
+    SYMBOL = 15
+    VEC = 16
+    MAP = 17
+    ADDRESS = 18
+    CONTRACT_INSTANCE = 19
+    LEDGER_KEY_CONTRACT_INSTANCE = 20
+    LEDGER_KEY_NONCE = 21
+    EXECUTABLE_TAG = 22
+
+
+class AddressKind(IntEnum):
+    """The arms of SCAddress up to protocol 30."""
+
+    ACCOUNT = 0
+    CONTRACT = 1
+    MUXED_ACCOUNT = 2
+    CLAIMABLE_BALANCE = 3
+    LIQUIDITY_POOL = 4
+    MUXED_CONTRACT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ScAddress:
+    """An address of any kind; `mux_id` is set for the two muxed kinds alone."""
+
+    kind: AddressKind
+    key: bytes  # 32: public key, contract id, balance id or pool id
+    mux_id: int | None = None
+
+    @property
+    def plain(self) -> Address | None:
+        """The G… or C… form; None for every kind that is neither."""
+        if self.kind is AddressKind.ACCOUNT:
+            return account_address(self.key)
+        return contract_address(self.key) if self.kind is AddressKind.CONTRACT else None
+
+
+@dataclass(frozen=True, slots=True)
+class ScNumber:
+    """An integer of any width, time point and duration included."""
+
+    kind: ScKind
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScBytes:
+    """Bytes, string, symbol or executable tag, undecoded."""
+
+    kind: ScKind
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ScVec:
+    """A vector; None is the absent vector that XDR can express and no contract makes."""
+
+    items: "tuple[ScValue, ...] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class ScMap:
+    """A map in the order it came in; None is the absent map."""
+
+    entries: "tuple[tuple[ScValue, ScValue], ...] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class ScOther:
+    """Void, boolean, error and the values only the host makes: `raw` is their XDR after the arm."""
+
+    kind: ScKind
+    raw: bytes
+
+
+ScValue = ScAddress | ScNumber | ScBytes | ScVec | ScMap | ScOther
+
+# Arms whose bytes need no check: their length, and whether the number in them has a sign.
+_NUMBERS: Final = {
+    ScKind.U32: (4, False),
+    ScKind.I32: (4, True),
+    ScKind.U64: (8, False),
+    ScKind.I64: (8, True),
+    ScKind.TIMEPOINT: (8, False),
+    ScKind.DURATION: (8, False),
+    ScKind.U128: (16, False),
+    ScKind.I128: (16, True),
+    ScKind.U256: (32, False),
+    ScKind.I256: (32, True),
+}
+_BLOB_LIMITS: Final = {
+    ScKind.BYTES: MAX_BLOB_BYTES,
+    ScKind.STRING: MAX_BLOB_BYTES,
+    ScKind.SYMBOL: SYMBOL_MAX_BYTES,
+    ScKind.EXECUTABLE_TAG: MAX_BLOB_BYTES,
+}
+_UNBOUNDED: Final = 0xFFFF_FFFF  # the reader's own bound on items is the one that counts
+
+
+def read_value(reader: XdrReader, depth: int = MAX_DEPTH) -> ScValue:
+    """The value at the cursor.
+
+    Raises:
+        Malformed: not a value of a known arm, or deeper or larger than the bounds.
+    """
+    kind = _read_kind(reader)
+    if kind in _NUMBERS:
+        length, signed = _NUMBERS[kind]
+        return ScNumber(kind, int.from_bytes(reader.fixed(length), "big", signed=signed))
+    if kind in _BLOB_LIMITS:
+        return ScBytes(kind, reader.opaque(_BLOB_LIMITS[kind]))
+    if kind is ScKind.ADDRESS:
+        return read_address(reader)
+    if kind is ScKind.VEC:
+        return ScVec(_read_items(reader, depth))
+    if kind is ScKind.MAP:
+        return ScMap(_read_entries(reader, depth))
+    start = reader.at
+    _skip_other(reader, kind, depth)
+    return ScOther(kind, reader.since(start))
+
+
+def skip_value(reader: XdrReader, depth: int = MAX_DEPTH) -> None:
+    """Move past one value, as strictly as `read_value` and without building it.
+
+    Raises:
+        Malformed: as `read_value`.
+    """
+    kind = _read_kind(reader)
+    if kind in _NUMBERS:
+        reader.skip(_NUMBERS[kind][0])
+    elif kind in _BLOB_LIMITS:
+        reader.opaque(_BLOB_LIMITS[kind])
+    elif kind is ScKind.ADDRESS:
+        skip_address(reader)
+    elif kind is ScKind.VEC:
+        _skip_collection(reader, depth, values_per_item=1)
+    elif kind is ScKind.MAP:
+        _skip_collection(reader, depth, values_per_item=2)
+    else:
+        _skip_other(reader, kind, depth)
+
+
+def read_address(reader: XdrReader) -> ScAddress:
+    """The address at the cursor.
+
+    Raises:
+        Malformed: not an address of a known arm.
+    """
+    arm = reader.uint32()
+    if arm == AddressKind.CONTRACT:
+        return ScAddress(AddressKind.CONTRACT, reader.fixed(32))
+    if arm == AddressKind.ACCOUNT:
+        reader.expect(0)  # the one kind of public key
+        return ScAddress(AddressKind.ACCOUNT, reader.fixed(32))
+    if arm in (AddressKind.MUXED_ACCOUNT, AddressKind.MUXED_CONTRACT):
+        mux_id = reader.uint64()
+        return ScAddress(AddressKind(arm), reader.fixed(32), mux_id)
+    if arm == AddressKind.CLAIMABLE_BALANCE:
+        reader.expect(0)  # the one kind of balance id
+        return ScAddress(AddressKind.CLAIMABLE_BALANCE, reader.fixed(32))
+    if arm == AddressKind.LIQUIDITY_POOL:
+        return ScAddress(AddressKind.LIQUIDITY_POOL, reader.fixed(32))
+    raise Malformed
+
+
+def skip_address(reader: XdrReader) -> None:
+    """Move past one address, as strictly as `read_address`."""
+    arm = reader.uint32()
+    if arm in (AddressKind.ACCOUNT, AddressKind.CLAIMABLE_BALANCE):
+        reader.expect(0)
+        reader.skip(32)
+    elif arm in (AddressKind.MUXED_ACCOUNT, AddressKind.MUXED_CONTRACT):
+        reader.skip(8 + 32)
+    elif arm in (AddressKind.CONTRACT, AddressKind.LIQUIDITY_POOL):
+        reader.skip(32)
+    else:
+        raise Malformed
+
+
+def skip_executable(reader: XdrReader) -> None:
+    """Move past the code of a contract: wasm hash, asset contract or external reference."""
+    arm = reader.uint32()
+    if arm == 0:
+        reader.skip(32)
+    elif arm == 2:  # CAP-85: the owner of the code and a tag
+        skip_address(reader)
+        reader.opaque(MAX_BLOB_BYTES)
+    elif arm != 1:
+        raise Malformed
+
+
+def _read_kind(reader: XdrReader) -> ScKind:
+    arm = reader.uint32()
+    if arm > ScKind.EXECUTABLE_TAG:
+        raise Malformed
+    return _KINDS[arm]
+
+
+_KINDS: Final = tuple(ScKind)
+
+
+def _enter(reader: XdrReader, depth: int) -> int | None:
+    if depth == 0:
+        raise Malformed
+    return reader.count(_UNBOUNDED) if reader.flag() else None
+
+
+def _read_items(reader: XdrReader, depth: int) -> tuple[ScValue, ...] | None:
+    items = _enter(reader, depth)
+    if items is None:
+        return None
+    return tuple(read_value(reader, depth - 1) for _ in range(items))
+
+
+def _read_entries(reader: XdrReader, depth: int) -> tuple[tuple[ScValue, ScValue], ...] | None:
+    entries = _enter(reader, depth)
+    if entries is None:
+        return None
+    return tuple(
+        (read_value(reader, depth - 1), read_value(reader, depth - 1)) for _ in range(entries)
+    )
+
+
+def _skip_collection(reader: XdrReader, depth: int, *, values_per_item: int) -> None:
+    for _ in range((_enter(reader, depth) or 0) * values_per_item):
+        skip_value(reader, depth - 1)
+
+
+def _skip_other(reader: XdrReader, kind: ScKind, depth: int) -> None:
+    if kind is ScKind.BOOL:
+        reader.flag()
+    elif kind is ScKind.ERROR:
+        error_type, code = reader.uint32(), reader.uint32()
+        is_contract_code = error_type == 0
+        if error_type >= _ERROR_TYPES or (code >= _ERROR_CODES and not is_contract_code):
+            raise Malformed
+    elif kind is ScKind.CONTRACT_INSTANCE:
+        skip_executable(reader)
+        _skip_collection(reader, depth, values_per_item=2)
+    elif kind is ScKind.LEDGER_KEY_NONCE:
+        reader.skip(8)

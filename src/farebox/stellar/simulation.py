@@ -1,0 +1,176 @@
+"""What a node says a call would do: cost and events, why it would fail, or nothing we can read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from farebox.stellar.events import (
+    MAX_EVENT_BYTES,
+    ContractEvent,
+    EventKind,
+    decode_diagnostic_event,
+)
+from farebox.stellar.soroban_data import Resources, read_resources
+from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
+
+MAX_EVENTS: Final = 4_096  # diagnostics included
+MAX_RESOURCE_DATA_BYTES: Final = 132_096  # it must fit a transaction
+_ERROR_TEXT_LIMIT: Final = 65_536  # characters looked at
+_MAX_LEDGER: Final = 2**32 - 1
+_KIND_WINDOW_CHARS: Final = 64  # base64 of 48 bytes, in which the kind of an event always lies
+
+
+class RefusalKind(StrEnum):
+    """Why the network would refuse a call, as far as its words tell."""
+
+    NONCE_USED = "nonce_used"
+    EXPIRED = "expired"
+    SIGNATURE = "signature"
+    BALANCE = "balance"
+    TRUSTLINE = "trustline"
+    ARCHIVED = "archived"
+    BUDGET = "budget"
+    UNREADABLE_EVENT = "unreadable_event"  # it may succeed, but what it does cannot be judged
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The call would succeed as of `latest_ledger`."""
+
+    soroban_data: bytes = field(repr=False)  # goes into the transaction as it is
+    resources: Resources
+    events: tuple[ContractEvent, ...]  # in order, without the host's diagnostics
+    latest_ledger: int
+
+    @property
+    def resource_fee(self) -> int:
+        """Stroops, the inclusion fee not counted."""
+        return self.resources.resource_fee
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRefused:
+    """The call would fail, or cannot be judged, as of `latest_ledger`; no node's words are kept."""
+
+    kind: RefusalKind
+    latest_ledger: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsRestore:
+    """The call would succeed only after, or while paying for, the restoration of an entry."""
+
+    latest_ledger: int
+
+
+@dataclass(frozen=True, slots=True)
+class Garbled:
+    """The node's answer cannot be trusted to mean anything; `part` names what is wrong."""
+
+    part: str
+
+
+Simulation = Simulated | SimulationRefused | NeedsRestore | Garbled
+
+
+def read_simulation(result: Mapping[str, object]) -> Simulation:
+    """Read the `result` member of a simulateTransaction answer; a value for every mapping."""
+    latest_ledger = result.get("latestLedger")
+    if type(latest_ledger) is not int or not 0 < latest_ledger <= _MAX_LEDGER:
+        return Garbled("latestLedger")
+    error = result.get("error")
+    if isinstance(error, str):
+        return SimulationRefused(_classify(error[:_ERROR_TEXT_LIMIT]), latest_ledger)
+    if error is not None:
+        return Garbled("error")
+    if result.get("restorePreamble") is not None:
+        return NeedsRestore(latest_ledger)
+    return _read_success(result, latest_ledger)
+
+
+def _read_success(result: Mapping[str, object], latest_ledger: int) -> Simulation:
+    soroban_data = _decode(result.get("transactionData"))
+    resources = _resources(soroban_data)
+    if resources is None:
+        return Garbled("transactionData")
+    if resources.archived_entries:  # restored on the way, at the fee payer's cost
+        return NeedsRestore(latest_ledger)
+    encoded = _encoded_events(result.get("events"))
+    if encoded is None:
+        return Garbled("events")
+    events = [decode_diagnostic_event(raw) for raw in encoded]
+    readable = tuple(event for event in events if event is not None)
+    if len(readable) < len(events):  # one of a contract's making, and it might be the one
+        return SimulationRefused(RefusalKind.UNREADABLE_EVENT, latest_ledger)
+    return Simulated(soroban_data, resources, readable, latest_ledger)
+
+
+def _decode(text: object) -> bytes:
+    if not isinstance(text, str):
+        return b""
+    try:
+        return decode_base64(text, max_bytes=MAX_RESOURCE_DATA_BYTES)
+    except Malformed:
+        return b""
+
+
+def _resources(soroban_data: bytes) -> Resources | None:
+    reader = XdrReader(soroban_data)
+    try:
+        resources = read_resources(reader)
+        reader.finish()
+    except Malformed:
+        return None
+    return resources
+
+
+def _encoded_events(listed: object) -> list[bytes] | None:
+    """The events of contracts and of the network, still encoded; None when it is no such list."""
+    if not isinstance(listed, list) or len(listed) > MAX_EVENTS:
+        return None
+    encoded = []
+    for text in listed:
+        if not isinstance(text, str):
+            return None
+        try:
+            if not _is_for_debugging(text):
+                encoded.append(decode_base64(text, max_bytes=MAX_EVENT_BYTES))
+        except Malformed:
+            return None
+    return encoded
+
+
+def _is_for_debugging(encoded: str) -> bool:
+    """Whether it is a diagnostic, told by its first bytes; they are many, and none is judged."""
+    try:
+        reader = XdrReader(decode_base64(encoded[:_KIND_WINDOW_CHARS], max_bytes=48))
+        reader.flag()
+        reader.expect(0)
+        reader.skip(32 if reader.flag() else 0)
+        return reader.uint32() == EventKind.DIAGNOSTIC
+    except Malformed:
+        return False
+
+
+# The first line names the error the call ended with; the event log that follows has the words.
+_BY_FIRST_LINE: Final = (
+    ("Error(Budget,", RefusalKind.BUDGET),
+    ("Error(Contract, #10)", RefusalKind.BALANCE),
+    ("Error(Contract, #13)", RefusalKind.TRUSTLINE),
+)
+_BY_WORDS: Final = (
+    ("nonce already exists", RefusalKind.NONCE_USED),
+    ("signature has expired", RefusalKind.EXPIRED),
+    ("archived", RefusalKind.ARCHIVED),
+    ("does not belong to account", RefusalKind.SIGNATURE),
+    ("failed account authentication", RefusalKind.SIGNATURE),
+)
+
+
+def _classify(text: str) -> RefusalKind:
+    first_line = text.partition("\n")[0]
+    kinds = [kind for words, kind in _BY_FIRST_LINE if words in first_line]
+    kinds += [kind for words, kind in _BY_WORDS if words in text]
+    return kinds[0] if kinds else RefusalKind.OTHER

@@ -1,0 +1,127 @@
+"""Transactions of our own made around a client's call: slices joined, nothing encoded again."""
+
+import base64
+import hashlib
+from dataclasses import dataclass, field
+from typing import Final
+
+from nacl.signing import SigningKey
+
+from farebox.kernel.addresses import Address, raw_key
+from farebox.kernel.secret import Secret
+from farebox.stellar.transfer_envelope import TransferEnvelope
+
+_SIMULATED_FEE: Final = 100  # stroops; simulation looks at no fee
+
+_TX: Final = (2).to_bytes(4, "big")  # ENVELOPE_TYPE_TX
+_FEE_BUMP: Final = (5).to_bytes(4, "big")  # ENVELOPE_TYPE_TX_FEE_BUMP
+_NONE: Final = bytes(4)
+_ONE: Final = (1).to_bytes(4, "big")
+_ED25519: Final = bytes(4)
+_SIGNATURE_LENGTH: Final = (64).to_bytes(4, "big")
+_INVOCATION_HEAD: Final = bytes.fromhex(
+    "00000001"  # one operation
+    "00000000"  # with the transaction's source
+    "00000018"  # that invokes a host function
+    "00000000"  # which calls a contract
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnsignedTransaction:
+    """A transaction without its envelope."""
+
+    raw: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedTransaction:
+    """What is sent, and the hash the network will know it by."""
+
+    hash: str  # lower-case hex; of a fee bump the outer one
+    envelope_base64: Secret[str]
+    size_bytes: int  # of the envelope, as the network counts and charges it
+    inner_hash: str | None = None  # of the transaction inside a fee bump
+
+
+def build_settlement(
+    envelope: TransferEnvelope,
+    *,
+    source: Address,
+    sequence: int,
+    fee: int,
+    max_time: int,
+    soroban_data: bytes,
+    min_time: int = 0,
+) -> UnsignedTransaction:
+    """The client's call and entries under our own source, bounds, fee and resources.
+
+    `fee` is in stroops with the resource fee included, the times are Unix seconds, `soroban_data`
+    is the resource data our own simulation gave. The client's memo, preconditions and operation
+    source are not carried over.
+
+    Raises:
+        OverflowError: a number does not fit its field.
+    """
+    bounds = _ONE + min_time.to_bytes(8, "big") + max_time.to_bytes(8, "big")
+    head = _head(source, fee, sequence) + bounds
+    return UnsignedTransaction(head + _body(envelope) + _ONE + soroban_data)
+
+
+def simulation_envelope(envelope: TransferEnvelope, *, source: Address, sequence: int) -> str:
+    """The settlement before it has fee, bounds and resources, in base64 and unsigned."""
+    head = _head(source, _SIMULATED_FEE, sequence) + _NONE
+    raw = _TX + head + _body(envelope) + _NONE + _NONE
+    return base64.b64encode(raw).decode()
+
+
+def transaction_hash(unsigned: UnsignedTransaction, network_id: bytes) -> bytes:
+    """The 32 bytes the source signs and the network names the transaction by."""
+    return hashlib.sha256(network_id + _TX + unsigned.raw).digest()
+
+
+def sign(
+    unsigned: UnsignedTransaction, key: Secret[SigningKey], network_id: bytes
+) -> SignedTransaction:
+    """The transaction in its envelope with the one signature of `key`."""
+    digest = transaction_hash(unsigned, network_id)
+    raw = _TX + unsigned.raw + _signatures(key, digest)
+    return SignedTransaction(digest.hex(), _sealed(raw), len(raw))
+
+
+def fee_bump(
+    inner: SignedTransaction,
+    *,
+    fee_source: Address,
+    fee: int,
+    key: Secret[SigningKey],
+    network_id: bytes,
+) -> SignedTransaction:
+    """`inner` unchanged inside a fee bump that `fee_source` pays, `fee` stroops for all of it."""
+    envelope = base64.b64decode(inner.envelope_base64.reveal())
+    bumped = _ED25519 + raw_key(fee_source) + fee.to_bytes(8, "big", signed=True) + envelope + _NONE
+    digest = hashlib.sha256(network_id + _FEE_BUMP + bumped).digest()
+    raw = _FEE_BUMP + bumped + _signatures(key, digest)
+    return SignedTransaction(digest.hex(), _sealed(raw), len(raw), inner_hash=inner.hash)
+
+
+def _head(source: Address, fee: int, sequence: int) -> bytes:
+    numbers = fee.to_bytes(4, "big") + sequence.to_bytes(8, "big", signed=True)
+    return _ED25519 + raw_key(source) + numbers
+
+
+def _body(envelope: TransferEnvelope) -> bytes:
+    entries = envelope.entries
+    parts = [_NONE, _INVOCATION_HEAD, envelope.call, len(entries).to_bytes(4, "big")]
+    parts += [entry.raw for entry in entries]
+    return b"".join(parts)
+
+
+def _signatures(key: Secret[SigningKey], digest: bytes) -> bytes:
+    signing_key = key.reveal()
+    hint = signing_key.verify_key.encode()[-4:]
+    return _ONE + hint + _SIGNATURE_LENGTH + signing_key.sign(digest).signature
+
+
+def _sealed(raw: bytes) -> Secret[str]:
+    return Secret(base64.b64encode(raw).decode())

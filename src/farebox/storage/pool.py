@@ -1,0 +1,100 @@
+"""Connections to PostgreSQL, lent one at a time."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Final, Self, TypeAlias
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from farebox.kernel.secret import Secret
+from farebox.storage.faults import DatabaseUnavailable, translated
+
+Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+
+_SESSION: Final = {
+    "application_name": "farebox",
+    "timezone": "UTC",
+    "idle_in_transaction_session_timeout": "60000",
+    "jit": "off",
+}
+
+
+class Database:
+    """A pool that opens without the server being there, so that a start never depends on it."""
+
+    def __init__(
+        self,
+        url: Secret[str],
+        *,
+        connections: int = 10,
+        wait_s: float = 5.0,
+        statement_s: float = 10.0,
+    ) -> None:
+        self._url, self._connections = url, connections
+        self._wait_s, self._statement_s = wait_s, statement_s
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._pool = await asyncpg.create_pool(
+                self._url.reveal(),
+                min_size=0,
+                max_size=self._connections,
+                timeout=self._wait_s,
+                command_timeout=self._statement_s,
+                server_settings=_SESSION,
+            )
+        except Exception as error:
+            raise translated(error) from error
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """One connection, every statement on it a transaction of its own.
+
+        Raises:
+            DatabaseUnavailable: none could be had in time, or it broke.
+            Conflict: a constraint refused a statement and the body did not catch it.
+        """
+        if self._pool is None:
+            raise DatabaseUnavailable("the database is not open")
+        try:
+            async with self._pool.acquire(timeout=self._wait_s) as connection:
+                yield connection
+        except Exception as error:
+            fault = translated(error)
+            if fault is error:
+                raise
+            raise fault from error
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """One connection inside one transaction: kept when the body ends, undone when it raises.
+
+        Raises:
+            DatabaseUnavailable: as `connection`; if the commit broke, its outcome is unknown.
+            Conflict: as `connection`.
+        """
+        async with self.connection() as connection, connection.transaction():
+            yield connection
+
+    async def ping(self) -> None:
+        """The server answered a statement just now.
+
+        Raises:
+            DatabaseUnavailable: it did not.
+        """
+        async with self.connection() as connection:
+            await connection.execute("SELECT 1")

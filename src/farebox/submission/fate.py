@@ -1,0 +1,70 @@
+"""What can become of a signed transaction, and what its absence proves."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.secret import Secret
+from farebox.stellar.rpc import AccountState, TransactionFound, TransactionNotFound
+
+
+@dataclass(frozen=True, slots=True)
+class SentEnvelope:
+    """A signed transaction, with what is needed to learn its fate later."""
+
+    tx_hash: bytes  # 32
+    envelope: Secret[bytes]
+    source: Address
+    source_sequence: int
+    max_time: datetime
+    fee_limit: Stroops
+    sent_after_ledger: int  # the last closed ledger known: it can only land in a later one
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """It certainly never left: nothing of it can ever land."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The node looked at it and did not take it; `result_code` is the network's word for why."""
+
+    result_code: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """It was sent and can never land any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """It can no longer be shown whether it landed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indeterminate:
+    """It may still land, or may have landed where nobody has looked yet."""
+
+
+Fate = TransactionFound | NotSent | Refused | Dead | Unproven | Indeterminate
+
+
+def judge_absence(
+    sent: SentEnvelope, absence: TransactionNotFound, source: AccountState | None
+) -> Dead | Unproven | Indeterminate:
+    """What it proves that a node knows no transaction of this hash.
+
+    Only a ledger closed past the envelope's own time bound proves anything. After that it is dead
+    when the node's history reaches back to when it was sent, or when its sequence number was
+    never used; `source` is a reading no older than the absence, or None when there is none.
+    """
+    if absence.latest_close_at <= sent.max_time:
+        return Indeterminate()
+    if absence.oldest_ledger <= sent.sent_after_ledger + 1:
+        return Dead()
+    if source is None or source.as_of_ledger < absence.latest_ledger:
+        return Indeterminate()
+    return Dead() if source.sequence < sent.source_sequence else Unproven()

@@ -1,0 +1,33 @@
+"""The base64 headers of the HTTP transport, both ways.
+
+Written in the standard alphabet, padded, without line breaks; read leniently (outer white space,
+either alphabet, padding optional), because the stock clients differ in what they accept.
+"""
+
+import base64
+import binascii
+from typing import Final
+
+import msgspec
+
+PAYMENT_REQUIRED: Final = "PAYMENT-REQUIRED"
+PAYMENT_SIGNATURE: Final = "PAYMENT-SIGNATURE"
+PAYMENT_RESPONSE: Final = "PAYMENT-RESPONSE"
+
+_TO_STANDARD: Final = str.maketrans("-_", "+/")
+
+
+def encode_header(value: object) -> str:
+    """The header text of a JSON object."""
+    return base64.b64encode(msgspec.json.encode(value)).decode()
+
+
+def decode_header(text: str) -> dict[str, object] | None:
+    """Read a header back into its JSON object; None when it does not hold one."""
+    bare = text.strip().rstrip("=").translate(_TO_STANDARD)
+    padded = bare + "=" * (-len(bare) % 4)
+    try:
+        raw = binascii.a2b_base64(padded.encode("ascii"), strict_mode=True)
+        return msgspec.json.decode(raw, type=dict[str, object])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,205 @@
+"""Every reason code that `/verify` and `/settle` can give: the one registry.
+
+Codes are upstream's where upstream has one (x402 version 2, scheme `exact` on Stellar); finer
+codes exist only where the cause is proven. A code never changes its meaning.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class Retry(StrEnum):
+    """What a caller may do with the same request."""
+
+    NEVER = "never"  # the same request will be refused again
+    LATER = "later"  # nothing was sent: the same request may be repeated
+    RECONCILE = "reconcile"  # it may have been sent: repeat the same body, never a new payment
+
+
+_PAYLOAD: Final = "invalid_exact_stellar_payload_"
+_SETTLE: Final = "settle_exact_stellar_"
+
+
+class Reason(StrEnum):
+    """A machine-readable reason."""
+
+    INVALID_JSON = "invalid_json"
+    INVALID_PAYLOAD = "invalid_payload"
+    INVALID_PAYMENT_REQUIREMENTS = "invalid_payment_requirements"
+    INVALID_X402_VERSION = "invalid_x402_version"
+    UNSUPPORTED_SCHEME = "unsupported_scheme"
+    INVALID_NETWORK = "invalid_network"
+    NETWORK_MISMATCH = "network_mismatch"
+    ACCEPTED_MISMATCH = "accepted_mismatch"
+    FEES_NOT_SPONSORED = "invalid_exact_stellar_fees_sponsored_unsupported"
+    UNSUPPORTED_ASSET = "unsupported_asset"
+    MUXED_RECIPIENT = _PAYLOAD + "muxed_recipient_unsupported"
+    FACILITATOR_IS_RECIPIENT = _PAYLOAD + "facilitator_is_recipient"
+    PAYER_IS_RECIPIENT = _PAYLOAD + "payer_is_recipient"
+
+    MALFORMED = _PAYLOAD + "malformed"
+    WRONG_OPERATION = _PAYLOAD + "wrong_operation"
+    UNSAFE_SOURCE = _PAYLOAD + "unsafe_tx_or_op_source"
+    WRONG_ASSET = _PAYLOAD + "wrong_asset"
+    WRONG_FUNCTION_NAME = _PAYLOAD + "wrong_function_name"
+    FACILITATOR_IS_PAYER = _PAYLOAD + "facilitator_is_payer"
+    WRONG_RECIPIENT = _PAYLOAD + "wrong_recipient"
+    WRONG_AMOUNT = _PAYLOAD + "wrong_amount"
+
+    NO_AUTH_ENTRIES = _PAYLOAD + "no_auth_entries"
+    UNSUPPORTED_CREDENTIAL_TYPE = _PAYLOAD + "unsupported_credential_type"
+    FACILITATOR_IN_AUTH = _PAYLOAD + "facilitator_in_auth"
+    HAS_SUBINVOCATIONS = _PAYLOAD + "has_subinvocations"
+    AUTH_NOT_FOR_TRANSFER = _PAYLOAD + "auth_not_for_transfer"
+    MISSING_PAYER_SIGNATURE = _PAYLOAD + "missing_payer_signature"
+    UNEXPECTED_PENDING_SIGNATURES = _PAYLOAD + "unexpected_pending_signatures"
+    UNEXPECTED_AUTH_ENTRY = _PAYLOAD + "unexpected_auth_entry"
+    INVALID_SIGNATURE = _PAYLOAD + "invalid_signature"
+    EXPIRATION_TOO_FAR = "invalid_exact_stellar_signature_expiration_too_far"
+    EXPIRED = "invalid_exact_stellar_signature_expired"
+    EXPIRES_TOO_SOON = "invalid_exact_stellar_signature_expires_too_soon"
+
+    SIMULATION_FAILED = _PAYLOAD + "simulation_failed"
+    RESTORE_REQUIRED = _PAYLOAD + "restore_required"
+    FEE_EXCEEDS_MAXIMUM = _PAYLOAD + "fee_exceeds_maximum"
+    EVENT_NOT_TRANSFER = _PAYLOAD + "event_not_transfer"
+    EVENT_MISSING_CONTRACT_ID = _PAYLOAD + "event_missing_contract_id"
+    EVENT_WRONG_ASSET = _PAYLOAD + "event_wrong_asset"
+    NO_TRANSFER_EVENTS = _PAYLOAD + "no_transfer_events"
+    MULTIPLE_TRANSFERS = _PAYLOAD + "multiple_transfers"
+    EVENT_WRONG_FROM = _PAYLOAD + "event_wrong_from"
+    EVENT_WRONG_TO = _PAYLOAD + "event_wrong_to"
+    EVENT_WRONG_AMOUNT = _PAYLOAD + "event_wrong_amount"
+    EVENT_MUXED_ID = _PAYLOAD + "event_muxed_id"
+
+    NETWORK_UNAVAILABLE = "network_unavailable"
+    SERVICE_UNAVAILABLE = "service_unavailable"
+    UNEXPECTED_VERIFY_ERROR = "unexpected_verify_error"
+    UNEXPECTED_SETTLE_ERROR = "unexpected_settle_error"
+
+    DUPLICATE_SETTLEMENT = "duplicate_settlement"
+    SETTLEMENT_PENDING = "settlement_pending"
+    SUBMISSION_FAILED = _SETTLE + "transaction_submission_failed"
+    TRANSACTION_FAILED = _SETTLE + "transaction_failed"
+    OUTCOME_UNPROVEN = _SETTLE + "outcome_unproven"
+
+    BODY_TOO_LARGE = "body_too_large"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    METHOD_NOT_ALLOWED = "method_not_allowed"
+    REQUEST_TIMEOUT = "request_timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a reason means to a person, and what the caller may do next."""
+
+    sentence: str
+    retry: Retry
+
+
+def _never(sentence: str) -> Explanation:
+    return Explanation(sentence, Retry.NEVER)
+
+
+def _later(sentence: str) -> Explanation:
+    return Explanation(sentence, Retry.LATER)
+
+
+def _reconcile(sentence: str) -> Explanation:
+    return Explanation(sentence, Retry.RECONCILE)
+
+
+REGISTRY: Final = MappingProxyType(
+    {
+        Reason.INVALID_JSON: _never("The body is not a JSON document."),
+        Reason.INVALID_PAYLOAD: _never(
+            "paymentPayload is missing or does not have the x402 version 2 form."
+        ),
+        Reason.INVALID_PAYMENT_REQUIREMENTS: _never(
+            "paymentRequirements is missing, or one of its fields is not spelled canonically."
+        ),
+        Reason.INVALID_X402_VERSION: _never("Only x402 version 2 is served."),
+        Reason.UNSUPPORTED_SCHEME: _never("Only the scheme exact is served."),
+        Reason.INVALID_NETWORK: _never("The network is not one this service is configured for."),
+        Reason.NETWORK_MISMATCH: _never(
+            "The payment was made for another network than the requirements name."
+        ),
+        Reason.ACCEPTED_MISMATCH: _never(
+            "The terms the buyer accepted are not the terms in paymentRequirements."
+        ),
+        Reason.FEES_NOT_SPONSORED: _never("extra.areFeesSponsored must be true."),
+        Reason.UNSUPPORTED_ASSET: _never("This service does not settle the asset named."),
+        Reason.MUXED_RECIPIENT: _never("Muxed addresses (M…, W…) cannot be paid; name G… or C…."),
+        Reason.FACILITATOR_IS_RECIPIENT: _never("payTo is an account of the service's operator."),
+        Reason.PAYER_IS_RECIPIENT: _never("Payer and payTo are the same on a network of value."),
+        Reason.MALFORMED: _never("payload.transaction is not a readable transaction envelope."),
+        Reason.WRONG_OPERATION: _never(
+            "The transaction must hold exactly one contract invocation and nothing else."
+        ),
+        Reason.UNSAFE_SOURCE: _never("The transaction or its operation names an operator account."),
+        Reason.WRONG_ASSET: _never("The contract called is not the asset required."),
+        Reason.WRONG_FUNCTION_NAME: _never(
+            "The call is not transfer(from: Address, to: Address, amount: i128)."
+        ),
+        Reason.FACILITATOR_IS_PAYER: _never("The payer is an account of the service's operator."),
+        Reason.WRONG_RECIPIENT: _never("The transfer does not go to payTo."),
+        Reason.WRONG_AMOUNT: _never("The transfer is not for exactly the amount required."),
+        Reason.NO_AUTH_ENTRIES: _never("The operation carries no authorization entry."),
+        Reason.UNSUPPORTED_CREDENTIAL_TYPE: _never(
+            "Only address credentials, version 1 or 2, are accepted."
+        ),
+        Reason.FACILITATOR_IN_AUTH: _never("An operator account is asked to authorize."),
+        Reason.HAS_SUBINVOCATIONS: _never("The authorization covers more than the transfer."),
+        Reason.AUTH_NOT_FOR_TRANSFER: _never("The authorization is for another call."),
+        Reason.MISSING_PAYER_SIGNATURE: _never("The payer has not signed the authorization."),
+        Reason.UNEXPECTED_PENDING_SIGNATURES: _never("Somebody else's signature is still missing."),
+        Reason.UNEXPECTED_AUTH_ENTRY: _never("Only the payer's own authorization is accepted."),
+        Reason.INVALID_SIGNATURE: _never("A signature does not verify against its own key."),
+        Reason.EXPIRATION_TOO_FAR: _never("The authorization outlives maxTimeoutSeconds."),
+        Reason.EXPIRED: _never("The authorization has expired."),
+        Reason.EXPIRES_TOO_SOON: _never("Too few ledgers remain to land the payment safely."),
+        Reason.SIMULATION_FAILED: _never("The network would refuse the transfer as it stands."),
+        Reason.RESTORE_REQUIRED: _later("A ledger entry it needs is archived; restore it first."),
+        Reason.FEE_EXCEEDS_MAXIMUM: _never("The network fee would exceed the operator's ceiling."),
+        Reason.EVENT_NOT_TRANSFER: _never("The call would move tokens by more than the transfer."),
+        Reason.EVENT_MISSING_CONTRACT_ID: _never("The transfer event names no contract."),
+        Reason.EVENT_WRONG_ASSET: _never("The transfer event is of another asset."),
+        Reason.NO_TRANSFER_EVENTS: _never("The call would transfer nothing."),
+        Reason.MULTIPLE_TRANSFERS: _never("The call would make more than one transfer."),
+        Reason.EVENT_WRONG_FROM: _never("The transfer would not come from the payer."),
+        Reason.EVENT_WRONG_TO: _never("The transfer would not reach payTo."),
+        Reason.EVENT_WRONG_AMOUNT: _never("The transfer would move another amount."),
+        Reason.EVENT_MUXED_ID: _never("The transfer carries a mux id nobody asked for."),
+        Reason.NETWORK_UNAVAILABLE: _later(
+            "The network cannot be reached or read now; nothing was sent."
+        ),
+        Reason.SERVICE_UNAVAILABLE: _later("The service cannot act now; nothing was sent."),
+        Reason.UNEXPECTED_VERIFY_ERROR: _later("An unexpected fault; nothing was sent."),
+        Reason.UNEXPECTED_SETTLE_ERROR: _reconcile(
+            "An unexpected fault; repeat the same body to learn the outcome."
+        ),
+        Reason.DUPLICATE_SETTLEMENT: _never(
+            "This payment was settled before, and its one success was already given."
+        ),
+        Reason.SETTLEMENT_PENDING: _reconcile(
+            "The transaction may have been sent and its outcome is not known yet; "
+            "repeat the same body."
+        ),
+        Reason.SUBMISSION_FAILED: _never("The network did not take the transaction."),
+        Reason.TRANSACTION_FAILED: _never("The transaction did not transfer the payment."),
+        Reason.OUTCOME_UNPROVEN: _never(
+            "Whether the transaction landed can no longer be shown; the operator must look."
+        ),
+        Reason.BODY_TOO_LARGE: _never("The body is larger than 256 KB."),
+        Reason.UNSUPPORTED_MEDIA_TYPE: _never("The body must be JSON without content encoding."),
+        Reason.METHOD_NOT_ALLOWED: _never("The route takes POST."),
+        Reason.REQUEST_TIMEOUT: _later("The body did not arrive in time."),
+    }
+)
+
+
+def explain(reason: Reason) -> Explanation:
+    """The sentence and retry class of a reason."""
+    return REGISTRY[reason]

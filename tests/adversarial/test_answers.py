@@ -1,0 +1,275 @@
+"""Cases 1.11: what is answered, on both routes, whatever the node or the caller does."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+import pytest
+
+from farebox.kernel.networks import Network
+from farebox.x402.reasons import REGISTRY, Reason, Retry
+from support import node
+from support.asgi import HungUp
+from support.node import PLANTED_KEY, Step
+from support.payments import Json, wrapper
+from support.promises import case, promise
+from support.stage import HASH, Stage, service
+
+BUDGET_S: Final = 6.0  # the service waits 2 s for its node in these tests
+JUNK: Final[list[Json]] = [{}, {"transaction": "AAAA"}, {"transaction": 7}, {"signature": "0x"}]
+SIMULATE: Final = "simulateTransaction"
+
+
+@case("PV-151")
+@promise("settle:hash-and-network", "settle:waits-for-the-result", "settle:says-success")
+@pytest.mark.parametrize("network", Network)
+async def test_a_success_says_exactly_this(stage: Stage, network: Network) -> None:
+    draft = await stage.draft(network)
+    outcome = await stage.settle(draft.request())
+    tx_hash = outcome["transaction"]
+    assert outcome == {
+        "success": True,
+        "transaction": tx_hash,
+        "network": network.value,
+        "payer": draft.payer,
+    }
+    assert HASH.match(tx_hash)
+    found = await stage.ledger(network).found(tx_hash)
+    assert (found["status"], found["txHash"]) == ("SUCCESS", tx_hash)
+
+
+@case("PV-152")
+@promise(
+    "verify:reason-whenever-invalid",
+    "settle:reason-whenever-failed",
+    "error:verify-rejects",
+    "error:settle-fails",
+)
+async def test_a_refusal_says_exactly_this_on_both_routes_and_again(stage: Stage) -> None:
+    draft = await stage.draft()
+    body = wrapper(draft.terms(), draft.terms(), draft.but(amount=1).envelope())
+    sentence = REGISTRY[Reason.WRONG_AMOUNT].sentence
+    for _ in range(2):
+        assert await stage.verify(body) == {
+            "isValid": False,
+            "invalidReason": "invalid_exact_stellar_payload_wrong_amount",
+            "invalidMessage": sentence,
+            "payer": draft.payer,
+        }
+        assert await stage.settle(body) == {
+            "success": False,
+            "errorReason": "invalid_exact_stellar_payload_wrong_amount",
+            "errorMessage": sentence,
+            "transaction": "",
+            "network": draft.network.value,
+            "payer": draft.payer,
+        }
+
+
+@case("PV-152")
+async def test_a_refusal_is_the_same_after_a_restart_and_from_a_replica(stage: Stage) -> None:
+    draft = await stage.draft()
+    bodies = [
+        draft.request(amount="-1"),
+        draft.request(b"AAAA"),
+        draft.request(draft.without_entries()),
+        draft.but(expires_at_ledger=1).request(),
+    ]
+    here = [[await stage.verify(body), await stage.settle(body)] for body in bodies]
+    async with service(stage.environment) as client:
+        other = Stage(client, stage.networks, stage.environment)
+        there = [[await other.verify(body), await other.settle(body)] for body in bodies]
+    assert there == here
+
+
+@case("PV-153")
+@promise(
+    "supported:kinds",
+    "supported:extensions",
+    "supported:signers",
+    "supported:fees-are-sponsored",
+    "facilitator:three-routes",
+    "upto:not-advertised",
+)
+async def test_what_is_supported_is_said_whole(stage: Stage) -> None:
+    answer = await stage.client.get("/supported")
+    assert answer.status == 200
+    told = answer.json()
+    assert told == {
+        "kinds": [
+            {
+                "x402Version": 2,
+                "scheme": "exact",
+                "network": network.value,
+                "extra": {"areFeesSponsored": True},
+            }
+            for network in Network
+        ],
+        "extensions": told["extensions"],
+        "signers": {"stellar:*": sorted(stage.relayer(network).public_key for network in Network)},
+    }
+    assert set(told["extensions"]) <= {"bazaar"}
+    assert b"upto" not in answer.body
+
+
+@case("PV-154")
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+async def test_every_kind_advertised_answers_junk_with_a_verdict(stage: Stage, junk: Json) -> None:
+    for kind in (await stage.client.get("/supported")).json()["kinds"]:
+        draft = await stage.draft(Network(kind["network"]))
+        body = draft.request(scheme=kind["scheme"], extra=kind["extra"])
+        body["paymentPayload"] |= {"x402Version": kind["x402Version"], "payload": junk}
+        await stage.refused(body, by_rule=True)
+
+
+@case("PV-155")
+@promise("error:one-network-away")
+@pytest.mark.parametrize(
+    "step",
+    [
+        node.http(429),
+        node.http(503),
+        node.http(500, b"<html>internal"),
+        node.http(200, b"{"),
+        node.http(200, b"[]"),
+        node.http(302),
+        node.refused("busy"),
+        node.fixed(None),
+        node.fixed("text"),
+        node.fixed([]),
+        node.fixed({}),
+    ],
+)
+async def test_a_node_that_gives_no_answer_makes_its_network_unavailable(
+    stage: Stage, step: Step
+) -> None:
+    draft = await stage.draft()
+    stage.node().on(SIMULATE, step)
+    reason = await stage.refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
+    assert REGISTRY[reason].retry is Retry.LATER
+
+
+@case("PV-155")
+async def test_a_node_that_is_silent_costs_a_verify_its_deadline_and_no_more(
+    stage: Stage,
+) -> None:
+    draft, never = await stage.draft(), asyncio.Event()
+    stage.node().on(SIMULATE, node.silence(never))
+    before = time.monotonic()
+    try:
+        verdict = await stage.verify(draft.request())
+    finally:
+        never.set()
+    assert verdict["invalidReason"] == Reason.NETWORK_UNAVAILABLE
+    assert time.monotonic() - before < BUDGET_S
+
+
+@case("PV-155")
+async def test_a_node_that_is_not_there_makes_its_network_unavailable(stage: Stage) -> None:
+    draft = await stage.draft()
+    gone = stage.environment | {"FAREBOX_RPC_URL_TESTNET": "http://127.0.0.1:9"}
+    async with service(gone, is_ready=False) as client:
+        other = Stage(client, stage.networks, gone)
+        verdict = await other.verify(draft.request())
+        outcome = await other.settle(draft.request())
+    assert verdict["invalidReason"] == outcome["errorReason"] == Reason.NETWORK_UNAVAILABLE
+    assert outcome["transaction"] == ""
+
+
+@case("PV-156")
+@promise("log:no-secrets")
+@pytest.mark.parametrize("method", [SIMULATE, "sendTransaction", "getTransaction"])
+async def test_a_nodes_url_is_seen_nowhere(
+    stage: Stage, log_text: Callable[[], str], method: str
+) -> None:
+    draft = await stage.draft()
+    url = stage.node().url
+    words = f"Get {url}: dial tcp: lookup failed"
+    for step in (node.refused(words), node.http(502, words.encode()), node.fixed({"error": words})):
+        stage.node().on(method, step)
+        for path in ("/verify", "/settle"):
+            answer = await stage.client.post(path, draft.but().request())
+            assert PLANTED_KEY.encode() not in answer.body
+            assert b"dial tcp" not in answer.body
+    assert PLANTED_KEY not in log_text()
+    assert stage.relayer().secret not in log_text()
+
+
+@case("PV-157")
+async def test_a_flood_of_malformed_payloads_never_reaches_the_node(stage: Stage) -> None:
+    draft = await stage.draft()
+    raw = draft.envelope().to_xdr_bytes()
+    flood = [
+        draft.request(raw[:-4]),
+        draft.request(raw + bytes(4)),
+        draft.request(amount="1.0"),
+        draft.request(asset="native"),
+        draft.request(draft.without_entries()),
+        wrapper(draft.terms(), draft.terms(), draft.but(amount=1).envelope()),
+        draft.request(draft.envelope(draft.entry(network=Network.PUBNET))),
+    ]
+    stage.node().calls.clear()
+    verdicts = await asyncio.gather(*(stage.verify(body) for body in flood * 20))
+    assert all(verdict["isValid"] is False for verdict in verdicts)
+    assert stage.node().counts()[SIMULATE] == 0
+
+
+@case("PV-157")
+@promise("verify:moves-nothing")
+async def test_a_verify_asks_its_node_once_and_leaves_no_trace(stage: Stage) -> None:
+    draft = await stage.draft()
+    before = await stage.ledger().balance(draft.asset, draft.payer)
+    for _ in range(5):
+        stage.node().calls.clear()
+        assert await stage.verify(draft.request()) == {"isValid": True, "payer": draft.payer}
+        asked = stage.node().counts()
+        assert asked[SIMULATE] == 1
+        assert asked["sendTransaction"] == asked["getTransaction"] == 0
+    assert await stage.rows() == 0
+    assert await stage.ledger().balance(draft.asset, draft.payer) == before
+
+
+@case("PV-158")
+async def test_a_caller_that_leaves_is_settled_and_may_come_back_for_the_answer(
+    stage: Stage,
+) -> None:
+    draft, leave = await stage.draft(), asyncio.Event()
+
+    async def leave_once_sent(call: node.Call, forward: node.Forward) -> node.Json:
+        del call
+        leave.set()
+        return await forward()
+
+    stage.node().on("sendTransaction", leave_once_sent)
+    body = msgspec.json.encode(draft.request())
+    with pytest.raises(HungUp):
+        await stage.client.request("POST", "/settle", body=body, leave=leave)
+    outcome = await stage.settle(draft.request())
+    assert outcome["success"] is True
+    assert stage.node().counts()["sendTransaction"] == 1
+    again = await stage.settle(draft.request())
+    assert again["errorReason"] == Reason.DUPLICATE_SETTLEMENT
+    assert again["transaction"] == outcome["transaction"]
+
+
+@case("PV-159")
+@pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "DELETE", "PATCH"])
+async def test_another_method_is_a_405_that_says_which_is_taken(stage: Stage, method: str) -> None:
+    for path in ("/verify", "/settle"):
+        answer = await stage.client.request(method, path)
+        assert (answer.status, answer.headers["allow"]) == (405, "POST")
+        if method != "HEAD":
+            told = answer.json()
+            reason = told.get("invalidReason") or told.get("errorReason")
+            assert reason == Reason.METHOD_NOT_ALLOWED
+    assert (await stage.client.request("POST", "/supported")).status == 405
+
+
+@promise("error:no-internals")
+async def test_an_unknown_path_is_a_404_that_says_nothing_of_the_inside(stage: Stage) -> None:
+    for path in ("/", "/verify/", "/settle/x", "/v1/nothing"):
+        answer = await stage.client.request("POST", path, body=b"{}")
+        assert answer.status == 404
+        assert answer.json()["error"]["code"] == "not_found"

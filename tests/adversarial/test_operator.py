@@ -1,0 +1,272 @@
+"""Cases 1.5 and 1.6: what the operator's account is made to do, and what it is made to pay."""
+
+import base64
+from typing import Any, Final
+
+import pytest
+from stellar_sdk import Asset, Keypair, MuxedAccount, TransactionEnvelope, scval, xdr
+
+from farebox.kernel.networks import Network
+from farebox.x402.reasons import Reason
+from support import node
+from support.accounts import ContractAccount, Wealth, entry_signed_as
+from support.entries import Credentials
+from support.envelopes import resources, sealed, text_memo, time_bounds, transaction
+from support.promises import case, promise
+from support.stage import Stage, key_of
+
+STRANGER: Final = Keypair.random().public_key
+CEILING: Final = 500_000
+MAX_UINT32: Final = 2**32 - 1
+MAX_INT64: Final = 2**63 - 1
+
+
+@case("PV-086")
+@pytest.mark.parametrize("is_muxed", [False, True])
+@pytest.mark.parametrize("place", ["transaction", "operation"])
+async def test_the_facilitator_as_a_source_is_unsafe(
+    stage: Stage, place: str, is_muxed: bool
+) -> None:
+    draft = await stage.draft()
+    relayer = stage.relayer().public_key
+    source = MuxedAccount(relayer, 7).account_muxed if is_muxed else relayer
+    assert source is not None
+    if place == "transaction":
+        raw = draft.around([draft.operation()], source=source)
+    else:
+        raw = draft.around([draft.operation(source=source)])
+    await stage.refused(draft.request(raw), Reason.UNSAFE_SOURCE, by_rule=True)
+
+
+@case("PV-088")
+async def test_the_facilitator_never_pays(stage: Stage) -> None:
+    relayer = stage.relayer()
+    draft = await stage.draft(payer=relayer.public_key, signers=(relayer,))
+    await stage.refused(draft.request(), Reason.FACILITATOR_IS_PAYER, by_rule=True)
+
+
+@case("PV-090")
+@promise("facilitator:non-custodial")
+async def test_the_facilitator_is_never_paid(stage: Stage) -> None:
+    draft = await stage.draft(pay_to=stage.relayer().public_key)
+    await stage.refused(draft.request(), Reason.FACILITATOR_IS_RECIPIENT, by_rule=True)
+
+
+@case("PV-091")
+@pytest.mark.parametrize("place", ["transaction", "operation"])
+async def test_a_stranger_as_a_source_is_dropped(stage: Stage, place: str) -> None:
+    draft = await stage.draft()
+    source = STRANGER if place == "operation" else None
+    tx_source = {"source": STRANGER} if place == "transaction" else {}
+    raw = draft.around([draft.operation(source=source)], **tx_source)
+    await stage.settled(draft.request(raw))
+    sent = _only_sent(stage)
+    assert sent.operations[0].source_account is None
+    assert _source(sent) == stage.relayer().public_key
+
+
+@case("PV-093")
+@promise(
+    "payload:entries-verbatim",
+    "payload:only-entries-are-signed",
+    "settle:signs-as-the-operator",
+    "facilitator:callers-need-no-network",
+)
+@pytest.mark.parametrize("kind", [Credentials.ADDRESS, Credentials.ADDRESS_V2])
+@pytest.mark.parametrize("network", Network)
+async def test_what_is_submitted_is_the_call_and_nothing_else_of_the_clients(
+    stage: Stage, network: Network, kind: Credentials
+) -> None:
+    draft = await stage.draft(network, kind=kind)
+    raw = draft.around(
+        [draft.operation()],
+        fee=MAX_UINT32,
+        sequence=MAX_INT64,
+        memo=text_memo(b"remember me"),
+        conditions=time_bounds(1, 0),
+        resources=resources(10_000_000),
+    )
+    await stage.settled(draft.request(raw))
+    sent = _only_sent(stage, network)
+    assert [op.to_xdr_bytes() for op in sent.operations] == [draft.operation().to_xdr_bytes()]
+    assert _source(sent) == stage.relayer(network).public_key
+    assert sent.memo.type == xdr.MemoType.MEMO_NONE
+    assert sent.seq_num.sequence_number.int64 != MAX_INT64
+    assert sent.cond.time_bounds is not None
+    assert sent.cond.time_bounds.max_time.time_point.uint64 > 0
+
+
+@case("PV-094")
+@promise("log:no-payment-signatures", "log:no-authorization-xdr")
+async def test_no_signed_envelope_is_seen_in_an_answer_or_a_log_line(
+    stage: Stage, log_text: Any
+) -> None:
+    draft = await stage.draft()
+    stage.node().on("sendTransaction", node.refused("no room for it today"))
+    outcome = await stage.client.post("/settle", draft.request())
+    (envelope,) = {call.params["transaction"] for call in _sent(stage)}
+    seen = outcome.body.decode() + log_text()
+    read = xdr.TransactionEnvelope.from_xdr(envelope)
+    assert read.v1 is not None
+    ours = read.v1.signatures[0].signature.signature
+    (entry,) = _entries(read.v1.tx)
+    for planted in (envelope.encode(), ours, entry.to_xdr_bytes(), draft.entry().to_xdr_bytes()):
+        for text in (planted.hex(), base64.b64encode(planted).decode()):
+            assert text not in seen
+    assert envelope[-60:] not in seen
+
+
+@case("PV-095", "PV-096")
+@pytest.mark.parametrize("fee", [0, 100, MAX_UINT32])
+@pytest.mark.parametrize("resource_fee", [None, 0, 10_000_000, MAX_INT64])
+async def test_the_clients_fee_is_never_the_operators(
+    stage: Stage, fee: int, resource_fee: int | None
+) -> None:
+    draft = await stage.draft()
+    offered = None if resource_fee is None else resources(resource_fee)
+    raw = draft.around([draft.operation()], fee=fee, resources=offered)
+    await stage.settled(draft.request(raw))
+    assert 100 < _only_sent(stage).fee.uint32 <= CEILING
+
+
+@case("PV-097")
+@promise("settle:holds-the-ceiling", "limit:fee-ceiling")
+async def test_a_cost_above_the_ceiling_is_refused(stage: Stage) -> None:
+    draft = await stage.draft()
+    stage.node().on("simulateTransaction", node.result(_dear))
+    await stage.refused(draft.request(), Reason.FEE_EXCEEDS_MAXIMUM, payer=draft.payer)
+
+
+@case("PV-097")
+@promise("limit:fee-ceiling")
+async def test_the_ceiling_is_the_operators_to_set(cheap: Stage) -> None:
+    draft = await cheap.draft()
+    await cheap.refused(draft.request(), Reason.FEE_EXCEEDS_MAXIMUM, payer=draft.payer)
+
+
+@case("PV-103")
+async def test_resource_data_or_none_makes_no_difference(stage: Stage) -> None:
+    for offered in (None, resources(0), resources(100_000)):
+        draft = await stage.draft()
+        tx = transaction([draft.operation()], resources=offered)
+        await stage.settled(draft.request(sealed(tx)))
+
+
+@case("PV-110")
+async def test_a_simulation_of_fifty_megabytes_is_not_read_to_its_end(stage: Stage) -> None:
+    draft = await stage.draft()
+    flood = node.Flood(50_000_000)
+    stage.node().on("simulateTransaction", flood.step)
+    verdict = await stage.verify(draft.request())
+    assert (verdict["isValid"], verdict["invalidReason"]) == (False, Reason.NETWORK_UNAVAILABLE)
+    assert flood.written < 25_000_000
+
+
+@case("PV-111")
+async def test_paying_oneself_is_refused_where_money_has_value(stage: Stage) -> None:
+    draft = await stage.draft(Network.PUBNET)
+    loop = draft.but(pay_to=draft.payer)
+    await stage.refused(loop.request(), Reason.PAYER_IS_RECIPIENT, payer=draft.payer, by_rule=True)
+
+
+@case("PV-111")
+async def test_paying_oneself_on_testnet_is_settled_like_any_payment(stage: Stage) -> None:
+    draft = await stage.draft()
+    await stage.settled(draft.but(pay_to=draft.payer).request())
+
+
+@case("PV-027")
+@promise("terms:amount-is-exact")
+@pytest.mark.parametrize("amount", [2**63 - 1, 2**63, 2**64, 2**64 + 1, 2**127 - 1])
+async def test_the_largest_amounts_settle_to_the_last_digit(
+    stage: Stage, wealth: Wealth, amount: int
+) -> None:
+    draft = await stage.draft(asset=wealth.asset, amount=amount)
+    rich, poor = await wealth.pair(amount)
+    draft = draft.but(payer=rich, pay_to=poor)
+    entry = entry_signed_as(draft, scval.to_vec([]))
+    tx_hash = await stage.settled(draft.request(draft.envelope(entry)))
+    assert await stage.ledger().balance(wealth.asset, poor) == amount
+    (row,) = await stage.query("SELECT amount FROM settlements WHERE tx_hash = $1", _raw(tx_hash))
+    assert int(row["amount"]) == amount
+
+
+@case("PV-027")
+@pytest.mark.parametrize("amount", [2**63, 2**64, 2**127 - 1])
+async def test_an_amount_the_token_cannot_carry_is_the_networks_to_refuse(
+    stage: Stage, amount: int
+) -> None:
+    draft = await stage.draft(amount=amount)
+    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+
+
+@promise("facilitator:operator-pays-the-fee", "facilitator:non-custodial")
+async def test_the_token_goes_straight_over_and_the_operator_pays_the_network(
+    stage: Stage,
+) -> None:
+    draft, ledger = await stage.draft(), stage.ledger()
+    payer = key_of(stage.networks[draft.network].scene.payers[2])
+    draft = draft.but(payer=payer.public_key, signers=(payer,))
+    relayer = stage.relayer().public_key
+    parties = (draft.payer, draft.pay_to)
+    before = [await ledger.balance(draft.asset, party) for party in parties]
+    coin = [await ledger.native_balance(party) for party in (*parties, relayer)]
+    await stage.settled(draft.request())
+    after = [await ledger.balance(draft.asset, party) for party in parties]
+    coin_after = [await ledger.native_balance(party) for party in (*parties, relayer)]
+    assert after == [before[0] - draft.amount, before[1] + draft.amount]
+    assert coin_after[:2] == coin[:2]
+    assert 0 < coin[2] - coin_after[2] <= CEILING
+
+
+@promise("facilitator:exact-on-both-networks", "settle:hash-and-network")
+@pytest.mark.parametrize("network", Network)
+async def test_each_network_settles_its_own(stage: Stage, network: Network) -> None:
+    draft = await stage.draft(network)
+    await stage.settled(draft.request())
+    others = [s.node.counts() for n, s in stage.networks.items() if n is not network]
+    assert all(counts["sendTransaction"] == 0 for counts in others)
+
+
+async def test_a_contract_account_pays_without_a_classic_account_anywhere(
+    stage: Stage, silent: ContractAccount
+) -> None:
+    draft = await stage.draft(payer=silent.address)
+    draft = draft.but(pay_to=draft.asset)
+    entry = entry_signed_as(draft, scval.to_vec([]))
+    await stage.settled(draft.request(draft.envelope(entry)))
+    native = Asset.native().contract_id(draft.network.passphrase)
+    assert await stage.ledger().balance(native, silent.address) == 1_000_000
+
+
+def _dear(result: node.Json) -> None:
+    """The same resources at a price that only just leaves nothing for inclusion."""
+    data = xdr.SorobanTransactionData.from_xdr(result["transactionData"])
+    data.resource_fee = xdr.Int64(CEILING)
+    result |= {"transactionData": data.to_xdr(), "minResourceFee": str(CEILING)}
+
+
+def _sent(stage: Stage, network: Network = Network.TESTNET) -> list[node.Call]:
+    return [call for call in stage.node(network).calls if call.method == "sendTransaction"]
+
+
+def _only_sent(stage: Stage, network: Network = Network.TESTNET) -> xdr.Transaction:
+    (call,) = _sent(stage, network)
+    envelope = TransactionEnvelope.from_xdr(call.params["transaction"], network.passphrase)
+    raw = envelope.to_xdr_object()
+    assert raw.v1 is not None
+    return raw.v1.tx
+
+
+def _source(tx: xdr.Transaction) -> str:
+    return MuxedAccount.from_xdr_object(tx.source_account).account_id
+
+
+def _entries(tx: xdr.Transaction) -> list[xdr.SorobanAuthorizationEntry]:
+    body = tx.operations[0].body.invoke_host_function_op
+    assert body is not None
+    return body.auth
+
+
+def _raw(tx_hash: str) -> bytes:
+    return bytes.fromhex(tx_hash)

@@ -1,0 +1,25 @@
+"""The table of cases is complete both ways: answered or waiting, and every citation is real."""
+
+from collections import Counter
+
+from adversarial.rows import ROWS
+from support.promises import citations
+
+
+def test_each_row_that_waits_for_nothing_has_a_test() -> None:
+    cited = citations("case")
+    assert [row.id for row in ROWS if row.waits_for is None and row.id not in cited] == []
+
+
+def test_no_row_both_waits_and_has_a_test() -> None:
+    cited = citations("case")
+    assert [row.id for row in ROWS if row.waits_for and row.id in cited] == []
+
+
+def test_each_cited_case_stands_in_the_table() -> None:
+    known = {row.id for row in ROWS}
+    assert {key: files for key, files in citations("case").items() if key not in known} == {}
+
+
+def test_each_id_is_used_once() -> None:
+    assert [key for key, n in Counter(row.id for row in ROWS).items() if n > 1] == []

@@ -1,0 +1,131 @@
+"""What the facilitator says and does while something it needs is away."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from stellar_sdk import Keypair
+
+from farebox.kernel.networks import Network
+from farebox.local.postgres import EmbeddedPostgres
+from farebox.storage.migrate import migrate, packaged_migrations
+from farebox.x402.reasons import REGISTRY, Reason, Retry
+from support import node
+from support.promises import promise
+from support.stage import Stage, environment_for, service, until_ready
+
+RPC: Final = ("getLatestLedger", "simulateTransaction", "getTransaction", "getLedgerEntries")
+
+
+@promise("health:live", "health:ready")
+async def test_a_service_with_all_its_parts_is_live_and_ready(stage: Stage) -> None:
+    live, ready = [await stage.client.get(f"/health/{probe}") for probe in ("live", "ready")]
+    assert (live.status, live.json()) == (200, {"status": "ok"})
+    assert (ready.status, ready.json()) == (
+        200,
+        {
+            "status": "ok",
+            "parts": {
+                "database": {"status": "ok"},
+                "stellar:testnet": {"status": "ok"},
+                "stellar:pubnet": {"status": "ok"},
+            },
+        },
+    )
+
+
+@promise("error:one-network-away", "error:other-network-stays", "health:ready")
+async def test_one_network_away_is_named_and_the_other_goes_on(stage: Stage) -> None:
+    draft = await stage.draft()
+    for method in RPC:
+        stage.node().on(method, node.http(503))
+    await stage.refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
+    await stage.settled((await stage.draft(Network.PUBNET)).request())
+    await until_ready(stage.client, 503)
+    parts = (await stage.client.get("/health/ready")).json()["parts"]
+    assert parts["stellar:pubnet"] == parts["database"] == {"status": "ok"}
+    assert parts["stellar:testnet"]["status"] == "unavailable"
+    assert parts["stellar:testnet"]["reasons"]
+    kinds = (await stage.client.get("/supported")).json()["kinds"]
+    assert [kind["network"] for kind in kinds] == [network.value for network in Network]
+    stage.node().reset()
+    await until_ready(stage.client)
+    await stage.settled(draft.but().request())
+
+
+class _Mortal:
+    def __init__(self, stage: Stage, server: EmbeddedPostgres) -> None:
+        self.stage, self._server = stage, server
+
+    async def lose_its_database(self) -> None:
+        """The server is gone from here on."""
+        await asyncio.to_thread(self._server.__exit__, None, None, None)
+
+
+@pytest.fixture
+async def mortal(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[_Mortal]:
+    """A service over a database server of its own, which the test may stop."""
+    folder = tmp_path_factory.mktemp("mortal")
+    for each in (folder, *folder.parents[:2]):
+        each.chmod(0o711)
+    server = EmbeddedPostgres(Path(folder), is_throwaway=True)
+    with server:
+        await migrate(server.url, packaged_migrations())
+        environment = environment_for(stage.networks, server.url.reveal())
+        async with service(environment) as client:
+            yield _Mortal(Stage(client, stage.networks, environment), server)
+
+
+@promise("error:database-away-fails-readiness", "error:database-away-stops-writes")
+async def test_without_its_database_it_verifies_but_settles_nothing(mortal: _Mortal) -> None:
+    stage = mortal.stage
+    draft = await stage.draft()
+    await stage.settled(draft.request())
+    await mortal.lose_its_database()
+    await until_ready(stage.client, 503)
+    parts = (await stage.client.get("/health/ready")).json()["parts"]
+    assert parts["database"]["status"] == "unavailable"
+    assert parts["stellar:testnet"] == {"status": "ok"}
+    other = draft.but()
+    stage.node().calls.clear()
+    assert (await stage.verify(other.request()))["isValid"] is True
+    answer = await stage.client.post("/settle", other.request())
+    assert answer.status == 503
+    told = answer.json()
+    assert (told["success"], told["errorReason"], told["transaction"]) == (
+        False,
+        Reason.SERVICE_UNAVAILABLE,
+        "",
+    )
+    assert REGISTRY[Reason(told["errorReason"])].retry is Retry.LATER
+    assert stage.node().counts()["sendTransaction"] == 0
+    assert (await stage.client.get("/health/live")).status == 200
+
+
+@promise("operator:account-needs-native-coin")
+async def test_an_operator_account_that_was_never_funded_shows_and_settles_nothing(
+    stage: Stage,
+) -> None:
+    poor = stage.environment | {"FAREBOX_RELAYER_SECRET_TESTNET": Keypair.random().secret}
+    async with service(poor, is_ready=False) as client:
+        other = Stage(client, stage.networks, poor)
+        await until_ready(client, 503)
+        await _until_clock_runs(other)
+        parts = (await client.get("/health/ready")).json()["parts"]
+        assert parts["stellar:testnet"]["status"] == "unavailable"
+        draft = await other.draft()
+        answer = await client.post("/settle", draft.request())
+        assert answer.json()["success"] is False
+        assert answer.json()["transaction"] == ""
+    assert stage.node().counts()["sendTransaction"] == 0
+
+
+async def _until_clock_runs(stage: Stage) -> None:
+    draft = await stage.draft()
+    for _ in range(100):
+        verdict = await stage.verify(draft.request())
+        if verdict.get("invalidReason") != Reason.NETWORK_UNAVAILABLE:
+            return
+        await asyncio.sleep(0.05)

@@ -1,0 +1,142 @@
+"""A settlement whose outcome is not known yet: what is said, what is done, what never happens."""
+
+import asyncio
+from typing import Final
+
+import pytest
+
+from farebox.kernel.networks import Network
+from farebox.x402.reasons import Reason
+from support import node
+from support.payments import Draft, Json
+from support.promises import promise
+from support.stage import HASH, Stage, service
+
+SEND: Final = "sendTransaction"
+GET: Final = "getTransaction"
+_LOOKS: Final = 200
+
+
+def _not_found(result: Json) -> None:
+    """The node has not seen it, and its ledgers go on."""
+    for member in ("envelopeXdr", "resultXdr", "resultMetaXdr", "events", "ledger", "createdAt"):
+        result.pop(member, None)
+    result["status"] = "NOT_FOUND"
+
+
+@promise("settle:timeout-is-indeterminate", "error:never-a-double-charge")
+async def test_no_confirmation_in_time_is_pending_with_the_hash(hasty: Stage) -> None:
+    draft = await hasty.draft()
+    hasty.node().on(GET, node.result(_not_found))
+    outcome = await hasty.settle(draft.request())
+    tx_hash = outcome["transaction"]
+    assert HASH.match(tx_hash)
+    assert outcome == outcome | {
+        "success": False,
+        "errorReason": Reason.SETTLEMENT_PENDING,
+        "network": draft.network.value,
+        "payer": draft.payer,
+    }
+
+
+@promise("settle:timeout-is-indeterminate", "settle:reconciles-by-hash")
+async def test_the_same_body_repeated_goes_on_to_the_one_result(hasty: Stage) -> None:
+    draft = await hasty.draft()
+    hasty.node().on(GET, node.result(_not_found))
+    pending = [await hasty.settle(draft.request()) for _ in range(2)]
+    assert {outcome["errorReason"] for outcome in pending} == {Reason.SETTLEMENT_PENDING}
+    hasty.node().reset()
+    outcome = await _until_final(hasty, draft)
+    assert (outcome["success"], outcome["transaction"]) == (True, pending[0]["transaction"])
+    assert hasty.node().counts()[SEND] == 0
+
+
+@promise("settle:reconciles-by-hash", "error:never-a-double-charge")
+async def test_another_request_for_a_pending_payment_is_no_second_attempt(hasty: Stage) -> None:
+    draft = await hasty.draft()
+    hasty.node().on(GET, node.result(_not_found))
+    pending = await hasty.settle(draft.request())
+    other = await hasty.settle(draft.request(maxTimeoutSeconds=61))
+    assert (other["success"], other["transaction"]) == (False, pending["transaction"])
+    assert hasty.node().counts()[SEND] == 1
+
+
+@promise("error:never-a-double-charge")
+@pytest.mark.parametrize(
+    "step", [node.lost_answer(), node.lost_answer(b"<html>"), node.lost_answer(b"", status=200)]
+)
+async def test_an_answer_lost_after_sending_never_sends_another_envelope(
+    stage: Stage, step: node.Step
+) -> None:
+    draft = await stage.draft()
+    before = await stage.ledger().balance(draft.asset, draft.pay_to)
+    stage.node().on(SEND, step)
+    outcome = await stage.settle(draft.request())
+    envelopes = {c.params["transaction"] for c in stage.node().calls if c.method == SEND}
+    assert len(envelopes) == 1
+    if not outcome["success"]:
+        assert outcome["errorReason"] == Reason.SETTLEMENT_PENDING
+        stage.node().on(SEND, node.http(503))
+        outcome = await _until_final(stage, draft)
+    assert outcome["success"] is True
+    assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+
+
+@promise("settle:reconciles-by-hash")
+async def test_a_restart_ends_what_was_left_pending_without_a_caller(hasty: Stage) -> None:
+    draft = await hasty.draft()
+    hasty.node().on(GET, node.result(_not_found))
+    pending = await hasty.settle(draft.request())
+    hasty.node().reset()
+    async with service(hasty.environment) as client:
+        again = Stage(client, hasty.networks, hasty.environment)
+        assert await _until_confirmed(again) == pending["transaction"]
+        outcome = await again.settle(draft.request())
+    assert (outcome["success"], outcome["transaction"]) == (True, pending["transaction"])
+    assert hasty.node().counts()[SEND] == 0
+
+
+async def test_a_node_that_never_takes_it_leaves_the_payment_free(hasty: Stage) -> None:
+    draft = await hasty.draft()
+    hasty.node().on(SEND, node.result(_busy))
+    refused = await hasty.settle(draft.request())
+    assert refused["success"] is False
+    hasty.node().reset()
+    before = await hasty.ledger().balance(draft.asset, draft.pay_to)
+    outcome = await _until_final(hasty, draft)
+    if outcome["success"]:
+        assert await hasty.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+
+
+def _busy(result: Json) -> None:
+    result["status"] = "TRY_AGAIN_LATER"
+
+
+async def test_each_network_has_its_own_journal_rows(stage: Stage) -> None:
+    for network in Network:
+        await stage.settled((await stage.draft(network)).request())
+    rows = await stage.query("SELECT network, state FROM settlements ORDER BY network")
+    assert [(row["network"], row["state"]) for row in rows] == [
+        ("stellar:pubnet", "confirmed"),
+        ("stellar:testnet", "confirmed"),
+    ]
+
+
+async def _until_confirmed(stage: Stage) -> str:
+    """The hash of the only row, once nobody but the service itself has confirmed it."""
+    for _ in range(_LOOKS):
+        (row,) = await stage.query("SELECT state, tx_hash FROM settlements")
+        if row["state"] == "confirmed":
+            return str(row["tx_hash"].hex())
+        await asyncio.sleep(0.05)
+    raise TimeoutError("the payment stays unresolved")
+
+
+async def _until_final(stage: Stage, draft: Draft) -> Json:
+    outcome = await stage.settle(draft.request())
+    for _ in range(_LOOKS):
+        if outcome.get("errorReason") != Reason.SETTLEMENT_PENDING:
+            return outcome
+        await asyncio.sleep(0.05)
+        outcome = await stage.settle(draft.request())
+    raise TimeoutError("the payment stays pending")

@@ -1,0 +1,151 @@
+"""Which way imports go: the map of docs/architecture.md as a table."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "farebox"
+
+# package: the packages of ours it may import, itself and kernel apart
+MAY_IMPORT = MappingProxyType(
+    {
+        "kernel": set[str](),
+        "x402": set[str](),
+        "storage": set[str](),
+        "web": set[str](),
+        "stellar": {"x402"},
+        "submission": {"stellar", "storage"},
+        "facilitator": {"submission", "stellar", "x402", "storage"},
+        "app": {"facilitator", "submission", "stellar", "x402", "storage", "web"},
+        "buyer": {"stellar", "x402"},
+        "local": {"app", "buyer", "stellar", "x402"},
+        "cli": {"app", "buyer", "local", "stellar", "storage", "x402"},
+    }
+)
+# what a feature's edge may use beside what its package may
+EDGE_MAY_IMPORT = {"web"}
+EDGES = {"http"}
+# a library from outside: who may know it
+OUTSIDE = MappingProxyType(
+    {
+        "aiohttp": {"stellar", "buyer", "local"},
+        "asyncpg": {"storage", "*/store"},
+        "click": {"cli"},
+        "nacl": {"stellar"},
+        "starlette": {"app", "web", "local", "*/http"},
+        "stellar_sdk": {"buyer", "local"},
+        "uvicorn": {"cli", "local"},
+    }
+)
+# inside a feature, what no rule and no use case may import from its own package
+STORES_AND_EDGES = {"store", "http"}
+# a journal is the store behind the use case's protocol; a sender catches what its claim ends with
+KNOW_THE_STORE = {"journal", "send_payment"}
+
+
+def _modules() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _package(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+@pytest.mark.parametrize("path", _modules(), ids=_name)
+def test_a_module_imports_only_what_stands_below_it(path: Path) -> None:
+    package = _package(path)
+    allowed = {package, "kernel"} | MAY_IMPORT[package]
+    if path.stem in EDGES:
+        allowed |= EDGE_MAY_IMPORT
+    ours = {name.split(".")[1] for name in _imported(path) if name.startswith("farebox.")}
+    assert ours - allowed == set()
+
+
+@pytest.mark.parametrize("path", _modules(), ids=_name)
+def test_a_library_is_known_only_where_it_is_wrapped(path: Path) -> None:
+    names = {_package(path), f"*/{path.stem}"}
+    outside = {name.split(".")[0] for name in _imported(path)} & OUTSIDE.keys()
+    assert {library for library in outside if not names & OUTSIDE[library]} == set()
+
+
+@pytest.mark.parametrize("path", _modules(), ids=_name)
+def test_no_rule_or_use_case_imports_its_store_or_its_edge(path: Path) -> None:
+    package = _package(path)
+    if package in ("app", "cli") or path.stem in STORES_AND_EDGES:
+        return
+    own = {
+        name.split(".")[2]
+        for name in _imported(path)
+        if name.startswith(f"farebox.{package}.") and name.count(".") >= 2
+    }
+    allowed = {"store"} if path.stem in KNOW_THE_STORE else set[str]()
+    assert own & STORES_AND_EDGES <= allowed
+
+
+def test_the_packages_form_no_circle() -> None:
+    done: set[str] = set()
+    left = dict(MAY_IMPORT)
+    while left:
+        free = {name for name, below in left.items() if below <= done}
+        assert free, f"these import each other: {sorted(left)}"
+        done |= free
+        left = {name: below for name, below in left.items() if name not in free}
+
+
+def test_every_package_has_its_line_in_the_table() -> None:
+    assert {_package(path) for path in _modules()} <= MAY_IMPORT.keys()
+
+
+def test_verification_cannot_reach_anything_that_writes() -> None:
+    """`/verify` writes nothing: neither it nor what it imports knows the store or the database."""
+    reached: set[str] = set()
+    waiting = ["farebox.facilitator.verify"]
+    while waiting:
+        module = waiting.pop()
+        path = PACKAGE.parent / (module.replace(".", "/") + ".py")
+        if module in reached or not path.is_file():
+            continue
+        reached.add(module)
+        waiting += [name for name in _imported(path) if name.startswith("farebox.")]
+    assert "farebox.facilitator.verify" in reached
+    assert {name for name in reached if "store" in name or "storage" in name} == set()
+
+
+def test_settings_are_handed_in_and_never_imported_by_a_feature() -> None:
+    readers = {
+        _name(path)
+        for path in _modules()
+        if _package(path) not in ("app", "cli", "local")
+        and any("settings" in name.lower() for name in _imported(path) if "app" in name)
+    }
+    assert readers == set()
+
+
+@pytest.mark.parametrize("path", _modules(), ids=_name)
+def test_no_module_makes_its_parts_when_it_is_imported(path: Path) -> None:
+    """A pool, a session or a client at module level would be one for every test and every run."""
+    made = []
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
+            called = node.value.func
+            name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+            if name in {"Settings", "read_settings", "Database", "ClientSession", "create_app"}:
+                made.append(name)
+    assert made == []

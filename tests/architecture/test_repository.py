@@ -1,0 +1,83 @@
+"""What the files beside the code promise: locked packages, no host named, one licence."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HASHED = re.compile(r"[A-Za-z0-9_.-]+==\S+( ;.*)? \\\Z")
+HOST = re.compile(r"https?:|registry|index-url|find-links|://|\bpypi\b", re.IGNORECASE)
+PYTHON_LOCKS = sorted(ROOT.glob("requirements*.lock"))
+NPM_LOCKS = sorted(
+    path for path in ROOT.rglob("package-lock.json") if "node_modules" not in path.parts
+)
+
+
+@pytest.mark.parametrize("path", PYTHON_LOCKS, ids=lambda path: path.name)
+def test_a_python_lock_file_names_versions_and_hashes_and_no_host(path: Path) -> None:
+    text = path.read_text()
+    assert HOST.search(text) is None
+    lines = [line for line in text.splitlines() if line and not line.startswith("    ")]
+    assert lines
+    assert [line for line in lines if not HASHED.fullmatch(line)] == []
+    assert text.count("--hash=sha256:") >= len(lines)
+
+
+@pytest.mark.parametrize("path", NPM_LOCKS, ids=lambda path: path.parent.name)
+def test_a_node_lock_file_names_no_host_a_package_came_from(path: Path) -> None:
+    assert '"resolved"' not in path.read_text()
+    assert '"integrity": "sha512-' in path.read_text()
+
+
+def test_both_lock_files_agree_and_the_smaller_one_is_in_the_larger() -> None:
+    small, large = (
+        {line.split(" ")[0] for line in (ROOT / name).read_text().splitlines() if "==" in line}
+        for name in ("requirements.lock", "requirements-dev.lock")
+    )
+    assert small < large
+
+
+def test_the_lock_files_hold_every_dependency_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["embedded"],
+        *project["dependency-groups"]["build"],
+    ]
+    names = {re.split(r"[<>=\[]", each)[0] for each in wanted}
+    locked = {
+        line.split("==")[0]
+        for line in (ROOT / "requirements.lock").read_text().splitlines()
+        if "==" in line
+    }
+    assert names <= locked
+
+
+def test_the_rust_lock_file_is_committed_and_pins_the_host() -> None:
+    lock = tomllib.loads((ROOT / "devnet" / "Cargo.lock").read_text())
+    versions = {each["name"]: each["version"] for each in lock["package"]}
+    assert versions["soroban-env-host"] == "30.0.0"
+
+
+def test_the_licence_is_the_whole_apache_licence() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+def test_continuous_integration_runs_the_test_command_and_nothing_else() -> None:
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    assert [line for line in lines if line and not line.startswith("#")] == ["exec make test"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "scripts").iterdir()), ids=lambda path: path.name)
+def test_a_script_is_plain_shell_that_stops_at_a_fault(path: Path) -> None:
+    if path.suffix == ".sh":
+        return
+    first, *rest = path.read_text().splitlines()
+    assert first == "#!/bin/sh"
+    assert "set -eu" in rest
+    assert path.stat().st_mode & 0o111

@@ -1,0 +1,148 @@
+"""Database, devnet, clock and application fixtures; nothing else."""
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+import pytest
+
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import Devnet, DevnetOptions, start_devnet
+from farebox.local.postgres import EmbeddedPostgres
+from farebox.storage.migrate import migrate, packaged_migrations
+from farebox.storage.pool import Database
+from support.still_clock import StillClock
+
+pytest_plugins = ("support.stage_fixtures",)
+
+TEMPLATE: Final = "farebox_template"
+WORKING: Final = "farebox_tests"
+
+
+def _refuse_the_world(event: str, arguments: tuple[object, ...]) -> None:
+    """No test reaches past this machine: a socket to any other address is refused."""
+    if event != "socket.connect":
+        return
+    used, address = arguments
+    if not isinstance(used, socket.socket) or not isinstance(address, tuple):
+        return
+    host = str(address[0])
+    try:
+        is_local = ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    if not is_local:
+        raise PermissionError(f"a test tried to connect to {host}")
+
+
+sys.addaudithook(_refuse_the_world)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[EmbeddedPostgres]:
+    """One throwaway cluster for the run, removed at its end."""
+    with tempfile.TemporaryDirectory(prefix="fbx-test-") as folder:
+        Path(folder).chmod(0o711 if os.geteuid() == 0 else 0o700)
+        with EmbeddedPostgres(Path(folder), is_throwaway=True) as server:
+            yield server
+
+
+def _url_of(server: EmbeddedPostgres, database: str) -> Secret[str]:
+    return Secret(server.url.reveal().replace("/postgres?", f"/{database}?"))
+
+
+async def _execute(url: Secret[str], *statements: str) -> None:
+    connection = await asyncpg.connect(url.reveal())
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def postgres_template(postgres_server: EmbeddedPostgres) -> str:
+    """The name of a migrated database nobody works in."""
+    await _execute(postgres_server.url, f"CREATE DATABASE {TEMPLATE}")
+    await migrate(_url_of(postgres_server, TEMPLATE), packaged_migrations())
+    return TEMPLATE
+
+
+@pytest.fixture(scope="session")
+async def postgres_url(postgres_server: EmbeddedPostgres, postgres_template: str) -> Secret[str]:
+    """The migrated database that the tests share."""
+    statement = f"CREATE DATABASE {WORKING} TEMPLATE {postgres_template} STRATEGY file_copy"
+    await _execute(postgres_server.url, statement)
+    return _url_of(postgres_server, WORKING)
+
+
+@pytest.fixture
+async def empty_database_url(postgres_server: EmbeddedPostgres) -> AsyncIterator[Secret[str]]:
+    """A database without any table, dropped after the test."""
+    name = f"farebox_{os.urandom(6).hex()}"
+    await _execute(postgres_server.url, f"CREATE DATABASE {name} STRATEGY file_copy")
+    yield _url_of(postgres_server, name)
+    await _execute(postgres_server.url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+async def _open_database(postgres_url: Secret[str]) -> AsyncIterator[Database]:
+    async with Database(postgres_url) as database:
+        yield database
+
+
+_DELETE_ROWS: Final = """
+    DO $$
+    DECLARE name text;
+    BEGIN
+        FOR name IN SELECT tablename FROM pg_tables
+            WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
+        LOOP
+            EXECUTE format('DELETE FROM %I', name);
+        END LOOP;
+    END $$
+"""
+
+
+@pytest.fixture
+async def database(_open_database: Database) -> Database:
+    """An open pool on a migrated database in which no row is left of other tests."""
+    async with _open_database.connection() as connection:
+        await connection.execute(_DELETE_ROWS)
+    return _open_database
+
+
+CLOSE_MS: Final = 200
+
+
+async def _devnet(network: Network) -> AsyncIterator[Devnet]:
+    options = DevnetOptions(passphrase=network.passphrase, close_ms=CLOSE_MS)
+    async with await start_devnet(options) as devnet:
+        yield devnet
+
+
+@pytest.fixture(scope="session")
+async def devnet() -> AsyncIterator[Devnet]:
+    """A running network with the testnet's passphrase."""
+    async for running in _devnet(Network.TESTNET):
+        yield running
+
+
+@pytest.fixture(scope="session")
+async def devnet_pubnet() -> AsyncIterator[Devnet]:
+    """A running network with the pubnet's passphrase."""
+    async for running in _devnet(Network.PUBNET):
+        yield running
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    """A clock that stands still until somebody sleeps on it."""
+    return StillClock()

@@ -1,0 +1,177 @@
+"""Answers that get lost on the way, and a service that stops in the middle of a settlement."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from farebox.x402.reasons import Reason
+from support import node
+from support.promises import promise
+from support.stage import Stage, service
+
+IMPATIENT = {"FAREBOX_SETTLE_DEADLINE_S": "2"}
+
+
+@asynccontextmanager
+async def replica(stage: Stage, **settings: str) -> AsyncIterator[Stage]:
+    """Another process of the service, on the same database and nodes."""
+    async with service(stage.environment | settings) as client:
+        yield Stage(client, stage.networks, stage.environment)
+
+
+def blind(stage: Stage) -> None:
+    """The node knows of no transaction any more."""
+
+    def forget(result: dict[str, Any]) -> None:
+        result["status"] = "NOT_FOUND"
+
+    stage.node().on("getTransaction", node.result(forget))
+
+
+async def landed(stage: Stage, tx_hash: str) -> None:
+    """Return once the network itself has the transaction on its ledger."""
+    for _ in range(100):
+        if (await stage.ledger().found(tx_hash))["status"] == "SUCCESS":
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError("it never landed")
+
+
+async def confirmed_without_a_caller(stage: Stage) -> None:
+    """Return once reconciliation has ended the one row there is."""
+    for _ in range(100):
+        rows = await stage.query("SELECT state FROM settlements")
+        if rows[0]["state"] == "confirmed":
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError("nobody ended it")
+
+
+@promise("error:never-a-double-charge")
+@pytest.mark.parametrize("loss", [node.lost_answer(), node.http(500), node.refused("busy")])
+async def test_a_lost_answer_to_the_sending_sends_the_same_bytes_again(
+    stage: Stage, loss: node.Step
+) -> None:
+    draft = await stage.draft(timeout_s=900)
+    before = await stage.ledger().balance(draft.asset, draft.pay_to)
+    times = 0
+
+    async def lose_once(call: node.Call, forward: node.Forward) -> Any:
+        nonlocal times
+        times += 1
+        return await (loss(call, forward) if times == 1 else forward())
+
+    stage.node().on("sendTransaction", lose_once)
+    await stage.settled(draft.request())
+    sent = [call.params for call in stage.node().calls if call.method == "sendTransaction"]
+    assert len(sent) >= 2
+    assert all(params == sent[0] for params in sent)
+    assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+
+
+@promise("settle:timeout-is-indeterminate")
+async def test_an_unseen_confirmation_is_pending_and_the_same_body_learns_the_rest(
+    stage: Stage,
+) -> None:
+    draft = await stage.draft(timeout_s=900)
+    async with replica(stage, **IMPATIENT) as impatient:
+        blind(stage)
+        pending = await impatient.settle(draft.request())
+        assert (pending["success"], pending["errorReason"]) == (False, Reason.SETTLEMENT_PENDING)
+        assert (pending["network"], pending["payer"]) == (draft.network, draft.payer)
+        await landed(stage, pending["transaction"])
+        stage.node().reset()
+        final = await impatient.settle(draft.request())
+    assert (final["success"], final["transaction"]) == (True, pending["transaction"])
+    assert stage.node().counts()["sendTransaction"] == 0, "nothing is sent for a repeat"
+    duplicate = await stage.settle(draft.request())
+    assert duplicate["errorReason"] == Reason.DUPLICATE_SETTLEMENT
+
+
+@promise("settle:timeout-is-indeterminate")
+async def test_a_restart_between_sending_and_confirming_loses_and_doubles_nothing(
+    stage: Stage,
+) -> None:
+    draft = await stage.draft(timeout_s=900)
+    before = await stage.ledger().balance(draft.asset, draft.pay_to)
+    async with replica(stage, **IMPATIENT) as first:
+        blind(stage)
+        tx_hash = (await first.settle(draft.request()))["transaction"]
+    await landed(stage, tx_hash)
+    stage.node().reset()
+    async with replica(stage, **IMPATIENT) as second:
+        await confirmed_without_a_caller(stage)
+        outcome = await second.settle(draft.request())
+    assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
+    assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+
+
+async def test_a_payment_waits_for_the_relayers_last_envelope_to_be_resolved(
+    stage: Stage,
+) -> None:
+    first, second = await stage.draft(timeout_s=900), await stage.draft(timeout_s=900)
+    async with replica(stage, **IMPATIENT, FAREBOX_CHANNEL_WAIT_S="0.5") as service_:
+        blind(stage)
+        assert (await service_.settle(first.request()))["errorReason"] == Reason.SETTLEMENT_PENDING
+        answer = await service_.client.post("/settle", second.request())
+        assert (answer.status, answer.json()["errorReason"]) == (503, Reason.SERVICE_UNAVAILABLE)
+        assert answer.json()["transaction"] == ""
+        assert int(answer.headers["retry-after"]) > 0
+        stage.node().reset()
+        assert (await service_.settle(first.request()))["success"] is True
+        assert (await service_.settle(second.request()))["success"] is True, (
+            "nothing was kept of it"
+        )
+
+
+async def test_a_node_that_takes_nothing_leaves_nothing_behind(stage: Stage) -> None:
+    draft = await stage.draft(timeout_s=900)
+    stage.node().on("sendTransaction", node.result(_try_later))
+    async with replica(stage, **IMPATIENT) as service_:
+        outcome = await service_.settle(draft.request())
+    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.NETWORK_UNAVAILABLE, "")
+    assert await stage.rows() == 0
+    stage.node().reset()
+    await stage.settled(draft.request())
+
+
+def _try_later(result: dict[str, Any]) -> None:
+    result["status"] = "TRY_AGAIN_LATER"
+
+
+async def test_two_replicas_settle_one_payment_once(stage: Stage) -> None:
+    draft = await stage.draft(timeout_s=900)
+    before = await stage.ledger().balance(draft.asset, draft.pay_to)
+    async with replica(stage) as other:
+        both = [stage, other] * 10
+        outcomes = await asyncio.gather(*(each.settle(draft.request()) for each in both))
+    assert sum(outcome["success"] for outcome in outcomes) == 1
+    assert len({outcome["transaction"] for outcome in outcomes}) == 1
+    assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+
+
+async def test_two_replicas_share_one_relayer_without_a_lost_payment(stage: Stage) -> None:
+    drafts = [await stage.draft(timeout_s=900) for _ in range(6)]
+    async with replica(stage) as other:
+        both = [stage, other] * 3
+        outcomes = await asyncio.gather(
+            *(each.settle(draft.request()) for each, draft in zip(both, drafts, strict=True))
+        )
+    assert [outcome["success"] for outcome in outcomes] == [True] * 6, outcomes
+    assert len({outcome["transaction"] for outcome in outcomes}) == 6
+
+
+async def test_without_its_database_it_verifies_and_settles_nothing(stage: Stage) -> None:
+    draft = await stage.draft(timeout_s=900)
+    away = {"FAREBOX_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
+    async with service(stage.environment | away) as client:
+        adrift = Stage(client, stage.networks, stage.environment)
+        assert (await adrift.verify(draft.request()))["isValid"] is True
+        answer = await client.post("/settle", draft.request())
+        assert (answer.status, answer.json()["errorReason"]) == (503, Reason.SERVICE_UNAVAILABLE)
+        assert (await client.get("/health/ready")).status == 503
+    assert stage.node().counts()["sendTransaction"] == 0
+    await stage.settled(draft.request())

@@ -1,0 +1,54 @@
+"""The `farebox` command in a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+SOURCES: Final = Path(__file__).parents[2] / "src"
+DEADLINE_S: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+def environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """What a command gets: these settings and no other of ours."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAREBOX_")}
+    return kept | {"PYTHONPATH": str(SOURCES)} | dict(settings)
+
+
+def run_farebox(*arguments: str, settings: Mapping[str, str]) -> Ran:
+    """The command has ended by itself."""
+    done = subprocess.run(
+        [sys.executable, "-m", "farebox", *arguments],
+        env=environment(settings),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def start_farebox(
+    *arguments: str, settings: Mapping[str, str], errors: Path
+) -> subprocess.Popen[str]:
+    """The command was started; its standard error goes to a file, so that no pipe fills up."""
+    with errors.open("w") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", "farebox", *arguments],
+            env=environment(settings),
+            stdout=subprocess.PIPE,
+            stderr=output,
+            text=True,
+        )

@@ -1,0 +1,96 @@
+"""Authorization entries and their signatures, by the public SDK."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+from stellar_sdk import Keypair, scval, xdr
+from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+
+from support.calls import address
+
+VOID: Final = scval.to_void()
+_Kind = xdr.SorobanCredentialsType
+
+
+class Credentials(StrEnum):
+    """The four kinds of credentials of protocol 27 and later."""
+
+    SOURCE_ACCOUNT = "source account"
+    ADDRESS = "address"
+    ADDRESS_V2 = "address, version 2"
+    WITH_DELEGATES = "address with delegates"
+
+
+def unsigned_entry(
+    root: xdr.SorobanAuthorizedInvocation,
+    who: xdr.SCAddress,
+    *,
+    nonce: int,
+    expires_at_ledger: int,
+    kind: Credentials = Credentials.ADDRESS,
+    signature: xdr.SCVal = VOID,
+) -> xdr.SorobanAuthorizationEntry:
+    """An entry that nobody has signed yet, or that carries exactly the signature given."""
+    owned = xdr.SorobanAddressCredentials(
+        who, xdr.Int64(nonce), xdr.Uint32(expires_at_ledger), signature
+    )
+    return xdr.SorobanAuthorizationEntry(_credentials(kind, owned), root)
+
+
+def _credentials(kind: Credentials, owned: xdr.SorobanAddressCredentials) -> xdr.SorobanCredentials:
+    match kind:
+        case Credentials.SOURCE_ACCOUNT:
+            return xdr.SorobanCredentials(_Kind.SOROBAN_CREDENTIALS_SOURCE_ACCOUNT)
+        case Credentials.ADDRESS:
+            return xdr.SorobanCredentials(_Kind.SOROBAN_CREDENTIALS_ADDRESS, address=owned)
+        case Credentials.ADDRESS_V2:
+            return xdr.SorobanCredentials(_Kind.SOROBAN_CREDENTIALS_ADDRESS_V2, address_v2=owned)
+        case Credentials.WITH_DELEGATES:
+            return xdr.SorobanCredentials(
+                _Kind.SOROBAN_CREDENTIALS_ADDRESS_WITH_DELEGATES,
+                address_with_delegates=xdr.SorobanAddressCredentialsWithDelegates(owned, []),
+            )
+
+
+def signed_entry(
+    root: xdr.SorobanAuthorizedInvocation,
+    who: str,
+    signers: Sequence[Keypair],
+    passphrase: str,
+    *,
+    nonce: int,
+    expires_at_ledger: int,
+    kind: Credentials = Credentials.ADDRESS,
+    is_sorted: bool = True,
+) -> xdr.SorobanAuthorizationEntry:
+    """An entry signed by every key given, in the order the network wants or in the one given."""
+    entry = unsigned_entry(
+        root, address(who), nonce=nonce, expires_at_ledger=expires_at_ledger, kind=kind
+    )
+    ordered = sorted(signers, key=_raw_key) if is_sorted else list(signers)
+
+    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
+        digest = authorization_payload_hash(preimage)
+        return key_signatures([(_raw_key(key), key.sign(digest)) for key in ordered])
+
+    return authorize_entry(entry, sign, expires_at_ledger, passphrase)
+
+
+def key_signatures(pairs: Sequence[tuple[bytes, bytes]]) -> xdr.SCVal:
+    """The signature value of a classic account: one map for each key."""
+    return scval.to_vec(
+        [
+            scval.to_map(
+                {
+                    scval.to_symbol("public_key"): scval.to_bytes(key),
+                    scval.to_symbol("signature"): scval.to_bytes(signature),
+                }
+            )
+            for key, signature in pairs
+        ]
+    )
+
+
+def _raw_key(key: Keypair) -> bytes:
+    return key.raw_public_key()

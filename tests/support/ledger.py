@@ -1,0 +1,168 @@
+"""A devnet seen past Farebox: reads it, and puts on it what a test needs, by the public SDK."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import aiohttp
+import msgspec
+from stellar_sdk import (
+    Account,
+    Asset,
+    Keypair,
+    SorobanServer,
+    StrKey,
+    TransactionBuilder,
+    TransactionEnvelope,
+    scval,
+    xdr,
+)
+from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
+
+from farebox.kernel.networks import Network
+
+Json = dict[str, Any]
+T = TypeVar("T")
+_POLLS: Final = 200
+_POLL_S: Final = 0.05
+
+
+class Ledger:
+    """One network, asked directly."""
+
+    def __init__(self, network: Network, rpc_url: str) -> None:
+        self.network = network
+        self.rpc_url = rpc_url
+        self._server = SorobanServer(rpc_url)
+        self._ids = itertools.count(1)
+
+    async def call(self, method: str, params: Json | None = None) -> Json:
+        """One JSON-RPC call; its result."""
+        asked = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params or {}}
+        async with (
+            aiohttp.ClientSession(trust_env=False) as session,
+            session.post(self.rpc_url, json=asked) as answer,
+        ):
+            told = msgspec.json.decode(await answer.read(), type=Json)
+        assert "result" in told, told
+        return msgspec.convert(told["result"], Json)
+
+    async def latest(self) -> int:
+        """The last closed ledger."""
+        return int((await self.call("getLatestLedger"))["sequence"])
+
+    async def found(self, tx_hash: str) -> Json:
+        """What getTransaction says of a hash."""
+        return await self.call("getTransaction", {"hash": tx_hash})
+
+    async def fund(self, address: str) -> None:
+        """Create an account with native coin."""
+        url = self.rpc_url.rstrip("/") + "/friendbot"
+        async with (
+            aiohttp.ClientSession(trust_env=False) as session,
+            session.get(url, params={"addr": address}) as answer,
+        ):
+            assert answer.status == 200, await answer.text()
+
+    async def account(self) -> Keypair:
+        """A new account with native coin."""
+        key = Keypair.random()
+        await self.fund(key.public_key)
+        return key
+
+    async def wait_past(self, sequence: int) -> None:
+        """Return once a ledger after `sequence` has closed."""
+        for _ in range(_POLLS):
+            if await self.latest() > sequence:
+                return
+            await asyncio.sleep(_POLL_S)
+        raise TimeoutError(f"no ledger after {sequence}")
+
+    async def submit(
+        self, key: Keypair, build: Callable[[TransactionBuilder], object]
+    ) -> GetTransactionResponse:
+        """Build on the key's account, simulate where the operation needs it, send, wait."""
+        return await asyncio.to_thread(self._submit, key, build)
+
+    def _submit(
+        self, key: Keypair, build: Callable[[TransactionBuilder], object]
+    ) -> GetTransactionResponse:
+        builder = TransactionBuilder(self._load(key), self.network.passphrase, base_fee=1_000_000)
+        builder.set_timeout(300)
+        build(builder)
+        envelope = builder.build()
+        if envelope.transaction.is_soroban_transaction():
+            envelope = self._server.prepare_transaction(envelope)
+        envelope.sign(key)
+        return self._deliver(envelope)
+
+    def _load(self, key: Keypair) -> Account:
+        return self._server.load_account(key.public_key)
+
+    def _deliver(self, envelope: TransactionEnvelope) -> GetTransactionResponse:
+        sent = self._server.send_transaction(envelope)
+        assert sent.error_result_xdr is None, sent
+        found = self._server.poll_transaction(sent.hash, 100, lambda _: 0)
+        assert found.status == GetTransactionStatus.SUCCESS, found
+        return found
+
+    async def deploy(self, key: Keypair, wasm: bytes) -> str:
+        """Upload a contract and create an instance of it; its address."""
+        uploaded = await self.submit(key, lambda b: b.append_upload_contract_wasm_op(wasm))
+        wasm_hash = _returned(uploaded).bytes
+        assert wasm_hash is not None
+        created = await self.submit(
+            key, lambda b: b.append_create_contract_op(wasm_hash.sc_bytes, key.public_key)
+        )
+        return _contract(_returned(created))
+
+    async def deploy_asset(self, asset: Asset, key: Keypair) -> str:
+        """Create the asset contract of a classic asset; its address."""
+        await self.submit(
+            key, lambda b: b.append_create_stellar_asset_contract_from_asset_op(asset)
+        )
+        return asset.contract_id(self.network.passphrase)
+
+    async def invoke(self, key: Keypair, contract: str, function: str, *args: xdr.SCVal) -> None:
+        """Call a contract as the key's account."""
+        await self.submit(
+            key, lambda b: b.append_invoke_contract_function_op(contract, function, list(args))
+        )
+
+    async def balance(self, contract: str, holder: str) -> int:
+        """What a holder has of a token, in base units."""
+        return await asyncio.to_thread(self._balance, contract, holder)
+
+    def _balance(self, contract: str, holder: str) -> int:
+        builder = TransactionBuilder(Account(Keypair.random().public_key, 1), _ANY, base_fee=100)
+        builder.append_invoke_contract_function_op(
+            contract, "balance", [scval.to_address(holder)]
+        ).set_timeout(0)
+        simulated = self._server.simulate_transaction(builder.build())
+        assert simulated.results, simulated.error
+        return scval.from_int128(simulated.results[0].xdr)
+
+    async def native_balance(self, address: str) -> int:
+        """Stroops of native coin an account has."""
+        return await self.balance(Asset.native().contract_id(self.network.passphrase), address)
+
+
+_ANY: Final = Network.TESTNET.passphrase  # a simulation looks at no signature
+
+
+def _returned(found: GetTransactionResponse) -> xdr.SCVal:
+    """The value a successful invocation returned."""
+    assert found.result_meta_xdr is not None
+    meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr)
+    assert meta.v4 is not None
+    assert meta.v4.soroban_meta is not None
+    value = meta.v4.soroban_meta.return_value
+    assert value is not None
+    return value
+
+
+def _contract(value: xdr.SCVal) -> str:
+    assert value.address is not None
+    assert value.address.contract_id is not None
+    return StrKey.encode_contract(value.address.contract_id.contract_id.hash)

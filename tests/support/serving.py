@@ -1,0 +1,50 @@
+"""An ASGI application behind the server we use, on a loopback port of its own."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+
+class _Quiet(uvicorn.Server):
+    """A server that leaves the test run's signals alone."""
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._serve(sockets)
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp) -> AsyncIterator[tuple[str, int]]:
+    """The host and port where `app` answers inside this context."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        app, http="httptools", ws="none", lifespan="on", access_log=False, log_config=None
+    )
+    server = _Quiet(config)
+    running = asyncio.create_task(server.serve([listener]))
+    while not server.started:
+        if running.done():
+            await running
+        await asyncio.sleep(0.001)
+    try:
+        yield listener.getsockname()
+    finally:
+        server.should_exit = True
+        await running
+
+
+async def exchange(address: tuple[str, int], sent: bytes, *, ends: bool = False) -> bytes:
+    """Send bytes over a new connection and read until the server closes it."""
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        writer.write(sent)
+        await writer.drain()
+        if ends:
+            writer.write_eof()
+        return await asyncio.wait_for(reader.read(), 20)
+    finally:
+        writer.close()

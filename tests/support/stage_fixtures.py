@@ -1,0 +1,156 @@
+"""The stage and the special payers as fixtures, each made once and only when a test asks."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+import pytest
+
+from farebox.app.logging import configure_logging, open_log
+from farebox.app.setting_rules import LogLevel
+from farebox.kernel.networks import Network
+from farebox.local.devnet import Devnet
+from farebox.local.postgres import EmbeddedPostgres
+from support.accounts import (
+    ContractAccount,
+    Multisig,
+    Wealth,
+    contract_account,
+    contract_without_funds,
+    multisig_account,
+    own_token,
+)
+from support.asgi import AsgiClient
+from support.stage import NetworkStage, Stage, environment_for, network_stage, service
+from support.wasm import announcing_account, hollow_token, silent_account, spending_account
+
+DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
+Networks = dict[Network, NetworkStage]
+
+
+@pytest.fixture(scope="session")
+async def stage_database(postgres_server: EmbeddedPostgres, postgres_template: str) -> str:
+    """A migrated database that only staged services use."""
+    url = postgres_server.url.reveal()
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(f"CREATE DATABASE {DATABASE} TEMPLATE {postgres_template}")
+    finally:
+        await connection.close()
+    return url.replace("/postgres?", f"/{DATABASE}?")
+
+
+@pytest.fixture(scope="session")
+async def stage_networks(devnet: Devnet, devnet_pubnet: Devnet) -> AsyncIterator[Networks]:
+    """Both networks, each with a scene, an operator's account and a node in front."""
+    async with (
+        network_stage(Network.TESTNET, devnet) as testnet,
+        network_stage(Network.PUBNET, devnet_pubnet) as pubnet,
+    ):
+        yield {Network.TESTNET: testnet, Network.PUBNET: pubnet}
+
+
+@pytest.fixture(scope="session")
+async def stage_client(stage_networks: Networks, stage_database: str) -> AsyncIterator[AsgiClient]:
+    """The service that most tests share."""
+    async with service(environment_for(stage_networks, stage_database)) as client:
+        yield client
+
+
+@pytest.fixture
+async def stage(
+    stage_client: AsgiClient, stage_networks: Networks, stage_database: str
+) -> AsyncIterator[Stage]:
+    """The service for both networks, with honest nodes and an empty journal."""
+    opened = Stage(stage_client, stage_networks, environment_for(stage_networks, stage_database))
+    await _clear(opened)
+    yield opened
+    await _clear(opened)
+
+
+async def _clear(stage: Stage) -> None:
+    for each in stage.networks.values():
+        each.node.reset()
+    await stage.query("DELETE FROM settlements")
+
+
+@pytest.fixture
+async def testnet_only(stage: Stage) -> AsyncIterator[Stage]:
+    """A second service that is configured for testnet alone."""
+    served = {Network.TESTNET: stage.networks[Network.TESTNET]}
+    environment = environment_for(served, stage.environment["FAREBOX_DATABASE_URL"])
+    async with service(environment) as client:
+        yield Stage(client, stage.networks, environment)
+
+
+@pytest.fixture
+async def cheap(stage: Stage) -> AsyncIterator[Stage]:
+    """A second service whose operator pays next to nothing."""
+    little = {
+        "FAREBOX_MAX_FEE_STROOPS_TESTNET": "1000",
+        "FAREBOX_MAX_INCLUSION_FEE_STROOPS_TESTNET": "200",
+    }
+    async with service(stage.environment | little) as client:
+        yield Stage(client, stage.networks, stage.environment)
+
+
+@pytest.fixture
+async def hasty(stage: Stage) -> AsyncIterator[Stage]:
+    """A second service that answers a settle within two seconds, known or not."""
+    soon = {"FAREBOX_SETTLE_DEADLINE_S": "2", "FAREBOX_CHANNEL_WAIT_S": "1"}
+    environment = stage.environment | soon
+    async with service(environment) as client:
+        yield Stage(client, stage.networks, environment)
+
+
+@pytest.fixture
+async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
+    """A second service whose testnet takes asset contracts only, as pubnet does."""
+    strict = {"FAREBOX_ASSETS_TESTNET": "asset-contracts"}
+    async with service(stage.environment | strict) as client:
+        yield Stage(client, stage.networks, stage.environment)
+
+
+@pytest.fixture
+def log_text(tmp_path: Path) -> Callable[[], str]:
+    """Everything the process logs from here on, down to debug."""
+    path = tmp_path / "log"
+    configure_logging(LogLevel.DEBUG, open_log(path))
+    return path.read_text
+
+
+@pytest.fixture(scope="session")
+async def multisig(stage_networks: Networks) -> Multisig:
+    """An account of two signers, its own key worth nothing."""
+    return await multisig_account(stage_networks[Network.TESTNET])
+
+
+@pytest.fixture(scope="session")
+async def silent(stage_networks: Networks) -> ContractAccount:
+    """A contract account that accepts any signature."""
+    return await contract_account(stage_networks[Network.TESTNET], silent_account())
+
+
+@pytest.fixture(scope="session")
+async def announcing(stage_networks: Networks) -> ContractAccount:
+    """A contract account that emits its signature as an event."""
+    return await contract_account(stage_networks[Network.TESTNET], announcing_account())
+
+
+@pytest.fixture(scope="session")
+async def spending(stage_networks: Networks) -> ContractAccount:
+    """A contract account that calls what its signature says."""
+    return await contract_account(stage_networks[Network.TESTNET], spending_account())
+
+
+@pytest.fixture(scope="session")
+async def wealth(stage_networks: Networks) -> Wealth:
+    """A token of our own whose balances know no 64-bit limit."""
+    return await own_token(stage_networks[Network.TESTNET], silent_account())
+
+
+@pytest.fixture(scope="session")
+async def hollow(stage_networks: Networks) -> ContractAccount:
+    """A token that says it moves what it does not."""
+    return await contract_without_funds(stage_networks[Network.TESTNET], hollow_token())

@@ -1,0 +1,239 @@
+import os
+from pathlib import Path
+
+import pytest
+from stellar_sdk import Keypair
+
+from farebox.app.configuration import Fault, SettingsRefused, read_settings
+from farebox.app.setting_rules import LogLevel
+from farebox.app.settings import Settings
+from farebox.facilitator.served_network import AssetRule
+from farebox.kernel.networks import Network
+
+RELAYER = Keypair.random().secret
+PAYMASTER = Keypair.random().secret
+TOKEN = "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+LEAST = {
+    "FAREBOX_RPC_URL_TESTNET": "https://rpc.test/?key=hidden-in-the-url",
+    "FAREBOX_RELAYER_SECRET_TESTNET": RELAYER,
+}
+
+
+def _faults(environment: dict[str, str]) -> dict[str, str]:
+    with pytest.raises(SettingsRefused) as caught:
+        read_settings(environment)
+    return {fault.name: fault.wanted for fault in caught.value.faults}
+
+
+def _read(**changes: str) -> Settings:
+    return read_settings(LEAST | changes)
+
+
+def test_one_network_and_defaults_are_enough() -> None:
+    settings = read_settings(LEAST)
+    assert (settings.host, settings.port) == ("127.0.0.1", 8402)
+    assert settings.database_url is None
+    assert settings.log_level is LogLevel.INFO
+    assert settings.log_file is None
+    assert settings.expiry_tolerance_ledgers == 2
+    assert settings.min_life_ledgers == 3
+    assert settings.transaction_life_s == 45
+    assert settings.settle_deadline_s == 50
+    assert settings.channel_wait_s == 10
+    assert settings.rpc_timeout_s == 10
+    assert settings.clock_poll_s == 2
+    testnet = settings.networks[Network.TESTNET]
+    assert testnet.rpc_url.reveal() == LEAST["FAREBOX_RPC_URL_TESTNET"]
+    assert testnet.relayer_secret.reveal() == RELAYER
+    assert testnet.paymaster_secret is None
+    assert testnet.max_fee == 500_000
+    assert testnet.assets is AssetRule.ANY
+    assert list(settings.networks) == [Network.TESTNET]
+
+
+def test_the_main_network_settles_asset_contracts_unless_told_otherwise() -> None:
+    pubnet = {name.replace("TESTNET", "PUBNET"): value for name, value in LEAST.items()}
+    settings = read_settings(LEAST | pubnet)
+    assert settings.networks[Network.PUBNET].assets is AssetRule.ASSET_CONTRACTS
+    listed = read_settings(LEAST | pubnet | {"FAREBOX_ASSETS_PUBNET": f"{TOKEN}"})
+    assert listed.networks[Network.PUBNET].assets == frozenset({TOKEN})
+
+
+def test_every_fault_is_named_at_once_and_no_value_is_shown() -> None:
+    environment = {
+        "FAREBOX_HOST": "0.0.0.0",
+        "FAREBOX_PORT": "eighty",
+        "FAREBOX_DATABASE_URL": "mysql://user:hidden-password@db/x",
+        "FAREBOX_LOG_LEVEL": "loud",
+        "FAREBOX_RPC_URL_TESTNET": "http://rpc.test/hidden-key",
+        "FAREBOX_RELAYER_SECRET_TESTNET": RELAYER[:-1] + ("A" if RELAYER[-1] != "A" else "B"),
+        "FAREBOX_MAX_FEE_STROOPS_TESTNET": "1e6",
+        "FAREBOX_ASSETS_TESTNET": "USDC",
+        "FAREBOX_RPC_AUTHORITY_TESTNET": "/no/such/hidden-file",
+        "FAREBOX_EXPIRY_TOLERANCE_LEDGERS": "11",
+        "FAREBOX_SETTLE_DEADLINE_S": "-1",
+    }
+    with pytest.raises(SettingsRefused) as caught:
+        read_settings(environment)
+    assert {fault.name for fault in caught.value.faults} == set(environment)
+    said = str(caught.value) + repr(caught.value.faults)
+    for value in environment.values():
+        assert value not in said
+    assert "hidden" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HOST", "0.0.0.0"),
+        ("HOST", "192.168.1.4"),
+        ("HOST", "::"),
+        ("HOST", "example.org"),
+        ("PORT", "65536"),
+        ("PORT", "-1"),
+        ("PORT", "٨٤٠٢"),
+        ("RPC_URL_TESTNET", "https://"),
+        ("RPC_URL_TESTNET", "ftp://rpc.test"),
+        ("RPC_URL_TESTNET", "http://rpc.test"),
+        ("RPC_URL_TESTNET", "https://rpc.test:99999"),
+        ("RPC_URL_TESTNET", "https://rpc.test/#part"),
+        ("RPC_URL_TESTNET", "https://rpc.test/a b"),
+        ("RPC_URL_TESTNET", "https://[::1"),
+        ("RELAYER_SECRET_TESTNET", Keypair.random().public_key),
+        ("RELAYER_SECRET_TESTNET", "S" + "A" * 55),
+        ("ASSETS_TESTNET", f"{TOKEN},{TOKEN}"),
+        ("ASSETS_TESTNET", f"{TOKEN},"),
+        ("ASSETS_TESTNET", "ANY"),
+        ("MAX_FEE_STROOPS_TESTNET", "99"),
+        ("MAX_INCLUSION_FEE_STROOPS_TESTNET", "500001"),
+        ("MIN_LIFE_LEDGERS", "0"),
+        ("CLOCK_POLL_S", "0"),
+        ("CLOCK_POLL_S", "nan"),
+        ("DATABASE_URL", "postgresql:"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(name: str, value: str) -> None:
+    assert set(_faults(LEAST | {f"FAREBOX_{name}": value})) == {f"FAREBOX_{name}"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HOST", "localhost"),
+        ("HOST", "::1"),
+        ("HOST", "127.0.0.2"),
+        ("PORT", "0"),
+        ("RPC_URL_TESTNET", "http://127.0.0.1:8000"),
+        ("RPC_URL_TESTNET", "http://localhost:8000/rpc"),
+        ("LOG_LEVEL", "Debug"),
+        ("DATABASE_URL", "postgresql:///farebox?host=/run/postgresql"),
+        ("CLOCK_POLL_S", "0.5"),
+    ],
+)
+def test_a_value_that_fits_is_taken(name: str, value: str) -> None:
+    _read(**{f"FAREBOX_{name}": value})
+
+
+def test_a_name_that_is_no_setting_is_refused_with_the_nearest_one() -> None:
+    faults = _faults(LEAST | {"FAREBOX_RPC_URL_TESNET": "x", "FAREBOX_QWERTZ": "y"})
+    assert faults == {
+        "FAREBOX_RPC_URL_TESNET": "is not a setting; did you mean FAREBOX_RPC_URL_TESTNET?",
+        "FAREBOX_QWERTZ": "is not a setting; remove it",
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["FAREBOX_FEE_BPS", "FAREBOX_OPERATOR_FEE", "FAREBOX_FEE_PERCENT_PUBNET"]
+)
+def test_a_fee_of_the_operator_is_refused(name: str) -> None:
+    assert "takes no fee" in _faults(LEAST | {name: "30"})[name]
+
+
+def test_the_build_folder_may_be_named_in_the_same_environment() -> None:
+    _read(FAREBOX_CACHE="/somewhere")
+
+
+def test_the_same_secret_for_relayer_and_paymaster_is_refused_across_networks() -> None:
+    same = LEAST | {"FAREBOX_PAYMASTER_SECRET_TESTNET": RELAYER}
+    assert "FAREBOX_PAYMASTER_SECRET_TESTNET" in _faults(same)
+    crossed = LEAST | {
+        "FAREBOX_RPC_URL_PUBNET": "https://rpc.test",
+        "FAREBOX_RELAYER_SECRET_PUBNET": PAYMASTER,
+        "FAREBOX_PAYMASTER_SECRET_TESTNET": PAYMASTER,
+    }
+    assert "FAREBOX_PAYMASTER_SECRET_TESTNET" in _faults(crossed)
+    _read(FAREBOX_PAYMASTER_SECRET_TESTNET=PAYMASTER)
+
+
+def test_a_network_needs_both_its_address_and_its_relayer() -> None:
+    faults = _faults(LEAST | {"FAREBOX_RPC_URL_PUBNET": "https://rpc.test"})
+    assert faults == {"FAREBOX_RELAYER_SECRET_PUBNET": "is needed to serve stellar:pubnet"}
+
+
+def test_no_network_at_all_is_a_fault_unless_only_the_database_is_wanted() -> None:
+    assert "no network is configured" in _faults({})["FAREBOX_RPC_URL_TESTNET"]
+    assert read_settings({}, needs_network=False).networks == {}
+
+
+def test_an_empty_value_is_as_if_it_were_not_there() -> None:
+    assert _read(FAREBOX_DATABASE_URL="", FAREBOX_PORT=" ").port == 8402
+
+
+def _file(tmp_path: Path, text: str, mode: int = 0o600) -> str:
+    path = tmp_path / "farebox.toml"
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def test_a_file_gives_what_the_environment_does_not(tmp_path: Path) -> None:
+    text = f'port = 9000\nlog_level = "debug"\nrelayer_secret_testnet = "{RELAYER}"\n'
+    settings = read_settings(
+        {
+            "FAREBOX_CONFIG": _file(tmp_path, text),
+            "FAREBOX_RPC_URL_TESTNET": "https://rpc.test",
+            "FAREBOX_PORT": "9001",
+        }
+    )
+    assert settings.port == 9001
+    assert settings.log_level is LogLevel.DEBUG
+    assert settings.networks[Network.TESTNET].relayer_secret.reveal() == RELAYER
+
+
+def test_a_file_with_secrets_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    text = f'relayer_secret_testnet = "{RELAYER}"\nrpc_url_testnet = "https://rpc.test"\n'
+    config = _file(tmp_path, text, 0o644)
+    assert _faults({"FAREBOX_CONFIG": config}) == {
+        "FAREBOX_CONFIG": "a file only its owner can read (chmod 600)"
+    }
+
+
+@pytest.mark.parametrize("text", ["port = ", "[port\n", "port = 1\nport = 2\n", "\x00"])
+def test_a_file_that_is_not_toml_is_named_without_its_text(tmp_path: Path, text: str) -> None:
+    faults = _faults(LEAST | {"FAREBOX_CONFIG": _file(tmp_path, text)})
+    assert faults == {"FAREBOX_CONFIG": "a file in TOML: one `name = value` a line"}
+
+
+def test_a_file_that_is_not_there_and_a_table_in_a_file_are_named(tmp_path: Path) -> None:
+    assert set(_faults(LEAST | {"FAREBOX_CONFIG": "/no/such.toml"})) == {"FAREBOX_CONFIG"}
+    config = _file(tmp_path, "[port]\nnumber = 1\n")
+    assert set(_faults(LEAST | {"FAREBOX_CONFIG": config})) == {"FAREBOX_PORT"}
+
+
+def test_settings_do_not_show_their_secrets() -> None:
+    shown = repr(_read(FAREBOX_DATABASE_URL="postgresql://u:hidden@h/d"))
+    assert RELAYER not in shown
+    assert "hidden" not in shown
+
+
+def test_a_fault_reads_as_one_line() -> None:
+    assert str(Fault("FAREBOX_PORT", "a number")) == "FAREBOX_PORT: a number"
+
+
+def test_the_default_data_folder_is_one_the_database_user_can_enter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert read_settings(LEAST).data_dir == Path("/var/lib/farebox")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert read_settings(LEAST | {"XDG_DATA_HOME": "/x"}).data_dir == Path("/x/farebox")

@@ -1,0 +1,78 @@
+"""The operator's keys."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stellar_sdk import Keypair
+
+from farebox.kernel.secret import Secret
+from farebox.stellar.signers import BadSigner, parse_secret_seed, read_signers
+
+RELAYER, PAYMASTER = Keypair.random(), Keypair.random()
+
+
+def seed(pair: Keypair) -> Secret[str]:
+    return Secret(pair.secret)
+
+
+def test_a_seed_gives_the_account_and_the_signature_the_sdk_gives() -> None:
+    signers = read_signers(seed(RELAYER), None)
+    assert signers.relayer.address == RELAYER.public_key
+    assert signers.relayer.sign(b"\1" * 32) == RELAYER.sign(b"\1" * 32)
+    assert signers.fee_source is signers.relayer
+    assert signers.addresses == {RELAYER.public_key}
+
+
+def test_a_paymaster_pays_the_fee_and_is_named_too() -> None:
+    signers = read_signers(seed(RELAYER), seed(PAYMASTER))
+    assert signers.fee_source.address == PAYMASTER.public_key
+    assert signers.addresses == {RELAYER.public_key, PAYMASTER.public_key}
+
+
+def test_one_account_cannot_be_both() -> None:
+    with pytest.raises(BadSigner, match="two accounts"):
+        read_signers(seed(RELAYER), seed(RELAYER))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        RELAYER.public_key,
+        RELAYER.secret[:-1],
+        RELAYER.secret + "A",
+        RELAYER.secret.lower(),
+        " " + RELAYER.secret[1:],
+        RELAYER.secret[:-1] + ("A" if RELAYER.secret[-1] != "A" else "B"),
+        "S" * 56,
+        "=" * 56,
+        "A" * 50 + "======",
+        "É" * 56,
+    ],
+)
+def test_what_is_no_seed_is_refused_without_being_repeated(text: str) -> None:
+    assert parse_secret_seed(text) is None
+    for role, pair in (("relayer", (text, None)), ("paymaster", (RELAYER.secret, text))):
+        first, second = pair
+        with pytest.raises(BadSigner, match=role) as caught:
+            read_signers(Secret(first), None if second is None else Secret(second))
+        assert not text or text not in str(caught.value)
+
+
+@given(st.text(max_size=60))
+def test_no_text_makes_reading_raise(text: str) -> None:
+    assert parse_secret_seed(text) is None
+
+
+def test_no_printed_form_holds_the_key() -> None:
+    signers = read_signers(seed(RELAYER), seed(PAYMASTER))
+    shown = f"{signers} {signers!r} {signers.relayer}"
+    for pair in (RELAYER, PAYMASTER):
+        assert pair.secret not in shown
+        assert pair.raw_secret_key().hex() not in shown
+        assert str(pair.raw_secret_key())[2:-1] not in shown
+
+
+def test_only_a_hash_is_signed() -> None:
+    with pytest.raises(ValueError, match="32-byte"):
+        read_signers(seed(RELAYER), None).relayer.sign(b"a message")

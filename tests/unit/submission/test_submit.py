@@ -1,0 +1,190 @@
+import base64
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.rpc import (
+    AccountState,
+    LedgerStatus,
+    RpcUnavailable,
+    SendAnswer,
+    SendStatus,
+    TransactionFound,
+    TransactionNotFound,
+)
+from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
+from farebox.submission.submit import Submitter
+from support.still_clock import START, StillClock
+
+HASH = "ab" * 32
+SENT = SentEnvelope(
+    tx_hash=bytes.fromhex(HASH),
+    envelope=Secret(b"envelope"),
+    source=account_address(bytes(32)),
+    source_sequence=7,
+    max_time=START + timedelta(seconds=45),
+    fee_limit=Stroops(1),
+    sent_after_ledger=100,
+)
+PENDING = SendAnswer(SendStatus.PENDING, HASH, 101)
+DUPLICATE = SendAnswer(SendStatus.DUPLICATE, HASH, 101)
+LATER = SendAnswer(SendStatus.TRY_AGAIN_LATER, HASH, 101)
+LANDED = TransactionFound(
+    HASH, LedgerStatus.SUCCESS, 102, START, "txSUCCESS", None, Stroops(100), ()
+)
+NOT_SENT = RpcUnavailable(Network.TESTNET, "refused", certainly_not_sent=True)
+LOST = RpcUnavailable(Network.TESTNET, "timed out", certainly_not_sent=False)
+
+
+def error(code: str | None) -> SendAnswer:
+    return SendAnswer(SendStatus.ERROR, HASH, 101, result_code=code)
+
+
+@dataclass
+class ScriptedRpc:
+    """Answers in the order given; the last answer repeats."""
+
+    clock: StillClock
+    sends: list[SendAnswer | RpcUnavailable]
+    lookups: list[TransactionFound | RpcUnavailable | None] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)
+
+    async def send(self, envelope: str) -> SendAnswer:
+        self.sent.append(envelope)
+        answer = self.sends.pop(0) if len(self.sends) > 1 else self.sends[0]
+        if isinstance(answer, RpcUnavailable):
+            raise answer
+        return answer
+
+    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
+        assert tx_hash == HASH
+        answer = self.lookups.pop(0) if self.lookups else None
+        if isinstance(answer, RpcUnavailable):
+            raise answer
+        return answer or TransactionNotFound(101, self.clock.now(), 50, START)
+
+    async def account(self, address: Address) -> AccountState | None:
+        return AccountState(6, Stroops(1), 101)
+
+
+class Taken:
+    def __init__(self) -> None:
+        self.times = 0
+
+    async def __call__(self) -> None:
+        self.times += 1
+
+
+@pytest.fixture
+def clock() -> StillClock:
+    return StillClock()
+
+
+@pytest.fixture
+def taken() -> Taken:
+    return Taken()
+
+
+async def submit(rpc: ScriptedRpc, taken: Taken, *, until: float = 30) -> Fate:
+    submitter = Submitter(rpc, rpc.clock, poll_s=1, deliver_s=10)
+    return await submitter.submit(SENT, until=until, on_taken=taken)
+
+
+@pytest.mark.parametrize("answer", [PENDING, DUPLICATE])
+async def test_a_queued_envelope_is_watched_until_it_lands(
+    clock: StillClock, taken: Taken, answer: SendAnswer
+) -> None:
+    rpc = ScriptedRpc(clock, [answer], [None, None, LANDED])
+    assert await submit(rpc, taken) == LANDED
+    assert (len(rpc.sent), taken.times) == (1, 1)
+
+
+async def test_a_lost_answer_sends_the_same_bytes_again_and_no_others(
+    clock: StillClock, taken: Taken
+) -> None:
+    rpc = ScriptedRpc(clock, [LOST, LOST, DUPLICATE], [LANDED])
+    assert await submit(rpc, taken) == LANDED
+    assert set(rpc.sent) == {base64.b64encode(b"envelope").decode()}
+
+
+async def test_answers_lost_to_the_end_leave_it_indeterminate(
+    clock: StillClock, taken: Taken
+) -> None:
+    rpc = ScriptedRpc(clock, [LOST])
+    assert await submit(rpc, taken) == Indeterminate()
+    assert taken.times == 0
+
+
+async def test_a_node_nobody_reached_means_it_was_not_sent(clock: StillClock, taken: Taken) -> None:
+    assert await submit(ScriptedRpc(clock, [NOT_SENT]), taken) == NotSent()
+
+
+async def test_one_lost_answer_among_refused_connections_is_not_forgotten(
+    clock: StillClock, taken: Taken
+) -> None:
+    assert await submit(ScriptedRpc(clock, [LOST, NOT_SENT]), taken) == Indeterminate()
+
+
+async def test_try_again_later_to_the_end_means_no_node_took_it(
+    clock: StillClock, taken: Taken
+) -> None:
+    assert await submit(ScriptedRpc(clock, [LATER]), taken) == NotSent()
+
+
+async def test_a_refusal_of_what_was_never_out_is_believed(clock: StillClock, taken: Taken) -> None:
+    rpc = ScriptedRpc(clock, [error("txINSUFFICIENT_FEE")])
+    assert await submit(rpc, taken) == Refused("txINSUFFICIENT_FEE")
+
+
+@pytest.mark.parametrize("code", ["txBAD_SEQ", "txTOO_LATE", None])
+async def test_a_refusal_after_a_lost_answer_is_looked_up_first(
+    clock: StillClock, taken: Taken, code: str | None
+) -> None:
+    rpc = ScriptedRpc(clock, [LOST, error(code)], [LANDED])
+    assert await submit(rpc, taken) == LANDED
+
+
+async def test_a_refusal_after_a_lost_answer_proves_nothing_by_itself(
+    clock: StillClock, taken: Taken
+) -> None:
+    rpc = ScriptedRpc(clock, [LOST, error("txBAD_SEQ")])
+    assert await submit(rpc, taken) == Indeterminate()
+
+
+async def test_a_bad_sequence_is_looked_up_by_hash_first(clock: StillClock, taken: Taken) -> None:
+    assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")], [LANDED]), taken) == LANDED
+    assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")]), taken) == Refused("txBAD_SEQ")
+
+
+async def test_a_refusal_without_a_readable_code_is_not_believed(
+    clock: StillClock, taken: Taken
+) -> None:
+    assert await submit(ScriptedRpc(clock, [error(None)]), taken) == Indeterminate()
+
+
+async def test_an_outage_while_watching_proves_nothing(clock: StillClock, taken: Taken) -> None:
+    rpc = ScriptedRpc(clock, [PENDING], [LOST, NOT_SENT, LANDED])
+    assert await submit(rpc, taken) == LANDED
+
+
+async def test_an_envelope_outlived_by_the_ledger_is_dead(clock: StillClock, taken: Taken) -> None:
+    assert await submit(ScriptedRpc(clock, [PENDING]), taken, until=100) == Dead()
+
+
+async def test_the_source_is_read_only_when_history_is_too_short(clock: StillClock) -> None:
+    rpc = ScriptedRpc(clock, [PENDING])
+    submitter = Submitter(rpc, clock, poll_s=1, deliver_s=10)
+    await clock.sleep(60)
+    before_history = replace(SENT, sent_after_ledger=10)
+    assert await submitter.observe(before_history) == Dead()  # sequence 6 < 7, read at 101
+    rpc.account = _never  # type: ignore[method-assign]  # reading it now would fail the test
+    assert await submitter.observe(SENT) == Dead()
+
+
+async def _never(address: Address) -> AccountState | None:
+    raise AssertionError("the account was read without need")
