@@ -1,8 +1,8 @@
 """Buyers: the unmodified npm packages, and our own `farebox pay`; both against an npm seller."""
 
 import asyncio
+import contextlib
 import json
-import re
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ from e2e.clients import SignedPayment
 from e2e.machine import ROOT, RunFailed, environment, node_command, say
 from e2e.stage import HORIZON_PRELOAD, PRICE_UNITS, Market, Stage
 
-_HASH: Final = re.compile(r"[0-9a-f]{64}")
 _FAREBOX: Final = "from farebox.cli.main import main; main()"
 _PAYMENT_S: Final = 120.0
 
@@ -68,9 +67,9 @@ async def pay_with_farebox(stage: Stage, market: Market, count: int) -> Tally:
     faults: list[str] = []
     for _ in range(count):
         code, said = await _run_farebox(pay_arguments(stage, market, wallet))
-        found = [h for h in _HASH.findall(said) if h not in hashes]
-        if code == 0 and found:
-            hashes.append(found[-1])
+        report = _last_json(said)
+        if code == 0 and report.get("paid") is True:
+            hashes.append(str(report["transaction"]))
             say(f"{market.network}: paid {len(hashes)}/{count} by farebox pay")
         else:
             faults.append(f"exit {code}: {said.strip()[-300:]}")
@@ -80,7 +79,8 @@ async def pay_with_farebox(stage: Stage, market: Market, count: int) -> Tally:
 
 def pay_arguments(stage: Stage, market: Market, wallet: Path) -> list[str]:
     """The command line of one purchase."""
-    arguments = ["pay", stage.url(market), "--yes", "--wallet", str(wallet)]
+    arguments = ["pay", stage.url(market), "--yes", "--json", "--wallet", str(wallet)]
+    arguments += ["--network", market.network.name.lower()]
     arguments += ["--rpc-url", market.served.devnet.rpc_url]
     if market.served.devnet.authority is not None:
         arguments += ["--rpc-authority", str(market.served.devnet.authority)]
@@ -157,6 +157,15 @@ async def _confirmed(
     if earned != PRICE_UNITS * len(landed):
         faults.append(f"the seller earned {earned} base units for {len(landed)} payments")
     return Tally(tried, tuple(landed), tuple(faults))
+
+
+def _last_json(said: str) -> dict[str, Any]:
+    """The one line of JSON among what was printed; empty when there is none."""
+    for line in reversed(said.splitlines()):
+        with contextlib.suppress(ValueError):
+            report: dict[str, Any] = json.loads(line)
+            return report
+    return {}
 
 
 def _fault(line: Mapping[str, Any]) -> str:

@@ -23,6 +23,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import DevnetOptions, HeaderForm, Party, Scene, start_devnet
 
 CLOSE_MS: Final = 1000
+PUBLIC_CADENCE_S: Final = 5  # what Horizon says of the public networks
 PRICE: Final = "$0.01"
 PRICE_UNITS: Final = 100_000
 HORIZON_PRELOAD: Final = ROOT / "e2e" / "horizon.cjs"
@@ -86,7 +87,7 @@ async def running_stage(header: HeaderForm, folder: Path) -> AsyncIterator[Stage
         say("starting PostgreSQL and the facilitator")
         service_url = await stack.enter_async_context(our_service(served, folder=folder))
         bundle = await asyncio.to_thread(authority_bundle, served, folder / "authorities.pem")
-        horizon = HorizonStub(cadence_s=CLOSE_MS / 1000)
+        horizon = HorizonStub(cadence_s=PUBLIC_CADENCE_S)
         horizon_url = await stack.enter_async_context(horizon.serving())
         say("starting the npm seller")
         seller_url = await stack.enter_async_context(
