@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod apply;
 pub mod chain;
+mod chain_thread;
 pub mod codec;
 pub mod draft;
 pub mod edge;

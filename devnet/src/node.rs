@@ -1,14 +1,13 @@
 //! The running network as everything outside the core sees it.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
 use crate::chain::Chain;
+use crate::chain_thread::{ChainThread, Command, Shared};
 use crate::history::History;
 use crate::record::LedgerState;
 use crate::results::{Refusal, refused};
@@ -83,21 +82,6 @@ pub struct Node {
     workers: Workers,
 }
 
-/// What the chain thread publishes.
-struct Shared {
-    passphrase: String,
-    network_id: [u8; 32],
-    state: RwLock<Arc<LedgerState>>,
-    history: History,
-    closed: watch::Sender<u32>,
-}
-
-enum Command {
-    Submit(Box<TransactionEnvelope>, oneshot::Sender<Submission>),
-    Close(u32, oneshot::Sender<u32>),
-    Inject(Vec<LedgerEntry>, oneshot::Sender<u32>),
-}
-
 impl Node {
     /// A network with its genesis ledger closed and its threads running.
     ///
@@ -118,7 +102,7 @@ impl Node {
                 let shared = Arc::new(Shared::new(passphrase, &chain, retention));
                 // Nobody listens any more when the starting thread has gone.
                 let _ = started.send(shared.clone());
-                ChainThread { chain, shared, close }.run(&waiting);
+                ChainThread::new(chain, shared, close).run(&waiting);
             })
             .expect("the machine gives threads");
         let shared = genesis.recv().expect("the chain thread starts");
@@ -127,7 +111,7 @@ impl Node {
 
     /// The latest closed ledger.
     pub fn state(&self) -> Arc<LedgerState> {
-        self.shared.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.latest()
     }
 
     pub fn history(&self) -> &History {
@@ -185,97 +169,5 @@ impl Node {
     /// Follows the latest sequence.
     pub fn closed(&self) -> watch::Receiver<u32> {
         self.shared.closed.subscribe()
-    }
-}
-
-impl Shared {
-    fn new(passphrase: String, chain: &Chain, retention_ledgers: u32) -> Shared {
-        let state = chain.state();
-        Shared {
-            passphrase,
-            network_id: state.network_id,
-            history: History::new(state.ledger.clone(), retention_ledgers),
-            closed: watch::channel(state.ledger.sequence).0,
-            state: RwLock::new(state),
-        }
-    }
-
-    // History comes first: who is told of a ledger must find its transactions.
-    fn publish(&self, state: Arc<LedgerState>) {
-        let sequence = state.ledger.sequence;
-        self.history.append(state.ledger.clone());
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
-        self.closed.send_replace(sequence);
-    }
-}
-
-struct ChainThread {
-    chain: Chain,
-    shared: Arc<Shared>,
-    close: CloseMode,
-}
-
-impl ChainThread {
-    fn run(mut self, waiting: &Receiver<Command>) {
-        let mut due = self.close_interval().map(|interval| Instant::now() + interval);
-        loop {
-            let received = match due {
-                Some(due) => waiting.recv_timeout(due.saturating_duration_since(Instant::now())),
-                None => waiting.recv().map_err(RecvTimeoutError::from),
-            };
-            match received {
-                Ok(command) => self.guarded(|thread| thread.obey(command)),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            // Commands that keep coming must not hold the clock back.
-            if let (Some(at), Some(interval)) = (due, self.close_interval())
-                && at <= Instant::now()
-            {
-                self.guarded(|thread| {
-                    thread.close(Vec::new());
-                });
-                due = Some((at + interval).max(Instant::now()));
-            }
-        }
-    }
-
-    fn close_interval(&self) -> Option<Duration> {
-        match self.close {
-            CloseMode::EveryMs(ms) => Some(Duration::from_millis(ms.max(1))),
-            CloseMode::Manual => None,
-        }
-    }
-
-    /// A panic loses the command it happened in, and nothing else: a ledger is published whole or not at all.
-    fn guarded(&mut self, act: impl FnOnce(&mut ChainThread)) {
-        if catch_unwind(AssertUnwindSafe(|| act(self))).is_err() {
-            eprintln!("a command to the chain panicked and was dropped");
-        }
-    }
-
-    fn obey(&mut self, command: Command) {
-        // Whoever asked may have gone away, which changes nothing here.
-        match command {
-            Command::Submit(envelope, reply) => {
-                let _ = reply.send(self.chain.submit(*envelope));
-            }
-            Command::Close(count, reply) => {
-                for _ in 0..count {
-                    self.close(Vec::new());
-                }
-                let _ = reply.send(self.chain.state().ledger.sequence);
-            }
-            Command::Inject(entries, reply) => {
-                let _ = reply.send(self.close(entries));
-            }
-        }
-    }
-
-    fn close(&mut self, injected: Vec<LedgerEntry>) -> u32 {
-        let state = self.chain.close(injected);
-        let sequence = state.ledger.sequence;
-        self.shared.publish(state);
-        sequence
     }
 }

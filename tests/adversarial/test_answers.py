@@ -182,19 +182,19 @@ async def test_a_node_that_is_not_there_makes_its_network_unavailable(stage: Sta
 @promise("log:no-secrets")
 @pytest.mark.parametrize("method", [SIMULATE, "sendTransaction", "getTransaction"])
 async def test_a_nodes_url_is_seen_nowhere(
-    stage: Stage, log_text: Callable[[], str], method: str
+    hasty: Stage, log_text: Callable[[], str], method: str
 ) -> None:
-    draft = await stage.draft()
-    url = stage.node().url
+    draft = await hasty.draft()
+    url = hasty.node().url
     words = f"Get {url}: dial tcp: lookup failed"
     for step in (node.refused(words), node.http(502, words.encode()), node.fixed({"error": words})):
-        stage.node().on(method, step)
+        hasty.node().on(method, step)
         for path in ("/verify", "/settle"):
-            answer = await stage.client.post(path, draft.but().request())
+            answer = await hasty.client.post(path, draft.but().request())
             assert PLANTED_KEY.encode() not in answer.body
             assert b"dial tcp" not in answer.body
     assert PLANTED_KEY not in log_text()
-    assert stage.relayer().secret not in log_text()
+    assert hasty.relayer().secret not in log_text()
 
 
 @case("PV-157")

@@ -279,27 +279,41 @@ async def test_a_contract_account_that_says_tokens_move_is_refused(
 
 
 @case("PV-080")
-@pytest.mark.parametrize("what", ["another token", "the same token", "a spender"])
-async def test_a_contract_account_that_moves_more_than_the_payment_is_refused(
-    stage: Stage, spending: ContractAccount, what: str
+@pytest.mark.parametrize("function", ["transfer", "approve"])
+async def test_a_contract_account_that_moves_another_token_or_lets_others_is_refused(
+    stage: Stage, spending: ContractAccount, function: str
 ) -> None:
     draft = await stage.draft(payer=spending.address)
     native = stage.networks[draft.network].scene.native
-    token = native if what == "another token" else draft.asset
-    arguments = [scval.to_address(draft.payer), scval.to_address(draft.pay_to)]
-    arguments.append(scval.to_int128(5))
-    if what == "a spender":
-        arguments.append(scval.to_uint32(draft.expires_at_ledger))
-    function = "approve" if what == "a spender" else "transfer"
-    order = scval.to_vec(
-        [scval.to_address(token), scval.to_symbol(function), scval.to_vec(arguments)]
-    )
     await stage.refused(
-        draft.request(draft.envelope(entry_signed_as(draft, order))),
+        draft.request(draft.envelope(_ordering(draft, native, function))),
         Reason.EVENT_NOT_TRANSFER,
         Reason.MULTIPLE_TRANSFERS,
         payer=draft.payer,
     )
+
+
+@case("PV-080")
+@pytest.mark.parametrize("function", ["transfer", "approve"])
+async def test_the_network_lets_no_check_call_the_token_it_is_asked_by(
+    stage: Stage, spending: ContractAccount, function: str
+) -> None:
+    draft = await stage.draft(payer=spending.address)
+    await stage.refused(
+        draft.request(draft.envelope(_ordering(draft, draft.asset, function))),
+        Reason.SIMULATION_FAILED,
+        payer=draft.payer,
+    )
+
+
+def _ordering(draft: Draft, token: str, function: str) -> xdr.SorobanAuthorizationEntry:
+    """The entry of an account whose check calls the token's function with five units."""
+    arguments = [scval.to_address(draft.payer), scval.to_address(draft.pay_to)]
+    arguments.append(scval.to_int128(5))
+    if function == "approve":
+        arguments.append(scval.to_uint32(draft.expires_at_ledger))
+    order = (scval.to_address(token), scval.to_symbol(function), scval.to_vec(arguments))
+    return entry_signed_as(draft, scval.to_vec(list(order)))
 
 
 @case("PV-082")

@@ -99,12 +99,12 @@ async def test_what_is_submitted_is_the_call_and_nothing_else_of_the_clients(
 @case("PV-094")
 @promise("log:no-payment-signatures", "log:no-authorization-xdr")
 async def test_no_signed_envelope_is_seen_in_an_answer_or_a_log_line(
-    stage: Stage, log_text: Any
+    hasty: Stage, log_text: Any
 ) -> None:
-    draft = await stage.draft()
-    stage.node().on("sendTransaction", node.refused("no room for it today"))
-    outcome = await stage.client.post("/settle", draft.request())
-    (envelope,) = {call.params["transaction"] for call in _sent(stage)}
+    draft = await hasty.draft()
+    hasty.node().on("sendTransaction", node.refused("no room for it today"))
+    outcome = await hasty.client.post("/settle", draft.request())
+    (envelope,) = {call.params["transaction"] for call in _sent(hasty)}
     seen = outcome.body.decode() + log_text()
     read = xdr.TransactionEnvelope.from_xdr(envelope)
     assert read.v1 is not None

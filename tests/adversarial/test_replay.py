@@ -50,7 +50,7 @@ async def test_the_same_body_twenty_times_at_once_succeeds_once(stage: Stage) ->
 
 
 def _other_timeout(body: Any) -> None:
-    body["paymentRequirements"]["maxTimeoutSeconds"] = 61
+    body["paymentRequirements"]["maxTimeoutSeconds"] = 901
 
 
 def _other_extra(body: Any) -> None:

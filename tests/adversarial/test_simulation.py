@@ -278,7 +278,7 @@ async def test_a_payment_that_lands_as_failed_has_failed_for_good(stage: Stage) 
     assert (await ledger.found(outcome["transaction"]))["status"] == "FAILED"
     stage.node().reset()
     assert await stage.settle(draft.request()) == outcome
-    assert await stage.settle(draft.request(maxTimeoutSeconds=61)) == outcome
+    assert await stage.settle(draft.request(maxTimeoutSeconds=901)) == outcome
     assert stage.node().counts()["sendTransaction"] == 0
 
 

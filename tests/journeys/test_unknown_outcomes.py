@@ -9,10 +9,17 @@ import pytest
 
 from farebox.x402.reasons import Reason
 from support import node
+from support.asgi import AsgiClient
 from support.promises import promise
 from support.stage import Stage, service
 
 IMPATIENT = {"FAREBOX_SETTLE_DEADLINE_S": "2"}
+TRY_LATER = {
+    "status": "TRY_AGAIN_LATER",
+    "hash": "00" * 32,
+    "latestLedger": 1,
+    "latestLedgerCloseTime": "1",
+}
 
 
 @asynccontextmanager
@@ -55,7 +62,7 @@ async def confirmed_without_a_caller(stage: Stage) -> None:
 async def test_a_lost_answer_to_the_sending_sends_the_same_bytes_again(
     stage: Stage, loss: node.Step
 ) -> None:
-    draft = await stage.draft()
+    draft = await stage.draft(timeout_s=900)
     before = await stage.ledger().balance(draft.asset, draft.pay_to)
     times = 0
 
@@ -76,7 +83,7 @@ async def test_a_lost_answer_to_the_sending_sends_the_same_bytes_again(
 async def test_an_unseen_confirmation_is_pending_and_the_same_body_learns_the_rest(
     stage: Stage,
 ) -> None:
-    draft = await stage.draft()
+    draft = await stage.draft(timeout_s=900)
     async with replica(stage, **IMPATIENT) as impatient:
         blind(stage)
         pending = await impatient.settle(draft.request())
@@ -95,7 +102,7 @@ async def test_an_unseen_confirmation_is_pending_and_the_same_body_learns_the_re
 async def test_a_restart_between_sending_and_confirming_loses_and_doubles_nothing(
     stage: Stage,
 ) -> None:
-    draft = await stage.draft()
+    draft = await stage.draft(timeout_s=900)
     before = await stage.ledger().balance(draft.asset, draft.pay_to)
     async with replica(stage, **IMPATIENT) as first:
         blind(stage)
@@ -112,7 +119,7 @@ async def test_a_restart_between_sending_and_confirming_loses_and_doubles_nothin
 async def test_a_payment_waits_for_the_relayers_last_envelope_to_be_resolved(
     stage: Stage,
 ) -> None:
-    first, second = await stage.draft(), await stage.draft()
+    first, second = await stage.draft(timeout_s=900), await stage.draft(timeout_s=900)
     async with replica(stage, **IMPATIENT, FAREBOX_CHANNEL_WAIT_S="0.5") as service_:
         blind(stage)
         assert (await service_.settle(first.request()))["errorReason"] == Reason.SETTLEMENT_PENDING
@@ -128,8 +135,8 @@ async def test_a_payment_waits_for_the_relayers_last_envelope_to_be_resolved(
 
 
 async def test_a_node_that_takes_nothing_leaves_nothing_behind(stage: Stage) -> None:
-    draft = await stage.draft()
-    stage.node().on("sendTransaction", node.result(_try_later))
+    draft = await stage.draft(timeout_s=900)
+    stage.node().on("sendTransaction", node.fixed(TRY_LATER))
     async with replica(stage, **IMPATIENT) as service_:
         outcome = await service_.settle(draft.request())
     assert (outcome["errorReason"], outcome["transaction"]) == (Reason.NETWORK_UNAVAILABLE, "")
@@ -138,12 +145,8 @@ async def test_a_node_that_takes_nothing_leaves_nothing_behind(stage: Stage) -> 
     await stage.settled(draft.request())
 
 
-def _try_later(result: dict[str, Any]) -> None:
-    result["status"] = "TRY_AGAIN_LATER"
-
-
 async def test_two_replicas_settle_one_payment_once(stage: Stage) -> None:
-    draft = await stage.draft()
+    draft = await stage.draft(timeout_s=900)
     before = await stage.ledger().balance(draft.asset, draft.pay_to)
     async with replica(stage) as other:
         both = [stage, other] * 10
@@ -154,7 +157,7 @@ async def test_two_replicas_settle_one_payment_once(stage: Stage) -> None:
 
 
 async def test_two_replicas_share_one_relayer_without_a_lost_payment(stage: Stage) -> None:
-    drafts = [await stage.draft() for _ in range(6)]
+    drafts = [await stage.draft(timeout_s=900) for _ in range(6)]
     async with replica(stage) as other:
         both = [stage, other] * 3
         outcomes = await asyncio.gather(
@@ -164,10 +167,21 @@ async def test_two_replicas_share_one_relayer_without_a_lost_payment(stage: Stag
     assert len({outcome["transaction"] for outcome in outcomes}) == 6
 
 
+async def network_ready(client: AsgiClient) -> None:
+    """Return once the testnet can be used, whatever else is away."""
+    for _ in range(100):
+        parts = (await client.get("/health/ready")).json()["parts"]
+        if parts["stellar:testnet"]["status"] == "ok":
+            return
+        await asyncio.sleep(0.1)
+    raise TimeoutError("the network never became ready")
+
+
 async def test_without_its_database_it_verifies_and_settles_nothing(stage: Stage) -> None:
-    draft = await stage.draft()
+    draft = await stage.draft(timeout_s=900)
     away = {"FAREBOX_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"}
-    async with service(stage.environment | away) as client:
+    async with service(stage.environment | away, is_ready=False) as client:
+        await network_ready(client)
         adrift = Stage(client, stage.networks, stage.environment)
         assert (await adrift.verify(draft.request()))["isValid"] is True
         answer = await client.post("/settle", draft.request())

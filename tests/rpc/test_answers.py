@@ -10,6 +10,7 @@ import pytest
 from stellar_sdk import Keypair, xdr
 
 from farebox.kernel.addresses import Address, raw_key
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import (
@@ -142,7 +143,7 @@ async def test_a_transaction_on_the_ledger_is_read_whole() -> None:
         closed_at=datetime.fromtimestamp(1779999900, UTC),
         result_code="txSUCCESS",
         operation_code="invokeSUCCESS",
-        fee_charged=23_456,  # type: ignore[arg-type] # compared as a plain number
+        fee_charged=Stroops(23_456),
         contract_events=(("AAAA", "BBBB"),),
     )
     assert node.asked[0].call["params"] == {"hash": HASH}
@@ -162,7 +163,8 @@ async def test_an_inner_hash_resolves_to_the_fee_bump_around_it() -> None:
     async with asking(result(told)) as (rpc, _):
         answer = await rpc.get_transaction(HASH)
     assert isinstance(answer, TransactionFound)
-    assert (answer.hash, answer.result_code, answer.fee_charged) == (OTHER_HASH, "txSUCCESS", 345)
+    assert (answer.hash, answer.inner_hash) == (OTHER_HASH, HASH)
+    assert (answer.result_code, answer.fee_charged) == ("txSUCCESS", 345)
 
 
 async def test_an_unknown_transaction_says_how_far_the_node_remembers() -> None:
@@ -274,7 +276,7 @@ async def test_an_account_is_read_by_its_own_key() -> None:
     async with asking(result({"entries": [entry], "latestLedger": 90})) as (rpc, node):
         state = await rpc.account(ACCOUNT)
         sequence = await rpc.account_sequence(ACCOUNT)
-    assert state == AccountState(2**40 + 3, 55, 90)  # type: ignore[arg-type] # a plain number
+    assert state == AccountState(2**40 + 3, Stroops(55), 90)
     assert sequence == 2**40 + 3
     key = xdr.LedgerKey.from_xdr(node.asked[0].call["params"]["keys"][0])
     assert key.account is not None

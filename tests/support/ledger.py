@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -103,9 +104,13 @@ class Ledger:
     def _deliver(self, envelope: TransactionEnvelope) -> GetTransactionResponse:
         sent = self._server.send_transaction(envelope)
         assert sent.error_result_xdr is None, sent
-        found = self._server.poll_transaction(sent.hash, 100, lambda _: 0)
-        assert found.status == GetTransactionStatus.SUCCESS, found
-        return found
+        for _ in range(_POLLS):
+            found = self._server.get_transaction(sent.hash)
+            if found.status != GetTransactionStatus.NOT_FOUND:
+                assert found.status == GetTransactionStatus.SUCCESS, found
+                return found
+            time.sleep(_POLL_S)
+        raise TimeoutError(f"{sent.hash} does not land")
 
     async def deploy(self, key: Keypair, wasm: bytes) -> str:
         """Upload a contract and create an instance of it; its address."""

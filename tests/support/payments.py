@@ -33,7 +33,7 @@ class Draft:
     pay_to: str
     expires_at_ledger: int
     amount: int = 10_000
-    timeout_s: int = 60
+    timeout_s: int = 900
     nonce: int = field(default_factory=fresh_nonce)
     kind: Credentials = Credentials.ADDRESS
 

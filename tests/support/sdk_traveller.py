@@ -39,7 +39,7 @@ class Traveller:
         """An unsigned transaction of one operation, next in the source's sequence."""
         account = self.server.load_account(source.public_key)
         builder = TransactionBuilder(account, self.passphrase, base_fee=fee)
-        return builder.append_operation(operation).set_timeout(120).build()
+        return builder.append_operation(operation).set_timeout(900).build()
 
     def classic(self, source: Keypair, operation: Operation) -> GetTransactionResponse:
         """Settle a classic operation."""
@@ -56,16 +56,7 @@ class Traveller:
     def extend(self, source: Keypair, key: stellar_xdr.LedgerKey) -> GetTransactionResponse:
         """Settle an extension of one entry's life by 100,000 ledgers from now."""
         envelope = self.build(source, ExtendFootprintTTL(extend_to=100_000))
-        envelope.transaction.soroban_data = stellar_xdr.SorobanTransactionData(
-            ext=stellar_xdr.SorobanTransactionDataExt(0),
-            resources=stellar_xdr.SorobanResources(
-                footprint=stellar_xdr.LedgerFootprint(read_only=[key], read_write=[]),
-                instructions=stellar_xdr.Uint32(0),
-                disk_read_bytes=stellar_xdr.Uint32(0),
-                write_bytes=stellar_xdr.Uint32(0),
-            ),
-            resource_fee=stellar_xdr.Int64(0),
-        )
+        envelope.transaction.soroban_data = footprint(read_only=[key])
         prepared = self.server.prepare_transaction(envelope)
         prepared.sign(source)
         return self.settle(prepared)
@@ -121,3 +112,21 @@ def deploy(asset: Asset) -> Operation:
 
 def _nobody() -> Account:
     return Account(Keypair.from_raw_ed25519_public_key(bytes(32)).public_key, 0)
+
+
+def footprint(
+    *,
+    read_only: list[stellar_xdr.LedgerKey] | None = None,
+    read_write: list[stellar_xdr.LedgerKey] | None = None,
+) -> stellar_xdr.SorobanTransactionData:
+    """Soroban data that names entries and leaves every resource to the simulation."""
+    return stellar_xdr.SorobanTransactionData(
+        ext=stellar_xdr.SorobanTransactionDataExt(0),
+        resources=stellar_xdr.SorobanResources(
+            footprint=stellar_xdr.LedgerFootprint(read_only or [], read_write or []),
+            instructions=stellar_xdr.Uint32(0),
+            disk_read_bytes=stellar_xdr.Uint32(0),
+            write_bytes=stellar_xdr.Uint32(0),
+        ),
+        resource_fee=stellar_xdr.Int64(0),
+    )

@@ -40,6 +40,16 @@ class NetworkStage:
     relayer: Keypair
 
 
+async def own_relayer(stage: "Stage") -> dict[str, str]:
+    """A setting that gives a further service a relayer for itself on testnet.
+
+    Two services on one relayer work, but each finds its sequence number used now and then, and
+    what a test counts would depend on the tests before it.
+    """
+    relayer = await stage.ledger().account()
+    return {"FAREBOX_RELAYER_SECRET_TESTNET": relayer.secret}
+
+
 class Stage:
     """The running service, the two networks behind it and its journal."""
 

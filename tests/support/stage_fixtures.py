@@ -22,7 +22,7 @@ from support.accounts import (
     own_token,
 )
 from support.asgi import AsgiClient
-from support.stage import NetworkStage, Stage, environment_for, network_stage, service
+from support.stage import NetworkStage, Stage, environment_for, network_stage, own_relayer, service
 from support.wasm import announcing_account, hollow_token, silent_account, spending_account
 
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
@@ -80,6 +80,7 @@ async def testnet_only(stage: Stage) -> AsyncIterator[Stage]:
     """A second service that is configured for testnet alone."""
     served = {Network.TESTNET: stage.networks[Network.TESTNET]}
     environment = environment_for(served, stage.environment["FAREBOX_DATABASE_URL"])
+    environment |= await own_relayer(stage)
     async with service(environment) as client:
         yield Stage(client, stage.networks, environment)
 
@@ -91,15 +92,16 @@ async def cheap(stage: Stage) -> AsyncIterator[Stage]:
         "FAREBOX_MAX_FEE_STROOPS_TESTNET": "1000",
         "FAREBOX_MAX_INCLUSION_FEE_STROOPS_TESTNET": "200",
     }
-    async with service(stage.environment | little) as client:
-        yield Stage(client, stage.networks, stage.environment)
+    environment = stage.environment | await own_relayer(stage) | little
+    async with service(environment) as client:
+        yield Stage(client, stage.networks, environment)
 
 
 @pytest.fixture
 async def hasty(stage: Stage) -> AsyncIterator[Stage]:
     """A second service that answers a settle within two seconds, known or not."""
     soon = {"FAREBOX_SETTLE_DEADLINE_S": "2", "FAREBOX_CHANNEL_WAIT_S": "1"}
-    environment = stage.environment | soon
+    environment = stage.environment | await own_relayer(stage) | soon
     async with service(environment) as client:
         yield Stage(client, stage.networks, environment)
 
@@ -108,8 +110,9 @@ async def hasty(stage: Stage) -> AsyncIterator[Stage]:
 async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
     """A second service whose testnet takes asset contracts only, as pubnet does."""
     strict = {"FAREBOX_ASSETS_TESTNET": "asset-contracts"}
-    async with service(stage.environment | strict) as client:
-        yield Stage(client, stage.networks, stage.environment)
+    environment = stage.environment | await own_relayer(stage) | strict
+    async with service(environment) as client:
+        yield Stage(client, stage.networks, environment)
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ pub fn exceeded(text: &str, used: u64, allowed: u64) -> DiagnosticEvent {
     event(false, vec![symbol("error"), error], ScVal::Vec(data.try_into().ok().map(ScVec)))
 }
 
-/// What a successful invocation used, in the units of its declaration.
+/// What an invocation used, in the units of its declaration; a failed one wrote and emitted nothing.
+#[derive(Default)]
 pub struct Used {
     pub instructions: u64,
     pub memory: u64,
@@ -39,7 +40,7 @@ pub fn core_metrics(used: &Used) -> Vec<DiagnosticEvent> {
     ];
     let metric = |(name, value)| {
         let topics = vec![symbol("core_metrics"), symbol(name)];
-        event(true, topics, ScVal::U64(value))
+        event(false, topics, ScVal::U64(value))
     };
     figures.into_iter().map(metric).collect()
 }

@@ -4,7 +4,7 @@ use crate::accounts::is_valid_asset;
 use crate::codec::{encoded_size, hash_of};
 use crate::draft::{Draft, Ledger};
 use crate::entries::StoredEntry;
-use crate::host::diagnostics;
+use crate::host::diagnostics::{self, Used};
 use crate::host::fees::{archived_indices, events_fee, is_soroban_key, non_refundable_fee};
 use crate::host::invoke::{Call, Invocation, Invoked, KeyChange, Loaded, invoke};
 use crate::operations::{Applied, Applying, SorobanUse};
@@ -162,43 +162,69 @@ fn accept(
     read_bytes: u32,
     applying: &Applying,
 ) -> Result<(Invoked, Vec<DiagnosticEvent>), Refused> {
-    let mut events = invocation.diagnostic_events;
     let declared = &data.resources;
-    let used_too_much = invocation.instructions > u64::from(declared.instructions)
-        || invocation.memory > u64::from(applying.config.tx_memory_limit);
-    let invoked = match invocation.outcome {
-        Ok(invoked) => invoked,
-        Err(_) if used_too_much => return Err((InvokeHostFunctionResult::ResourceLimitExceeded, events)),
-        Err(_) => return Err((InvokeHostFunctionResult::Trapped, events)),
+    let mut used = Used {
+        instructions: invocation.instructions,
+        memory: invocation.memory,
+        read_entries: declared.footprint.read_only.len() + declared.footprint.read_write.len(),
+        write_entries: declared.footprint.read_write.len(),
+        read_bytes,
+        ..Used::default()
     };
-    let written: usize = invoked.changes.iter().map(|change| change.encoded_len).sum();
-    let written = u32::try_from(written).unwrap_or(u32::MAX);
-    let all_fit = invoked.changes.iter().all(|change| match &change.entry {
-        Some(entry) => fits(&entry.data, change.encoded_len as u32, applying.limits),
-        None => true,
-    });
-    if written > declared.write_bytes {
-        let text = "operation byte-write resources exceeds amount specified";
-        events.push(diagnostics::exceeded(text, u64::from(written), u64::from(declared.write_bytes)));
-    } else if invoked.event_bytes > applying.limits.event_bytes {
-        let text = "total events size exceeds network config maximum";
-        let limit = u64::from(applying.limits.event_bytes);
-        events.push(diagnostics::exceeded(text, u64::from(invoked.event_bytes), limit));
-    } else if all_fit {
-        let used = diagnostics::Used {
-            instructions: invocation.instructions,
-            memory: invocation.memory,
-            read_bytes,
-            written,
-            event_bytes: invoked.event_bytes,
-            events: invoked.events.len(),
-            read_entries: declared.footprint.read_only.len() + declared.footprint.read_write.len(),
-            write_entries: declared.footprint.read_write.len(),
-        };
-        events.extend(diagnostics::core_metrics(&used));
-        return Ok((invoked, events));
+    let mut events = invocation.diagnostic_events;
+    let verdict = match invocation.outcome {
+        Ok(invoked) => {
+            let written: usize = invoked.changes.iter().map(|change| change.encoded_len).sum();
+            used.written = u32::try_from(written).unwrap_or(u32::MAX);
+            used.event_bytes = invoked.event_bytes;
+            used.events = invoked.events.len();
+            match passed_limit(&invoked, &used, data, applying) {
+                None => Ok(invoked),
+                Some(event) => {
+                    events.push(event);
+                    Err(InvokeHostFunctionResult::ResourceLimitExceeded)
+                }
+            }
+        }
+        Err(_) if used.instructions > u64::from(declared.instructions) => {
+            Err(InvokeHostFunctionResult::ResourceLimitExceeded)
+        }
+        Err(_) if used.memory > u64::from(applying.config.tx_memory_limit) => {
+            Err(InvokeHostFunctionResult::ResourceLimitExceeded)
+        }
+        Err(_) => Err(InvokeHostFunctionResult::Trapped),
+    };
+    events.extend(diagnostics::core_metrics(&used));
+    match verdict {
+        Ok(invoked) => Ok((invoked, events)),
+        Err(code) => Err((code, events)),
     }
-    Err((InvokeHostFunctionResult::ResourceLimitExceeded, events))
+}
+
+/// The first limit that a successful call went over, in the node's words.
+fn passed_limit(
+    invoked: &Invoked,
+    used: &Used,
+    data: &SorobanTransactionData,
+    applying: &Applying,
+) -> Option<DiagnosticEvent> {
+    let (written, allowed) = (used.written, data.resources.write_bytes);
+    if written > allowed {
+        let text = "operation byte-write resources exceeds amount specified";
+        return Some(diagnostics::exceeded(text, u64::from(written), u64::from(allowed)));
+    }
+    let oversized = invoked.changes.iter().find(|change| match &change.entry {
+        Some(entry) => !fits(&entry.data, change.encoded_len as u32, applying.limits),
+        None => false,
+    });
+    if let Some(change) = oversized {
+        let text = "ledger entry size exceeds network config maximum";
+        let allowed = u64::from(applying.limits.entry_bytes);
+        return Some(diagnostics::exceeded(text, change.encoded_len as u64, allowed));
+    }
+    let (emitted, allowed) = (used.event_bytes, applying.limits.event_bytes);
+    let text = "total events size exceeds network config maximum";
+    (emitted > allowed).then(|| diagnostics::exceeded(text, u64::from(emitted), u64::from(allowed)))
 }
 
 /// Events and rent are paid from what the resource fee leaves after the fixed part.

@@ -11,6 +11,7 @@ mod trustline_flags;
 
 use soroban_simulation::NetworkConfig;
 
+use crate::accounts::find_account;
 use crate::draft::Draft;
 use crate::host::Moment;
 use crate::host::modules::Modules;
@@ -92,6 +93,9 @@ pub fn check(
 
 /// Changes `draft` as the operation says; on failure the draft is to be dropped.
 pub fn apply(operation: &Operation, draft: &mut Draft, applying: &Applying) -> Applied {
+    if find_account(draft, &applying.source).is_none() {
+        return Applied::failed(OperationResult::OpNoAccount);
+    }
     match &operation.body {
         OperationBody::CreateAccount(op) => create_account::apply(op, draft, applying),
         OperationBody::Payment(op) => payment::apply(op, draft, applying),

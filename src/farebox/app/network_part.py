@@ -78,6 +78,7 @@ class NetworkPart:
     async def _check_node(self) -> tuple[str, ...]:
         try:
             faults = await check_node(self._network, self._rpc)
+            self._ledgers.learn_cadence(await self._rpc.health())
         except RpcUnavailable:
             return (_NODE_AWAY,)
         for fault in faults:

@@ -20,7 +20,7 @@ from farebox.facilitator.outcome import (
     outcome_of,
 )
 from farebox.facilitator.served_network import OperatorRules
-from farebox.facilitator.settlement import Claim
+from farebox.facilitator.settlement import Claim, Settlement, SettlementState
 from farebox.facilitator.store import SourceBusy
 from farebox.facilitator.verdict import Accepted
 from farebox.kernel.clock import Clock
@@ -101,6 +101,19 @@ class PaymentSender:
             await self._journal.release(claim.identity, claim.claim_id)
             return NotSettled(refusal.reason, claim.identity.network, claim.identity.payer)
 
+    async def resume(self, known: Settlement, sent: SentEnvelope) -> SettleOutcome:
+        """Go on where an earlier call, or a process that is gone, left an envelope.
+
+        The same envelope is sent again while its own time bound holds and no node is known to
+        have it; otherwise it is only watched.
+        """
+        until = self._clock.monotonic() + self._waits.answer_s
+        if known.state is SettlementState.SENDING and self._clock.now() < sent.max_time:
+            fate = await self._submit(sent, until, may_be_out=True)
+        else:
+            fate = await self._network.submitter.wait(sent, until=until)
+        return await self._conclude(known, sent, fate)
+
     @asynccontextmanager
     async def _turn_within(self, wait_s: float) -> AsyncIterator[None]:
         try:
@@ -133,13 +146,14 @@ class PaymentSender:
     ) -> SentEnvelope:
         """The envelope, committed; waits while the relayer's last one is unresolved."""
         while True:
+            self._network.sequences.forget()  # another replica may have used the relayer since
             sent = await self._prepare(accepted)
             try:
                 if await self._journal.sending(claim, sent):
                     return sent
                 raise _TurnMissed  # the claim went stale and is gone
             except SourceBusy:
-                self._network.sequences.forget()
+                pass
             if self._clock.monotonic() + _BUSY_PAUSE_S > turn_until:
                 raise _TurnMissed
             await self._clock.sleep(_BUSY_PAUSE_S)
@@ -188,21 +202,25 @@ class PaymentSender:
             sent_after_ledger=now.sequence,
         )
 
-    async def _submit(self, sent: SentEnvelope, until: float) -> Fate:
+    async def _submit(self, sent: SentEnvelope, until: float, *, may_be_out: bool = False) -> Fate:
         async def on_taken() -> None:
             with suppress(DatabaseUnavailable):  # `sending` says enough for reconciliation
                 await self._journal.submitted(sent.tx_hash)
 
         log.info("settlement.sending", tx_hash=sent.tx_hash.hex())
-        fate = await self._network.submitter.submit(sent, until=until, on_taken=on_taken)
+        fate = await self._network.submitter.submit(
+            sent, until=until, on_taken=on_taken, may_be_out=may_be_out
+        )
         if isinstance(fate, TransactionFound):
             self._network.sequences.landed(sent.source_sequence)
         else:
             self._network.sequences.forget()
         return fate
 
-    async def _conclude(self, claim: Claim, sent: SentEnvelope, fate: Fate) -> SettleOutcome:
-        identity, tx_hash = claim.identity, sent.tx_hash.hex()
+    async def _conclude(
+        self, payment: Claim | Settlement, sent: SentEnvelope, fate: Fate
+    ) -> SettleOutcome:
+        identity, tx_hash = payment.identity, sent.tx_hash.hex()
         pending = Pending(identity.network, identity.payer, tx_hash)
         try:
             if isinstance(fate, Indeterminate):
@@ -210,12 +228,12 @@ class PaymentSender:
             if isinstance(fate, NotSent):
                 await self._journal.withdraw(identity, sent.tx_hash)
                 return NotSettled(Reason.NETWORK_UNAVAILABLE, identity.network, identity.payer)
-            ending = ending_of(fate, claim)
+            ending = ending_of(fate, payment)
             await self._journal.end(sent.tx_hash, ending)
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
         log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
-        return outcome_of(ending, identity, claim.request_digest, tx_hash)
+        return outcome_of(ending, identity, payment.request_digest, tx_hash)
 
 
 class _TurnMissed(Exception):

@@ -1,7 +1,7 @@
 """Settle a payment: one identity, one envelope at a time, at most one success ever answered."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Final
 from uuid import uuid4
 
@@ -42,7 +42,7 @@ class Settler:
     ) -> None:
         self._verifier, self._senders = verifier, senders
         self._journal, self._clock, self._waits = journal, clock, waits
-        self._running: set[asyncio.Task[SettleOutcome]] = set()
+        self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
     async def settle(self, payment: Payment) -> SettleOutcome:
         """Bring the payment to the ledger, or report what became of it.
@@ -70,8 +70,8 @@ class Settler:
 
     async def drain(self) -> None:
         """Return when no settlement is being carried out any more."""
-        while self._running:
-            await asyncio.wait(set(self._running))
+        while self._live:
+            await asyncio.wait(set(self._live.values()))
 
     async def _first(self, transfer: SignedTransfer, identity: PaymentIdentity) -> SettleOutcome:
         digest = transfer.payment.request_digest()
@@ -83,7 +83,8 @@ class Settler:
             return NotSettled(verdict.reason, identity.network, verdict.payer)
         claim = self._claim(identity, digest, verdict)
         if await self._journal.claim(claim):
-            return await self._shielded(claim, verdict)
+            sender = self._senders[identity.network]
+            return await self._live_call(identity, sender.carry_out(claim, verdict))
         known = await self._journal.find(identity)
         if known is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
@@ -102,11 +103,13 @@ class Settler:
             claimed_at=self._clock.now(),
         )
 
-    async def _shielded(self, claim: Claim, accepted: Accepted) -> SettleOutcome:
-        sender = self._senders[claim.identity.network]
-        task = asyncio.create_task(sender.carry_out(claim, accepted))
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
+    async def _live_call(
+        self, identity: PaymentIdentity, work: Coroutine[object, object, SettleOutcome]
+    ) -> SettleOutcome:
+        """Do the work to its end, whether or not the caller stays."""
+        task = asyncio.create_task(work)
+        self._live[identity] = task
+        task.add_done_callback(lambda _: self._live.pop(identity, None))
         return await asyncio.shield(task)
 
     async def _repeat(self, known: Settlement, digest: bytes) -> SettleOutcome:
@@ -119,6 +122,9 @@ class Settler:
         while current is not None:
             if current.state in FINAL or (current.sent is not None and not is_same_request):
                 return _known_answer(current, is_same_request=is_same_request)
+            if current.sent is not None and known.identity not in self._live:
+                sender = self._senders[known.identity.network]
+                return await self._live_call(known.identity, sender.resume(current, current.sent))
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
                 break

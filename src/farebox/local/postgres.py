@@ -5,6 +5,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -127,7 +128,10 @@ class EmbeddedPostgres:
             settings |= _THROWAWAY
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         log_path = self._folder / "server.log"
-        with log_path.open("wb") as output:
+        with log_path.open("wb") as output, warnings.catch_warnings():
+            # From 3.12 on Python warns when a process with threads forks before it runs something
+            # in the child. What runs there is one system call, resolved before the fork.
+            warnings.simplefilter("ignore", DeprecationWarning)
             self._server = subprocess.Popen(
                 [str(programs / "postgres"), "-D", str(self._cluster), *options],
                 cwd=self._cluster,

@@ -11,7 +11,7 @@ import structlog
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
-from farebox.stellar.rpc import LatestLedger, RpcUnavailable
+from farebox.stellar.rpc import LatestLedger, NodeHealth, RpcUnavailable
 
 SLOWEST_CADENCE_S: Final = 5.0  # what clients assume when they cannot measure
 _FASTEST_CADENCE_S: Final = 0.1  # several ledgers may close in one second
@@ -34,8 +34,9 @@ class ClockStale(Outage):
 class LedgerReading:
     """The newest ledger seen.
 
-    `close_at` is in whole seconds; `cadence_s` is seconds a ledger, as observed, or 5 until 20
-    ledgers were; `age_s` is how long ago the ledger was first seen here.
+    `close_at` is in whole seconds; `cadence_s` is seconds a ledger as observed, or until 20 ledgers
+    were, as the node's history has it, or else 5; `age_s` is how long ago the ledger was first
+    seen here.
     """
 
     sequence: int
@@ -114,6 +115,15 @@ class LedgerClock:
         sequence, close_at = self._closes[-1]
         age_s = self._clock.monotonic() - self._seen_at
         return LedgerReading(sequence, close_at, self._cadence_s, age_s)
+
+    def learn_cadence(self, health: NodeHealth) -> None:
+        """Until closes were observed here, the cadence is what the node's history shows."""
+        history = (
+            (health.oldest_ledger, health.oldest_close_at),
+            (health.latest_ledger, health.latest_close_at),
+        )
+        if not self._closes:
+            self._cadence_s = observed_cadence(history) or self._cadence_s
 
     async def run(self) -> None:
         """Poll until cancelled; an outage of the node is counted and polling goes on."""

@@ -78,7 +78,7 @@ class TransactionFound:
     `result_code` is the inner transaction's when the node found a fee bump.
     """
 
-    hash: str  # the outer one, where the hash asked for is that of an inner transaction
+    hash: str  # nodes differ on an inner hash asked for: they repeat it, or tell the outer one
     status: LedgerStatus
     ledger: int
     closed_at: datetime
@@ -86,6 +86,7 @@ class TransactionFound:
     operation_code: str | None  # of a single contract call; None for anything else
     fee_charged: Stroops  # what the fee source paid, refund taken off
     contract_events: tuple[tuple[str, ...], ...]  # base64, one tuple an operation
+    inner_hash: str | None = None  # of the transaction inside, when this is a fee bump
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,6 +200,7 @@ def transaction_answer(body: TransactionBody, asked: str) -> TransactionFound | 
         operation_code=result.telling_operation_code,
         fee_charged=Stroops(result.fee_charged),
         contract_events=_contract_events(body.events, status),
+        inner_hash=result.inner.hash.hex() if result.inner else None,
     )
 
 

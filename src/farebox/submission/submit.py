@@ -50,15 +50,21 @@ class Submitter:
         self._poll_s, self._deliver_s = poll_s, deliver_s
 
     async def submit(
-        self, sent: SentEnvelope, *, until: float, on_taken: Callable[[], Awaitable[object]]
+        self,
+        sent: SentEnvelope,
+        *,
+        until: float,
+        on_taken: Callable[[], Awaitable[object]],
+        may_be_out: bool = False,
     ) -> Fate:
         """Deliver `sent`, which is stored already, and wait for its fate until `until` (monotonic).
 
-        The same bytes may go out several times; never others. `on_taken` is awaited once a node
+        The same bytes may go out several times; never others. `may_be_out` says that they may
+        have gone out before, so that no refusal proves anything. `on_taken` is awaited once a node
         has taken it. `Indeterminate` is an answer, never a reason to make another envelope.
         """
         give_up = min(until, self._clock.monotonic() + self._deliver_s)
-        delivery = await self._deliver(sent, give_up)
+        delivery = await self._deliver(sent, give_up, may_be_out=may_be_out)
         if not isinstance(delivery, _Taken):
             if not isinstance(delivery, Indeterminate):
                 return delivery
@@ -92,10 +98,9 @@ class Submitter:
             return Indeterminate()
 
     async def _deliver(
-        self, sent: SentEnvelope, until: float
+        self, sent: SentEnvelope, until: float, *, may_be_out: bool
     ) -> _Taken | NotSent | Refused | Indeterminate | TransactionFound:
         envelope = base64.b64encode(sent.envelope.reveal()).decode()
-        may_be_out = False
         while True:
             try:
                 answer = await self._rpc.send(envelope)

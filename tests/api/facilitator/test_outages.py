@@ -13,10 +13,11 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node
+from support.payments import Draft
 from support.promises import promise
-from support.stage import Stage, environment_for, service, until_ready
+from support.stage import Stage, environment_for, own_relayer, service, until_ready
 
-RPC: Final = ("getLatestLedger", "simulateTransaction", "getTransaction", "getLedgerEntries")
+RPC: Final = ("getLatestLedger", "simulateTransaction", "getNetwork", "getVersionInfo", "getHealth")
 
 
 @promise("health:live", "health:ready")
@@ -43,16 +44,30 @@ async def test_one_network_away_is_named_and_the_other_goes_on(stage: Stage) -> 
         stage.node().on(method, node.http(503))
     await stage.refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
     await stage.settled((await stage.draft(Network.PUBNET)).request())
-    await until_ready(stage.client, 503)
-    parts = (await stage.client.get("/health/ready")).json()["parts"]
-    assert parts["stellar:pubnet"] == parts["database"] == {"status": "ok"}
-    assert parts["stellar:testnet"]["status"] == "unavailable"
-    assert parts["stellar:testnet"]["reasons"]
-    kinds = (await stage.client.get("/supported")).json()["kinds"]
-    assert [kind["network"] for kind in kinds] == [network.value for network in Network]
     stage.node().reset()
-    await until_ready(stage.client)
     await stage.settled(draft.but().request())
+
+
+@promise("error:one-network-away", "error:other-network-stays", "health:ready")
+async def test_readiness_names_the_network_that_is_away_and_recovers(stage: Stage) -> None:
+    for method in RPC:
+        stage.node().on(method, node.http(503))
+    async with service(stage.environment, is_ready=False) as client:
+        other = Stage(client, stage.networks, stage.environment)
+        pubnet = await other.draft(Network.PUBNET)
+        await _until_known(other, pubnet)
+        ready = await client.get("/health/ready")
+        parts = ready.json()["parts"]
+        assert (ready.status, ready.json()["status"]) == (503, "unavailable")
+        assert parts["stellar:pubnet"] == parts["database"] == {"status": "ok"}
+        assert parts["stellar:testnet"] == {
+            "status": "unavailable",
+            "reasons": ["rpc_unavailable"],
+        }
+        kinds = (await client.get("/supported")).json()["kinds"]
+        assert [kind["network"] for kind in kinds] == [network.value for network in Network]
+        stage.node().reset()
+        await until_ready(client)
 
 
 class _Mortal:
@@ -74,6 +89,7 @@ async def mortal(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Asyn
     with server:
         await migrate(server.url, packaged_migrations())
         environment = environment_for(stage.networks, server.url.reveal())
+        environment |= await own_relayer(stage)
         async with service(environment) as client:
             yield _Mortal(Stage(client, stage.networks, environment), server)
 
@@ -112,7 +128,7 @@ async def test_an_operator_account_that_was_never_funded_shows_and_settles_nothi
     async with service(poor, is_ready=False) as client:
         other = Stage(client, stage.networks, poor)
         await until_ready(client, 503)
-        await _until_clock_runs(other)
+        await _until_known(other, await other.draft())
         parts = (await client.get("/health/ready")).json()["parts"]
         assert parts["stellar:testnet"]["status"] == "unavailable"
         draft = await other.draft()
@@ -122,10 +138,11 @@ async def test_an_operator_account_that_was_never_funded_shows_and_settles_nothi
     assert stage.node().counts()["sendTransaction"] == 0
 
 
-async def _until_clock_runs(stage: Stage) -> None:
-    draft = await stage.draft()
+async def _until_known(stage: Stage, draft: Draft) -> None:
+    """Return once the draft's network is judged by more than its absence."""
     for _ in range(100):
         verdict = await stage.verify(draft.request())
         if verdict.get("invalidReason") != Reason.NETWORK_UNAVAILABLE:
             return
         await asyncio.sleep(0.05)
+    raise TimeoutError("the network stays unavailable")

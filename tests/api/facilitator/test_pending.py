@@ -4,6 +4,7 @@ import asyncio
 from typing import Final
 
 import pytest
+from stellar_sdk import TransactionEnvelope
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
@@ -56,7 +57,7 @@ async def test_another_request_for_a_pending_payment_is_no_second_attempt(hasty:
     draft = await hasty.draft()
     hasty.node().on(GET, node.result(_not_found))
     pending = await hasty.settle(draft.request())
-    other = await hasty.settle(draft.request(maxTimeoutSeconds=61))
+    other = await hasty.settle(draft.request(maxTimeoutSeconds=901))
     assert (other["success"], other["transaction"]) == (False, pending["transaction"])
     assert hasty.node().counts()[SEND] == 1
 
@@ -66,20 +67,20 @@ async def test_another_request_for_a_pending_payment_is_no_second_attempt(hasty:
     "step", [node.lost_answer(), node.lost_answer(b"<html>"), node.lost_answer(b"", status=200)]
 )
 async def test_an_answer_lost_after_sending_never_sends_another_envelope(
-    stage: Stage, step: node.Step
+    hasty: Stage, step: node.Step
 ) -> None:
-    draft = await stage.draft()
-    before = await stage.ledger().balance(draft.asset, draft.pay_to)
-    stage.node().on(SEND, step)
-    outcome = await stage.settle(draft.request())
-    envelopes = {c.params["transaction"] for c in stage.node().calls if c.method == SEND}
+    draft = await hasty.draft()
+    before = await hasty.ledger().balance(draft.asset, draft.pay_to)
+    hasty.node().on(SEND, step)
+    outcome = await hasty.settle(draft.request())
+    envelopes = {c.params["transaction"] for c in hasty.node().calls if c.method == SEND}
     assert len(envelopes) == 1
     if not outcome["success"]:
         assert outcome["errorReason"] == Reason.SETTLEMENT_PENDING
-        stage.node().on(SEND, node.http(503))
-        outcome = await _until_final(stage, draft)
-    assert outcome["success"] is True
-    assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+        hasty.node().on(SEND, node.http(503))
+        outcome = await _until_final(hasty, draft)
+    assert outcome["success"] is True, outcome
+    assert await hasty.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
 
 
 @promise("settle:reconciles-by-hash")
@@ -98,18 +99,21 @@ async def test_a_restart_ends_what_was_left_pending_without_a_caller(hasty: Stag
 
 async def test_a_node_that_never_takes_it_leaves_the_payment_free(hasty: Stage) -> None:
     draft = await hasty.draft()
-    hasty.node().on(SEND, node.result(_busy))
+    hasty.node().on(SEND, _busy)
     refused = await hasty.settle(draft.request())
-    assert refused["success"] is False
+    assert (refused["success"], refused["transaction"]) == (False, "")
+    assert refused["errorReason"] == Reason.NETWORK_UNAVAILABLE
+    assert await hasty.rows() == 0
     hasty.node().reset()
-    before = await hasty.ledger().balance(draft.asset, draft.pay_to)
-    outcome = await _until_final(hasty, draft)
-    if outcome["success"]:
-        assert await hasty.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+    await hasty.settled(draft.request())
 
 
-def _busy(result: Json) -> None:
-    result["status"] = "TRY_AGAIN_LATER"
+async def _busy(call: node.Call, forward: node.Forward) -> Json:
+    """The node has no room for it; it never reaches the queue."""
+    del forward
+    sent = TransactionEnvelope.from_xdr(call.params["transaction"], Network.TESTNET.passphrase)
+    answer = {"status": "TRY_AGAIN_LATER", "hash": sent.hash_hex(), "latestLedger": 5}
+    return {"jsonrpc": "2.0", "result": answer | {"latestLedgerCloseTime": "0"}}
 
 
 async def test_each_network_has_its_own_journal_rows(stage: Stage) -> None:

@@ -1,5 +1,7 @@
 """Contract values of every arm are read with the meaning the SDK gives them, and skipped alike."""
 
+from collections.abc import Callable
+
 import pytest
 from stellar_sdk import xdr
 from stellar_sdk.xdr import SCValType as ValueType
@@ -17,6 +19,7 @@ from support.sdk_values import (
     i128,
     mapping,
     muxed,
+    nested,
     nonce_key,
     pool,
     string,
@@ -152,3 +155,22 @@ def test_an_absent_collection_is_not_an_empty_one() -> None:
     assert read_value(XdrReader(u32(16) + ONE + NONE)) == ScVec(())
     assert read_value(XdrReader(u32(17) + NONE)) == ScMap(None)
     assert read_value(XdrReader(u32(17) + ONE + NONE)) == ScMap(())
+
+
+def _nested_maps(depth: int) -> xdr.SCVal:
+    inner = void()
+    for _ in range(depth):
+        inner = mapping((void(), inner))
+    return inner
+
+
+@pytest.mark.parametrize("nest", [nested, _nested_maps])
+@pytest.mark.parametrize("move", [read_value, skip_value])
+def test_collections_may_lie_thirty_two_deep_in_each_other(
+    nest: Callable[[int], xdr.SCVal], move: Callable[[XdrReader], object]
+) -> None:
+    reader = XdrReader(nest(32).to_xdr_bytes())
+    move(reader)
+    reader.finish()
+    with pytest.raises(Malformed):
+        move(XdrReader(nest(33).to_xdr_bytes()))

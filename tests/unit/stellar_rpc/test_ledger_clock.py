@@ -14,7 +14,7 @@ from farebox.stellar.ledger_clock import (
     ledgers_for,
     observed_cadence,
 )
-from farebox.stellar.rpc import LatestLedger, RpcUnavailable
+from farebox.stellar.rpc import LatestLedger, NodeHealth, RpcUnavailable
 from support.manual_clock import ManualClock
 
 GENESIS = datetime(2026, 11, 21, tzinfo=UTC)
@@ -117,6 +117,23 @@ async def test_the_cadence_is_observed_after_twenty_ledgers() -> None:
     assert bench.clock.now().cadence_s == 5.0
     await bench.sees(closed(21, 42), every_s=2)
     assert bench.clock.now().cadence_s == 2.0
+
+
+async def test_the_cadence_of_a_start_is_that_of_the_nodes_history() -> None:
+    bench = Bench()
+    later = GENESIS + timedelta(seconds=2000)
+    bench.clock.learn_cadence(NodeHealth(1_100, later, 100, GENESIS))
+    await bench.sees(closed(1_100, 2000))
+    assert bench.clock.now().cadence_s == 2
+    bench.clock.learn_cadence(NodeHealth(1_100, later, 1_000, GENESIS))
+    assert bench.clock.now().cadence_s == 2, "what was seen here is not unlearned"
+
+
+async def test_a_history_too_short_to_judge_leaves_the_cadence_at_five() -> None:
+    bench = Bench()
+    bench.clock.learn_cadence(NodeHealth(110, GENESIS + timedelta(seconds=10), 100, GENESIS))
+    await bench.sees(closed(110, 10))
+    assert bench.clock.now().cadence_s == 5
 
 
 async def test_the_cadence_follows_a_network_that_changes_speed() -> None:

@@ -1,10 +1,8 @@
 //! A payment through an asset contract, from simulation to the receipt.
 
-mod support;
-
+use crate::support::*;
 use farebox_devnet::simulation::AuthMode;
 use farebox_devnet::xdr::*;
-use support::*;
 
 #[test]
 fn a_signed_transfer_moves_the_credit_and_is_found_by_its_hash() {

@@ -388,3 +388,80 @@ impl Scene {
         self.network.soroban(&self.relayer, transfer, auth, simulated.transaction_data)
     }
 }
+
+/// The code that a refused submission names.
+pub fn refusal(submission: Submission) -> TransactionResultResult {
+    match submission {
+        Submission::Error { result, .. } => result.result,
+        other => panic!("{other:?} is not a refusal"),
+    }
+}
+
+/// The fee that a refused submission names.
+pub fn quoted_fee(submission: Submission) -> i64 {
+    match submission {
+        Submission::Error { result, .. } => result.fee_charged,
+        other => panic!("{other:?} is not a refusal"),
+    }
+}
+
+/// The results of a failed or successful transaction's operations.
+pub fn operation_results(result: &TransactionResult) -> Vec<OperationResult> {
+    match &result.result {
+        TransactionResultResult::TxSuccess(results) | TransactionResultResult::TxFailed(results) => {
+            results.to_vec()
+        }
+        TransactionResultResult::TxFeeBumpInnerSuccess(pair)
+        | TransactionResultResult::TxFeeBumpInnerFailed(pair) => match &pair.result.result {
+            InnerTransactionResultResult::TxSuccess(results)
+            | InnerTransactionResultResult::TxFailed(results) => results.to_vec(),
+            other => panic!("{other:?} has no operation results"),
+        },
+        other => panic!("{other:?} has no operation results"),
+    }
+}
+
+pub fn only_result(record: &TransactionRecord) -> OperationResultTr {
+    match operation_results(&record.result).as_slice() {
+        [OperationResult::OpInner(result)] => result.clone(),
+        other => panic!("{other:?} is not one inner result"),
+    }
+}
+
+pub fn meta_v4(record: &TransactionRecord) -> &TransactionMetaV4 {
+    match &record.meta {
+        TransactionMeta::V4(meta) => meta,
+        other => panic!("{other:?} is not version 4"),
+    }
+}
+
+impl Network {
+    pub fn tx(&self, source: &SigningKey, bodies: Vec<OperationBody>) -> Transaction {
+        transaction(source, self.sequence(source) + 1, bodies.into_iter().map(operation).collect())
+    }
+
+    pub fn inject(&self, entries: Vec<LedgerEntry>) -> u32 {
+        self.runtime.block_on(self.node.inject(entries))
+    }
+
+    /// Lets an entry's life end two ledgers ago.
+    pub fn archive(&self, key: &LedgerKey) {
+        let (entry, _) = self.node.state().entries.get(key).expect("the entry exists");
+        let live_until_ledger_seq = self.node.state().ledger.sequence - 1;
+        let key_hash = Hash(hash_of(key));
+        let ttl = LedgerEntry {
+            last_modified_ledger_seq: 0,
+            data: LedgerEntryData::Ttl(TtlEntry { key_hash, live_until_ledger_seq }),
+            ext: LedgerEntryExt::V0,
+        };
+        self.inject(vec![(*entry).clone(), ttl]);
+    }
+}
+
+pub fn instance_key(contract: [u8; 32]) -> LedgerKey {
+    LedgerKey::ContractData(LedgerKeyContractData {
+        contract: ScAddress::Contract(ContractId(Hash(contract))),
+        key: ScVal::LedgerKeyContractInstance,
+        durability: ContractDataDurability::Persistent,
+    })
+}

@@ -1,0 +1,133 @@
+//! The thread that the chain lives on, and what it publishes to all others.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{oneshot, watch};
+
+use crate::chain::Chain;
+use crate::history::History;
+use crate::node::{CloseMode, Submission};
+use crate::record::LedgerState;
+use crate::xdr::{LedgerEntry, TransactionEnvelope};
+
+/// What the chain thread publishes.
+pub struct Shared {
+    pub passphrase: String,
+    pub network_id: [u8; 32],
+    state: RwLock<Arc<LedgerState>>,
+    pub history: History,
+    pub closed: watch::Sender<u32>,
+}
+
+/// What the chain is asked to do; each answer goes back on its own channel.
+pub enum Command {
+    Submit(Box<TransactionEnvelope>, oneshot::Sender<Submission>),
+    Close(u32, oneshot::Sender<u32>),
+    Inject(Vec<LedgerEntry>, oneshot::Sender<u32>),
+}
+
+impl Shared {
+    /// What a chain that has just started publishes.
+    pub fn new(passphrase: String, chain: &Chain, retention_ledgers: u32) -> Shared {
+        let state = chain.state();
+        Shared {
+            passphrase,
+            network_id: state.network_id,
+            history: History::new(state.ledger.clone(), retention_ledgers),
+            closed: watch::channel(state.ledger.sequence).0,
+            state: RwLock::new(state),
+        }
+    }
+
+    pub fn latest(&self) -> Arc<LedgerState> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    // History comes first: who is told of a ledger must find its transactions.
+    fn publish(&self, state: Arc<LedgerState>) {
+        let sequence = state.ledger.sequence;
+        self.history.append(state.ledger.clone());
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+        self.closed.send_replace(sequence);
+    }
+}
+
+/// Owns the chain: closes ledgers on the clock and obeys commands one after the other.
+pub struct ChainThread {
+    chain: Chain,
+    shared: Arc<Shared>,
+    close: CloseMode,
+}
+
+impl ChainThread {
+    pub fn new(chain: Chain, shared: Arc<Shared>, close: CloseMode) -> ChainThread {
+        ChainThread { chain, shared, close }
+    }
+
+    /// Returns when every handle on the network is gone.
+    pub fn run(mut self, waiting: &Receiver<Command>) {
+        let mut due = self.close_interval().map(|interval| Instant::now() + interval);
+        loop {
+            let received = match due {
+                Some(due) => waiting.recv_timeout(due.saturating_duration_since(Instant::now())),
+                None => waiting.recv().map_err(RecvTimeoutError::from),
+            };
+            match received {
+                Ok(command) => self.guarded(|thread| thread.obey(command)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            // Commands that keep coming must not hold the clock back.
+            if let (Some(at), Some(interval)) = (due, self.close_interval())
+                && at <= Instant::now()
+            {
+                self.guarded(|thread| {
+                    thread.close(Vec::new());
+                });
+                due = Some((at + interval).max(Instant::now()));
+            }
+        }
+    }
+
+    fn close_interval(&self) -> Option<Duration> {
+        match self.close {
+            CloseMode::EveryMs(ms) => Some(Duration::from_millis(ms.max(1))),
+            CloseMode::Manual => None,
+        }
+    }
+
+    /// A panic loses the command it happened in, and nothing else: a ledger is published whole or not at all.
+    fn guarded(&mut self, act: impl FnOnce(&mut ChainThread)) {
+        if catch_unwind(AssertUnwindSafe(|| act(self))).is_err() {
+            eprintln!("a command to the chain panicked and was dropped");
+        }
+    }
+
+    fn obey(&mut self, command: Command) {
+        // Whoever asked may have gone away, which changes nothing here.
+        match command {
+            Command::Submit(envelope, reply) => {
+                let _ = reply.send(self.chain.submit(*envelope));
+            }
+            Command::Close(count, reply) => {
+                for _ in 0..count {
+                    self.close(Vec::new());
+                }
+                let _ = reply.send(self.chain.state().ledger.sequence);
+            }
+            Command::Inject(entries, reply) => {
+                let _ = reply.send(self.close(entries));
+            }
+        }
+    }
+
+    fn close(&mut self, injected: Vec<LedgerEntry>) -> u32 {
+        let state = self.chain.close(injected);
+        let sequence = state.ledger.sequence;
+        self.shared.publish(state);
+        sequence
+    }
+}

@@ -1,0 +1,112 @@
+"""The scripts say in one sentence what to do where a machine lacks something."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from farebox.local.devnet_binary import cache_folder
+
+ROOT = Path(__file__).parents[2]
+PLAIN = (
+    "sh",
+    "dirname",
+    "basename",
+    "cat",
+    "cksum",
+    "tr",
+    "rm",
+    "mktemp",
+    "grep",
+    "find",
+    "sed",
+    "sort",
+    "xargs",
+)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout nothing was set up in."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A folder of programs with neither Python nor cargo in it."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name in PLAIN:
+        found = shutil.which(name)
+        assert found is not None
+        (folder / name).symlink_to(found)
+    return folder
+
+
+def _run(script: Path, *arguments: str, path: Path, **more: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [script, *arguments],
+        env={"PATH": str(path), "HOME": str(path.parent)} | more,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_machine_without_python_is_told_what_to_install(checkout: Path, bare: Path) -> None:
+    code, out, err = _run(checkout / "scripts" / "setup", path=bare)
+    assert (code, out) == (2, "")
+    assert err.startswith("setup: There is no Python 3.11, 3.12 or 3.13")
+    assert err.count("\n") == 1
+    assert not (checkout / ".venv").exists()
+
+
+def test_a_python_that_only_pretends_is_passed_over(checkout: Path, bare: Path) -> None:
+    pretender = bare / "python3.13"
+    pretender.write_text("#!/bin/sh\nexit 127\n")
+    pretender.chmod(0o755)
+    code, _, err = _run(checkout / "scripts" / "setup", path=bare)
+    assert code == 2
+    assert "There is no Python" in err
+
+
+def test_a_bench_that_does_not_exist_is_answered_with_those_that_do(
+    checkout: Path, bare: Path
+) -> None:
+    (checkout / "bench").mkdir()
+    (checkout / "bench" / "verify.py").write_text('if __name__ == "__main__":\n    pass\n')
+    (checkout / "bench" / "load.py").write_text("")
+    named = checkout / "scripts" / "named"
+    assert _run(named, "bench", "nothing", path=bare)[2] == (
+        "named: There is no bench nothing; there is: verify \n"
+    )
+    assert _run(named, "bench", "", path=bare) == (2, "", "named: Say which: verify \n")
+    assert _run(named, "bench", "../x", path=bare)[0] == 2
+
+
+def test_the_build_folder_is_the_one_the_service_uses(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = subprocess.run(
+        [
+            "sh",
+            "-c",
+            '. "$0"; echo "$FAREBOX_CACHE $CARGO_TARGET_DIR"',
+            str(checkout / "scripts" / "places.sh"),
+        ],
+        env={"PATH": os.environ["PATH"], "HOME": "/home/somebody"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    monkeypatch.setenv("HOME", "/home/somebody")
+    monkeypatch.delenv("FAREBOX_CACHE", raising=False)
+    cache = cache_folder()
+    assert shown.stdout == f"{cache} {cache}/devnet/target\n"
