@@ -23,6 +23,7 @@ pub mod results;
 pub mod settings;
 pub mod signatures;
 pub mod simulation;
+pub mod sponsorship;
 pub mod transaction;
 pub mod transaction_set;
 pub mod validation;

@@ -11,5 +11,6 @@ mod scene;
 mod settings;
 mod signatures;
 mod soroban;
+mod sponsorship;
 mod support;
 mod validation;
