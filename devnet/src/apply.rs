@@ -15,6 +15,7 @@ use crate::operations::{self, Applied, Applying, SorobanUse, is_success};
 use crate::results::{self, Invalid, Refusal};
 use crate::settings::TransactionLimits;
 use crate::sponsorship::Sponsorships;
+use crate::surge::BaseFees;
 use crate::transaction::Frame;
 use crate::validation::{Against, authorize, check_up_to_sequence, validate_fee_bump};
 use crate::xdr::{
@@ -29,6 +30,7 @@ pub struct Closing<'a> {
     pub limits: &'a TransactionLimits,
     pub modules: &'a Modules,
     pub native_contract: [u8; 32],
+    pub base_fees: BaseFees,
     /// From which every transaction's random numbers come.
     pub seed: [u8; 32],
 }
@@ -74,7 +76,7 @@ fn take_fee(frame: &Frame, entries: &mut Entries, closing: &Closing) -> TakenFee
     let mut draft = Draft::on(entries, closing.now.sequence);
     let mut amount = 0;
     if let Some(mut payer) = find_account(&draft, &frame.fee_source()) {
-        amount = frame.fee_to_charge().min(payer.balance);
+        amount = frame.fee_to_charge(closing.base_fees.of(frame)).min(payer.balance);
         payer.balance -= amount;
         draft.put(LedgerEntryData::Account(payer));
     }

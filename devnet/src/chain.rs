@@ -11,10 +11,11 @@ use crate::header::{self, Closed, Validator};
 use crate::host::{Moment, load_config, modules::Modules};
 use crate::injection;
 use crate::node::{NodeOptions, Submission};
-use crate::queue::Queue;
+use crate::queue::{Queue, Taken};
 use crate::record::{ClosedLedger, LedgerState, TransactionRecord};
 use crate::results::{Refusal, refused};
 use crate::settings::TransactionLimits;
+use crate::surge::BaseFees;
 use crate::transaction::Frame;
 use crate::transaction_set;
 use crate::validation::Against;
@@ -46,7 +47,7 @@ impl Chain {
         let validator = Validator::new(network_id, options.header);
         let close_time_ms = now_ms();
         let header = validator.genesis_header(close_time_ms);
-        let empty = transaction_set::build(Vec::new(), [0; 32]);
+        let empty = transaction_set::build(Vec::new(), [0; 32], BaseFees::USUAL, &limits.ledger);
         let ledger = closed_ledger(header, close_time_ms, empty.set, Vec::new(), fee_write_1kb(&config));
         let state = LedgerState {
             ledger: Arc::new(ledger),
@@ -91,8 +92,8 @@ impl Chain {
             sequence: previous.ledger.sequence + 1,
             close_time_s: close_time_ms / 1000,
         };
-        let frames = self.queue.take(&against(&previous, now.close_time_s, 0));
-        let set = transaction_set::build(frames, previous.ledger.hash);
+        let Taken { frames, base_fees } = self.queue.take(&against(&previous, now.close_time_s, 0), &[]);
+        let set = transaction_set::build(frames, previous.ledger.hash, base_fees, &previous.limits.ledger);
         let mut entries = previous.entries.clone();
         let (config, limits) = injection::write(injected, &mut entries, &previous, &self.modules, &now);
         let closing = Closing {
@@ -101,6 +102,7 @@ impl Chain {
             limits: &limits,
             modules: &self.modules,
             native_contract: self.native_contract,
+            base_fees,
             seed: sha256(&[set.hash, previous.ledger.hash].concat()),
         };
         let finished = apply_all(set.in_order, &mut entries, &closing);

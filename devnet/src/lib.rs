@@ -2,8 +2,10 @@
 
 pub mod accounts;
 pub mod apply;
+pub mod bans;
 pub mod chain;
 mod chain_thread;
+pub mod clusters;
 pub mod codec;
 pub mod draft;
 pub mod edge;
@@ -14,6 +16,7 @@ pub mod header;
 pub mod history;
 pub mod host;
 pub mod injection;
+pub mod ledger_space;
 pub mod meta;
 pub mod node;
 pub mod operations;
@@ -24,6 +27,7 @@ pub mod settings;
 pub mod signatures;
 pub mod simulation;
 pub mod sponsorship;
+pub mod surge;
 pub mod transaction;
 pub mod transaction_set;
 pub mod validation;

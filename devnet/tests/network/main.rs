@@ -13,4 +13,5 @@ mod signatures;
 mod soroban;
 mod sponsorship;
 mod support;
+mod surge;
 mod validation;
