@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub mod apply;
+pub mod assembly;
 pub mod bans;
 pub mod chain;
 mod chain_thread;

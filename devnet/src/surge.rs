@@ -14,6 +14,12 @@ pub struct BaseFees {
     pub soroban: i64,
 }
 
+impl Default for BaseFees {
+    fn default() -> Self {
+        BaseFees::USUAL
+    }
+}
+
 impl BaseFees {
     /// What a ledger with room to spare charges.
     pub const USUAL: BaseFees = BaseFees { classic: BASE_FEE as i64, soroban: BASE_FEE as i64 };
