@@ -27,6 +27,7 @@ _LIFE_LEDGERS: Final = 600
 _MAX_TIMEOUT_S: Final = 3600
 _SIGNERS: Final = 8
 _IDLE_S: Final = 8.0
+_BY_CHANCE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +126,13 @@ async def _idle_calls(devnet: Devnet) -> dict[str, float]:
 def calls_beyond_idle(
     counts: Mapping[str, int], idle_per_s: Mapping[str, float], *, elapsed_s: float
 ) -> Counter[str]:
-    """The calls that requests caused: all of them less what the clock task makes in that time."""
+    """The calls that requests caused: all of them less what background tasks make in that time.
+
+    A background call may fall into a window by chance, so a few of any method are let pass; a
+    method that verifying really needs shows by the thousand.
+    """
     caused: Counter[str] = Counter()
     for method, calls in counts.items():
-        # One call more than the rate says may fall into any window.
-        background = idle_per_s.get(method, 0.0) * elapsed_s + 1 if method in idle_per_s else 0
-        caused[method] = max(0, round(calls - background))
+        chance = 0 if method == "simulateTransaction" else _BY_CHANCE
+        caused[method] = max(0, round(calls - idle_per_s.get(method, 0.0) * elapsed_s - chance))
     return +caused
