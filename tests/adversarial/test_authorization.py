@@ -408,6 +408,15 @@ async def test_an_expired_authorization_is_refused(stage: Stage) -> None:
         await stage.refused(draft.request(), Reason.EXPIRED, payer=draft.payer, by_rule=True)
 
 
+@promise("verify:checks-expiry")
+async def test_an_authorization_with_too_little_left_to_land_is_refused(stage: Stage) -> None:
+    reasons = (Reason.EXPIRES_TOO_SOON, Reason.EXPIRED)
+    draft = await stage.draft(expires_at_ledger=await stage.ledger().latest() + 2)
+    verdict = await stage.verify(draft.request())
+    assert verdict["invalidReason"] in reasons
+    await stage.refused(draft.request(), *reasons, payer=draft.payer, by_rule=True)
+
+
 @promise("terms:timeout-bounds-expiry", "verify:checks-expiry")
 async def test_an_authorization_that_outlives_the_timeout_is_refused(stage: Stage) -> None:
     latest = await stage.ledger().latest()

@@ -184,7 +184,7 @@ async def test_an_event_nobody_can_read_is_refused(stage: Stage) -> None:
         stage,
         lambda draft: [_moved(draft), "AAAA////"],
         Reason.EVENT_NOT_TRANSFER,
-        Reason.NETWORK_UNAVAILABLE,
+        Reason.SIMULATION_FAILED,
     )
 
 

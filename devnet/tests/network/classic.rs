@@ -156,7 +156,12 @@ fn a_trustline_counts_as_an_entry_and_closes_when_empty() {
     assert_eq!(trusted(&network.run(&holder, vec![trust(&asset, 699)])), ChangeTrustResult::InvalidLimit);
     assert_eq!(trusted(&network.run(&holder, vec![trust(&asset, 0)])), ChangeTrustResult::InvalidLimit);
     network.run(&holder, vec![payment(&issuer, &asset, 700)]);
-    assert_eq!(trusted(&network.run(&holder, vec![trust(&asset, 0)])), ChangeTrustResult::Success);
+    let closed = network.run(&holder, vec![trust(&asset, 0)]);
+    assert_eq!(trusted(&closed), ChangeTrustResult::Success);
+    let removed = meta_v4(&closed).operations[0].changes.0.windows(2).any(|pair| {
+        matches!(pair, [LedgerEntryChange::State(before), LedgerEntryChange::Removed(key)] if before.to_key() == *key)
+    });
+    assert!(removed, "the meta shows what was removed");
     assert_eq!(entries(), 0);
     assert!(find_trustline(&network.node.state().entries, &id(&holder), &asset).is_none());
     assert_eq!(trusted(&network.run(&holder, vec![trust(&asset, 0)])), ChangeTrustResult::InvalidLimit);

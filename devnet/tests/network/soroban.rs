@@ -4,7 +4,7 @@ use ed25519_dalek::SigningKey;
 use farebox_devnet::codec::sha256;
 use farebox_devnet::host::fees::non_refundable_fee;
 use farebox_devnet::record::TransactionRecord;
-use farebox_devnet::simulation::AuthMode;
+use farebox_devnet::simulation::{AuthMode, SimulationRequest};
 use farebox_devnet::transaction::Frame;
 use farebox_devnet::xdr::*;
 
@@ -199,4 +199,88 @@ fn garbage_is_no_contract() {
     let upload = HostFunction::UploadContractWasm(vec![1, 2, 3].try_into().unwrap());
     let failure = network.simulate_invoke(&author, upload, Network::record_auth()).unwrap_err();
     assert!(failure.error.starts_with("HostError: Error(WasmVm, InvalidAction)"), "{}", failure.error);
+}
+
+#[test]
+fn the_native_asset_has_a_contract_too_and_contracts_hold_balances() {
+    let scene = scene();
+    let network = &scene.network;
+    assert!(network.deploy_asset(&scene.relayer, &Asset::Native).is_successful());
+    let native = network.asset_contract(&Asset::Native);
+    let holder = ScAddress::Contract(ContractId(Hash([9; 32])));
+    let arguments =
+        vec![ScVal::Address(address(&scene.payer)), ScVal::Address(holder.clone()), i128_value(12_345)];
+    let before = network.balance(&scene.payer);
+    let record = network.settle(network.prepared(&scene.payer, invoke(native, "transfer", arguments)));
+    assert!(record.is_successful(), "{:?}", record.result);
+    assert_eq!(network.balance(&scene.payer), before - 12_345 - record.fee_charged);
+    let balance = invoke(native, "balance", vec![ScVal::Address(holder)]);
+    let held = network.simulate_invoke(&scene.payer, balance, Network::record_auth()).unwrap();
+    assert_eq!(held.invocation.unwrap().value, i128_value(12_345));
+}
+
+#[test]
+fn an_unauthorised_holder_is_refused_by_the_asset_contract() {
+    let scene = scene();
+    let network = &scene.network;
+    let set = |flags| OperationBody::SetOptions(SetOptionsOp { set_flags: Some(flags), ..no_options() });
+    assert!(network.run(&scene.issuer, vec![set(2)]).is_successful());
+    let stop = OperationBody::SetTrustLineFlags(SetTrustLineFlagsOp {
+        trustor: id(&scene.payer),
+        asset: scene.asset.clone(),
+        clear_flags: 1,
+        set_flags: 0,
+    });
+    assert!(network.run(&scene.issuer, vec![stop]).is_successful());
+    let refused = network.simulate_invoke(&scene.relayer, scene.transfer(5), Network::record_auth());
+    assert!(refused.unwrap_err().error.starts_with("HostError: Error(Contract, #11)"));
+}
+
+#[test]
+fn a_deeply_nested_argument_is_refused_and_the_network_goes_on() {
+    let scene = scene();
+    let mut deep = ScVal::Void;
+    for _ in 0..400 {
+        deep = ScVal::Vec(Some(ScVec(vec![deep].try_into().unwrap())));
+    }
+    let call = invoke(scene.contract, "transfer", vec![deep]);
+    assert!(scene.network.simulate_invoke(&scene.relayer, call, Network::record_auth()).is_err());
+    assert!(scene.network.settle(scene.payment_envelope(5)).is_successful());
+}
+
+#[test]
+fn many_simulations_at_once_all_answer() {
+    let scene = scene_with(farebox_devnet::node::NodeOptions { simulation_threads: 3, ..options() });
+    let network = &scene.network;
+    let answers = network.runtime.block_on(async {
+        let mut tasks = tokio::task::JoinSet::new();
+        for amount in 1..=40 {
+            let node = network.node.clone();
+            let request = SimulationRequest::Invoke {
+                source: id(&scene.relayer),
+                host_function: scene.transfer(amount),
+                auth: Network::record_auth(),
+                instruction_leeway: 0,
+            };
+            tasks.spawn(async move { node.simulate(request).await });
+        }
+        tasks.join_all().await
+    });
+    assert_eq!(answers.iter().filter(|answer| answer.outcome.is_ok()).count(), 40);
+}
+
+#[test]
+fn leeway_raises_the_declared_instructions() {
+    let scene = scene();
+    let instructions = |instruction_leeway| {
+        let request = SimulationRequest::Invoke {
+            source: id(&scene.relayer),
+            host_function: scene.transfer(5),
+            auth: Network::record_auth(),
+            instruction_leeway,
+        };
+        scene.network.simulate(request).unwrap().transaction_data.resources.instructions
+    };
+    let (usual, more) = (instructions(0), instructions(1_000_000));
+    assert!(more > usual + 900_000, "{usual} {more}");
 }

@@ -1,5 +1,4 @@
 //! Builders for the tests: a network in manual mode, keys, envelopes and signatures.
-#![allow(dead_code)]
 
 use std::sync::Arc;
 
@@ -12,6 +11,10 @@ use farebox_devnet::record::TransactionRecord;
 use farebox_devnet::simulation::{AuthMode, Simulated, SimulationFailure, SimulationRequest};
 use farebox_devnet::xdr::*;
 
+pub use crate::outcomes::*;
+pub use crate::scene::*;
+
+pub const LUMEN: i64 = 10_000_000;
 pub const PASSPHRASE: &str = "Test SDF Network ; September 2015";
 
 pub fn options() -> NodeOptions {
@@ -318,123 +321,6 @@ impl Network {
     }
 }
 
-/// A network with a relayer, and a payer and a payee of a credit whose contract is deployed.
-pub struct Scene {
-    pub network: Network,
-    pub asset: Asset,
-    pub contract: [u8; 32],
-    pub issuer: SigningKey,
-    pub relayer: SigningKey,
-    pub payer: SigningKey,
-    pub payee: SigningKey,
-}
-
-pub const LUMEN: i64 = 10_000_000;
-
-pub fn scene() -> Scene {
-    scene_with(options())
-}
-
-pub fn scene_with(options: NodeOptions) -> Scene {
-    let network = network_with(options);
-    let [issuer, relayer, payer, payee] =
-        ["issuer", "relayer", "payer", "payee"].map(|name| network.account(name, 10_000 * LUMEN));
-    let asset = credit("USDC", &issuer);
-    for holder in [&payer, &payee] {
-        assert!(network.run(holder, vec![trust(&asset, i64::MAX)]).is_successful());
-    }
-    assert!(network.run(&issuer, vec![payment(&payer, &asset, 1_000 * LUMEN)]).is_successful());
-    let deployed = network.deploy_asset(&relayer, &asset);
-    assert!(deployed.is_successful(), "{:?} {:?}", deployed.result, deployed.meta);
-    let contract = network.asset_contract(&asset);
-    Scene { network, asset, contract, issuer, relayer, payer, payee }
-}
-
-impl Scene {
-    pub fn transfer(&self, amount: i128) -> HostFunction {
-        self.transfer_between(&self.payer, &self.payee, amount)
-    }
-
-    pub fn transfer_between(&self, from: &SigningKey, to: &SigningKey, amount: i128) -> HostFunction {
-        let arguments = vec![ScVal::Address(address(from)), ScVal::Address(address(to)), i128_value(amount)];
-        invoke(self.contract, "transfer", arguments)
-    }
-
-    /// The payer's signed authorization of a transfer, valid for 100 ledgers.
-    pub fn authorized(
-        &self,
-        transfer: &HostFunction,
-        use_address_v2: bool,
-    ) -> Vec<SorobanAuthorizationEntry> {
-        let mode = AuthMode::Record { allow_non_root: true, use_address_v2 };
-        let recorded =
-            self.network.simulate_invoke(&self.relayer, transfer.clone(), mode).expect("it records");
-        let mut auth = recorded.invocation.expect("an invocation").auth;
-        let expires_at = self.network.node.state().ledger.sequence + 100;
-        for entry in &mut auth {
-            self.network.sign_auth(entry, &self.payer, expires_at);
-        }
-        auth
-    }
-
-    /// The relayer's finished envelope that carries the payer's signed transfer.
-    pub fn payment_envelope(&self, amount: i128) -> TransactionEnvelope {
-        let transfer = self.transfer(amount);
-        let auth = self.authorized(&transfer, false);
-        let simulated = self
-            .network
-            .simulate_invoke(&self.relayer, transfer.clone(), AuthMode::Enforce(auth.clone()))
-            .expect("it enforces");
-        self.network.soroban(&self.relayer, transfer, auth, simulated.transaction_data)
-    }
-}
-
-/// The code that a refused submission names.
-pub fn refusal(submission: Submission) -> TransactionResultResult {
-    match submission {
-        Submission::Error { result, .. } => result.result,
-        other => panic!("{other:?} is not a refusal"),
-    }
-}
-
-/// The fee that a refused submission names.
-pub fn quoted_fee(submission: Submission) -> i64 {
-    match submission {
-        Submission::Error { result, .. } => result.fee_charged,
-        other => panic!("{other:?} is not a refusal"),
-    }
-}
-
-/// The results of a failed or successful transaction's operations.
-pub fn operation_results(result: &TransactionResult) -> Vec<OperationResult> {
-    match &result.result {
-        TransactionResultResult::TxSuccess(results) | TransactionResultResult::TxFailed(results) => {
-            results.to_vec()
-        }
-        TransactionResultResult::TxFeeBumpInnerSuccess(pair)
-        | TransactionResultResult::TxFeeBumpInnerFailed(pair) => match &pair.result.result {
-            InnerTransactionResultResult::TxSuccess(results)
-            | InnerTransactionResultResult::TxFailed(results) => results.to_vec(),
-            other => panic!("{other:?} has no operation results"),
-        },
-        other => panic!("{other:?} has no operation results"),
-    }
-}
-
-pub fn only_result(record: &TransactionRecord) -> OperationResultTr {
-    match operation_results(&record.result).as_slice() {
-        [OperationResult::OpInner(result)] => result.clone(),
-        other => panic!("{other:?} is not one inner result"),
-    }
-}
-
-pub fn meta_v4(record: &TransactionRecord) -> &TransactionMetaV4 {
-    match &record.meta {
-        TransactionMeta::V4(meta) => meta,
-        other => panic!("{other:?} is not version 4"),
-    }
-}
-
 impl Network {
     pub fn tx(&self, source: &SigningKey, bodies: Vec<OperationBody>) -> Transaction {
         transaction(source, self.sequence(source) + 1, bodies.into_iter().map(operation).collect())
@@ -456,12 +342,4 @@ impl Network {
         };
         self.inject(vec![(*entry).clone(), ttl]);
     }
-}
-
-pub fn instance_key(contract: [u8; 32]) -> LedgerKey {
-    LedgerKey::ContractData(LedgerKeyContractData {
-        contract: ScAddress::Contract(ContractId(Hash(contract))),
-        key: ScVal::LedgerKeyContractInstance,
-        durability: ContractDataDurability::Persistent,
-    })
 }

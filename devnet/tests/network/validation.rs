@@ -292,3 +292,42 @@ fn a_fee_bump_names_the_fault_of_what_it_wraps() {
     let by_nobody = network.bump(network.sign(tx, &[&root]), &stranger, 1_000);
     assert_eq!(refusal(network.submit(by_nobody)), Code::TxNoAccount);
 }
+
+#[test]
+fn a_fee_bump_may_wrap_a_fee_that_would_not_cover_the_resources() {
+    let scene = scene();
+    let sponsor = scene.network.account("sponsor", 100 * LUMEN);
+    let TransactionEnvelope::Tx(envelope) = scene.payment_envelope(1) else { panic!("not a fee bump") };
+    let mut tx = envelope.tx;
+    let offered = i64::from(tx.fee);
+    tx.fee = 100;
+    let inner = || scene.network.sign(tx.clone(), &[&scene.relayer]);
+    assert_eq!(refusal(scene.network.submit(inner())), Code::TxSorobanInvalid);
+    let short = scene.network.submit(scene.network.bump(inner(), &sponsor, offered + 99));
+    assert_eq!(refusal(short), Code::TxInsufficientFee);
+    assert!(scene.network.settle(scene.network.bump(inner(), &sponsor, offered + 100)).is_successful());
+}
+
+#[test]
+fn a_fee_bump_is_signed_by_its_payer_and_nobody_else() {
+    let network = network();
+    let root = network.root();
+    let payer = network.account("payer", 100 * LUMEN);
+    let inner = network.sign(network.tx(&root, vec![payment(&root, &Asset::Native, 1)]), &[&root]);
+    let TransactionEnvelope::TxFeeBump(bump) = network.bump(inner, &payer, 1_000) else {
+        panic!("a fee bump")
+    };
+    let hash = bump.tx.hash(network.node.network_id()).unwrap();
+    let signed_by = |keys: &[&ed25519_dalek::SigningKey]| {
+        let signatures: Vec<_> = keys.iter().map(|key| signature(key, &hash)).collect();
+        let signatures = signatures.try_into().unwrap();
+        network.submit(TransactionEnvelope::TxFeeBump(FeeBumpTransactionEnvelope {
+            tx: bump.tx.clone(),
+            signatures,
+        }))
+    };
+    assert_eq!(refusal(signed_by(&[])), Code::TxBadAuth);
+    assert_eq!(refusal(signed_by(&[&root])), Code::TxBadAuth);
+    assert_eq!(refusal(signed_by(&[&payer, &root])), Code::TxBadAuthExtra);
+    assert!(matches!(signed_by(&[&payer]), Submission::Pending));
+}

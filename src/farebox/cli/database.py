@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from farebox.app.settings import Settings
-from farebox.cli.endings import Broken, MustChange, Unavailable
+from farebox.cli.endings import MustChange, Unavailable
 from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted
@@ -40,4 +40,4 @@ def migrate_or_end(url: Secret[str]) -> tuple[Migration, ...]:
             "or correct FAREBOX_DATABASE_URL."
         ) from outage
     except MigrationRefused as refused:
-        raise Broken(f"The schema was not changed: {refused}.") from refused
+        raise MustChange(f"The schema was not changed: {refused}.") from refused

@@ -51,8 +51,8 @@ async def _demo(story: Story, ports: Ports, *, is_once: bool) -> str | None:
         async with open_stage(story, ports) as stage:
             transaction = await pay_once(stage, story)
             if not is_once:
-                _print_figures(transaction, story)
                 _say_what_to_try(stage)
+                _print_figures(transaction, story)
                 await stage.ended()
     except asyncio.CancelledError:
         story.step("stopped")

@@ -143,7 +143,8 @@ def _tell(outcome: Outcome, purse: AskingPurse, *, is_json: bool) -> None:
     if is_json:
         click.echo(Report(outcome, purse).line())
     elif answer is not None:
-        click.echo(answer.body, nl=False)
+        is_bare = sys.stdout.isatty() and not answer.body.endswith(b"\n")
+        click.echo(answer.body, nl=is_bare)
 
 
 def _open(path: Path | None) -> Wallet:

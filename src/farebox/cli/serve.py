@@ -15,7 +15,7 @@ import orjson
 import structlog
 import uvicorn
 
-from farebox.app.asgi import Application, create_app
+from farebox.app.asgi import create_app
 from farebox.app.logging import configure_logging, open_log
 from farebox.app.settings import Settings
 from farebox.cli.database import database_of, migrate_or_end
@@ -126,9 +126,9 @@ def _serve(settings: Settings, listener: socket.socket) -> None:
     try:
         servers[0].run(sockets=[listener])
     except SystemExit as stopped:
-        raise _ending(app) from stopped
+        raise ending_of(app.failure) from stopped
     if app.failure is not None:
-        raise _ending(app)
+        raise ending_of(app.failure)
     log.info("service.stopped")
 
 
@@ -141,8 +141,9 @@ def _announce(settings: Settings, listener: socket.socket) -> None:
     click.echo(orjson.dumps(said))
 
 
-def _ending(app: Application) -> Ended:
-    match app.failure:
+def ending_of(failure: Exception | None) -> Ended:
+    """How the command ends when the service did not start or had to stop."""
+    match failure:
         case Outage(message=message):
             return Unavailable(message)
         case Refusal(message=message):

@@ -15,7 +15,6 @@ from farebox.local.child import Child, Program, start_child
 from farebox.local.faults import LocalFault
 
 _START_S: Final = 60.0
-_RUN: Final = "from farebox.cli.main import main; main()"
 
 
 class _Listening(msgspec.Struct):
@@ -64,7 +63,7 @@ async def start_service(options: ServiceOptions) -> Service:
     """
     program = Program(
         "The service",
-        [sys.executable, "-c", _RUN, "serve"],
+        [sys.executable, "-m", "farebox", "serve"],
         environment=_environment(options),
         log=options.log.with_suffix(".err"),
         start_s=_START_S,

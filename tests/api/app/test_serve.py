@@ -16,6 +16,7 @@ import pytest
 from stellar_sdk import Keypair
 
 from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
 from support.command import run_farebox, start_farebox
 
 RELAYER = Keypair.random().secret
@@ -193,6 +194,21 @@ def test_migrate_works_without_a_network_and_says_what_it_did(
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("applied 0001_")
     assert (second.code, second.out) == (0, "the schema is up to date\n")
+
+
+async def test_a_database_of_a_newer_version_is_left_as_it_is(
+    empty_database_url: Secret[str],
+) -> None:
+    settings = SETTINGS | {"FAREBOX_DATABASE_URL": empty_database_url.reveal()}
+    assert run_farebox("migrate", settings=settings).code == 0
+    async with Database(empty_database_url) as database, database.connection() as db:
+        await db.execute("INSERT INTO schema_migrations VALUES (9999, 'later', 'x')")
+    ran = run_farebox("serve", settings=settings)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.splitlines()[-1] == (
+        "farebox: The schema was not changed: the database is of a newer Farebox "
+        "(it has step 9999): upgrade the program."
+    )
 
 
 def test_check_settings_gives_its_verdict_and_shows_no_value() -> None:

@@ -1,6 +1,8 @@
 """What the facilitator says and does while something it needs is away."""
 
 import asyncio
+import json
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -8,9 +10,11 @@ from typing import Final
 import pytest
 from stellar_sdk import Keypair
 
+from farebox.facilitator.http import failure_bodies
 from farebox.kernel.networks import Network
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
+from farebox.web.errors import Failure
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node
 from support.payments import Draft
@@ -70,6 +74,12 @@ async def test_readiness_names_the_network_that_is_away_and_recovers(stage: Stag
         await until_ready(client)
 
 
+def _server_in(folder: str) -> EmbeddedPostgres:
+    """A server of this folder, which the system's user for it may enter."""
+    Path(folder).chmod(0o711)
+    return EmbeddedPostgres(Path(folder), is_throwaway=True)
+
+
 class _Mortal:
     def __init__(self, stage: Stage, server: EmbeddedPostgres) -> None:
         self.stage, self._server = stage, server
@@ -80,13 +90,9 @@ class _Mortal:
 
 
 @pytest.fixture
-async def mortal(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[_Mortal]:
+async def mortal(stage: Stage) -> AsyncIterator[_Mortal]:
     """A service over a database server of its own, which the test may stop."""
-    folder = tmp_path_factory.mktemp("mortal")
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o711)
-    server = EmbeddedPostgres(Path(folder), is_throwaway=True)
-    with server:
+    with tempfile.TemporaryDirectory(prefix="fbx-test-") as folder, _server_in(folder) as server:
         await migrate(server.url, packaged_migrations())
         environment = environment_for(stage.networks, server.url.reveal())
         environment |= await own_relayer(stage)
@@ -146,3 +152,47 @@ async def _until_known(stage: Stage, draft: Draft) -> None:
             return
         await asyncio.sleep(0.05)
     raise TimeoutError("the network stays unavailable")
+
+
+@promise("error:no-internals")
+async def test_a_fault_of_ours_tells_the_caller_nothing_of_the_inside(mortal: _Mortal) -> None:
+    stage = mortal.stage
+    draft = await stage.draft()
+    await stage.query("ALTER TABLE settlements RENAME TO planted_elsewhere")
+    answer = await stage.client.post("/settle", draft.request())
+    told = answer.json()
+    assert (answer.status, told["success"], told["transaction"]) == (500, False, "")
+    assert told["errorReason"] == Reason.UNEXPECTED_SETTLE_ERROR
+    for inside in (b"settlements", b"asyncpg", b"Traceback", b".py", b"relation"):
+        assert inside not in answer.body
+    assert stage.node().counts()["sendTransaction"] == 0
+
+
+@promise("error:no-internals")
+@pytest.mark.parametrize(
+    ("code", "verify", "settle"),
+    [
+        ("internal_error", Reason.UNEXPECTED_VERIFY_ERROR, Reason.UNEXPECTED_SETTLE_ERROR),
+        ("request_timeout", Reason.REQUEST_TIMEOUT, Reason.REQUEST_TIMEOUT),
+        ("body_too_large", Reason.BODY_TOO_LARGE, Reason.BODY_TOO_LARGE),
+    ],
+)
+def test_a_failure_without_a_verdict_has_the_body_of_one(
+    code: str, verify: Reason, settle: Reason
+) -> None:
+    failure = Failure(500, code, "planted words of the inside", "id")
+    bodies = {path: json.loads(make(failure)) for path, make in failure_bodies().items()}
+    assert bodies == {
+        "/verify": {
+            "isValid": False,
+            "invalidReason": verify,
+            "invalidMessage": REGISTRY[verify].sentence,
+        },
+        "/settle": {
+            "success": False,
+            "errorReason": settle,
+            "errorMessage": REGISTRY[settle].sentence,
+            "transaction": "",
+            "network": "",
+        },
+    }

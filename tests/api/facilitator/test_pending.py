@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 import pytest
-from stellar_sdk import TransactionEnvelope
+from stellar_sdk import TransactionEnvelope, xdr
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
@@ -106,6 +106,60 @@ async def test_a_node_that_never_takes_it_leaves_the_payment_free(hasty: Stage) 
     assert await hasty.rows() == 0
     hasty.node().reset()
     await hasty.settled(draft.request())
+
+
+@pytest.mark.parametrize("code", ["txINSUFFICIENT_BALANCE", "txINSUFFICIENT_FEE", "txMALFORMED"])
+async def test_an_envelope_the_network_does_not_take_is_a_final_failure(
+    stage: Stage, code: str
+) -> None:
+    draft = await stage.draft()
+    stage.node().on(SEND, _refusing(code))
+    outcome = await stage.settle(draft.request())
+    assert (outcome["success"], outcome["errorReason"]) == (False, Reason.SUBMISSION_FAILED)
+    assert outcome["transaction"] == "", "nothing was broadcast"
+    stage.node().reset()
+    assert await stage.settle(draft.request()) == outcome
+    assert stage.node().counts()[SEND] == 0
+
+
+async def test_what_can_be_shown_neither_way_is_said_to_be_unproven(hasty: Stage) -> None:
+    """The node forgot the window, and the relayer's sequence number was used by something."""
+    draft = await hasty.draft()
+    hasty.node().on(GET, node.result(_forgotten))
+    outcome = await hasty.settle(draft.request())
+    assert outcome["success"] is False
+    assert outcome["errorReason"] == Reason.OUTCOME_UNPROVEN
+    hasty.node().reset()
+    assert await hasty.settle(draft.request()) == outcome
+    assert hasty.node().counts()[SEND] == 0
+
+
+def _forgotten(result: Json) -> None:
+    """Once it has landed and a few ledgers have closed, the node knows nothing before them."""
+    landed = int(result.get("ledger", 0))
+    _not_found(result)
+    if not landed or result["latestLedger"] < landed + 3:
+        return
+    result["oldestLedger"] = result["latestLedger"]
+    result["latestLedgerCloseTime"] = str(int(result["latestLedgerCloseTime"]) + 600)
+    result["oldestLedgerCloseTime"] = result["latestLedgerCloseTime"]
+
+
+def _refusing(code: str) -> node.Step:
+    """The queue refuses it for this reason, in the network's own words."""
+
+    async def step(call: node.Call, forward: node.Forward) -> Json:
+        del forward
+        sent = TransactionEnvelope.from_xdr(call.params["transaction"], Network.TESTNET.passphrase)
+        kind = xdr.TransactionResultCode[code]
+        refusal = xdr.TransactionResult(
+            xdr.Int64(0), xdr.TransactionResultResult(kind), xdr.TransactionResultExt(0)
+        )
+        answer: Json = {"status": "ERROR", "hash": sent.hash_hex(), "latestLedger": 5}
+        answer |= {"latestLedgerCloseTime": "0", "errorResultXdr": refusal.to_xdr()}
+        return {"jsonrpc": "2.0", "result": answer}
+
+    return step
 
 
 async def _busy(call: node.Call, forward: node.Forward) -> Json:
