@@ -1,19 +1,14 @@
 """Channel accounts: whose sequence number a settlement uses, while the relayer pays its fee."""
 
-import hashlib
-import hmac
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from nacl.signing import SigningKey
-
-from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
-from farebox.stellar.signers import Relayer
+from farebox.stellar.signers import Relayer, derived_signer
 
-_PURPOSE: Final = b"farebox channel account v1"
+_PURPOSE: Final = "farebox channel account v1"
 
 
 class ChannelState(StrEnum):
@@ -55,7 +50,4 @@ def channel_signer(relayer: Relayer, network: Network, derivation_index: int) ->
     Whoever has the relayer's key has the channels' as well, which hold nothing but a reserve that
     the relayer sponsors.
     """
-    seed = bytes(relayer.key.reveal())
-    message = b"|".join((_PURPOSE, network.value.encode(), b"%d" % derivation_index))
-    key = SigningKey(hmac.new(seed, message, hashlib.sha256).digest())
-    return Relayer(account_address(bytes(key.verify_key)), Secret(key))
+    return derived_signer(relayer, f"{_PURPOSE}|{network}|{derivation_index}")

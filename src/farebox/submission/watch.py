@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
@@ -54,9 +54,12 @@ class LedgerWatcher:
         """What became of `sent` by `until` (monotonic), seen from its first possible ledger on."""
         watched = _Watched(sent, asyncio.get_running_loop().create_future())
         self._watch(watched)
-        timer = asyncio.ensure_future(self._clock.sleep(max(0.0, until - self._clock.monotonic())))
+        timer: asyncio.Future[None] = asyncio.ensure_future(
+            self._clock.sleep(max(0.0, until - self._clock.monotonic()))
+        )
         try:
-            await asyncio.wait({watched.fate, timer}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {watched.fate, timer}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             return watched.fate.result() if watched.fate.done() else Indeterminate()
         finally:
             timer.cancel()
@@ -99,10 +102,7 @@ class LedgerWatcher:
         self._somebody_waits.set()
 
     def _wanted(self) -> frozenset[str]:
-        hashes = set()
-        for watched in self._watched.values():
-            hashes.update(text for text in watched.sent.hashes())
-        return frozenset(hashes)
+        return frozenset(text for each in self._watched.values() for text in each.sent.hashes())
 
     def _tell_landed(self, found: tuple[TransactionFound, ...]) -> None:
         by_hash = {text: each for each in self._watched.values() for text in each.sent.hashes()}
