@@ -15,32 +15,13 @@ from support.stage import HASH, Stage, service
 
 SEND: Final = "sendTransaction"
 GET: Final = "getTransaction"
-LIST: Final = "getTransactions"
 _LOOKS: Final = 200
-
-
-def _not_found(result: Json) -> None:
-    """The node has not seen it, and its ledgers go on."""
-    for member in ("envelopeXdr", "resultXdr", "resultMetaXdr", "events", "ledger", "createdAt"):
-        result.pop(member, None)
-    result["status"] = "NOT_FOUND"
-
-
-def _nothing_listed(result: Json) -> None:
-    """Ledgers go by without a transaction in them."""
-    result["transactions"] = []
-
-
-def _blind(stage: Stage) -> None:
-    """The node shows no transaction, neither by its hash nor in its ledger."""
-    stage.node().on(GET, node.result(_not_found))
-    stage.node().on(LIST, node.result(_nothing_listed))
 
 
 @promise("settle:timeout-is-indeterminate", "error:never-a-double-charge")
 async def test_no_confirmation_in_time_is_pending_with_the_hash(hasty: Stage) -> None:
     draft = await hasty.draft()
-    _blind(hasty)
+    node.lose_sight(hasty.node())
     outcome = await hasty.settle(draft.request())
     tx_hash = outcome["transaction"]
     assert HASH.match(tx_hash)
@@ -55,7 +36,7 @@ async def test_no_confirmation_in_time_is_pending_with_the_hash(hasty: Stage) ->
 @promise("settle:timeout-is-indeterminate", "settle:reconciles-by-hash")
 async def test_the_same_body_repeated_goes_on_to_the_one_result(hasty: Stage) -> None:
     draft = await hasty.draft()
-    _blind(hasty)
+    node.lose_sight(hasty.node())
     pending = [await hasty.settle(draft.request()) for _ in range(2)]
     assert {outcome["errorReason"] for outcome in pending} == {Reason.SETTLEMENT_PENDING}
     hasty.node().reset()
@@ -67,7 +48,7 @@ async def test_the_same_body_repeated_goes_on_to_the_one_result(hasty: Stage) ->
 @promise("settle:reconciles-by-hash", "error:never-a-double-charge")
 async def test_another_request_for_a_pending_payment_is_no_second_attempt(hasty: Stage) -> None:
     draft = await hasty.draft()
-    _blind(hasty)
+    node.lose_sight(hasty.node())
     pending = await hasty.settle(draft.request())
     other = await hasty.settle(draft.request(maxTimeoutSeconds=901))
     assert (other["success"], other["transaction"]) == (False, pending["transaction"])
@@ -100,7 +81,7 @@ async def test_an_answer_lost_after_sending_never_sends_another_envelope(
 async def test_a_refusal_of_what_may_be_out_already_proves_nothing(hasty: Stage, code: str) -> None:
     draft = await hasty.draft()
     hasty.node().on(SEND, node.lost_answer())
-    _blind(hasty)
+    node.lose_sight(hasty.node())
     pending = await hasty.settle(draft.request())
     assert pending["errorReason"] == Reason.SETTLEMENT_PENDING
     hasty.node().on(SEND, _refusing(code))
@@ -114,7 +95,7 @@ async def test_a_refusal_of_what_may_be_out_already_proves_nothing(hasty: Stage,
 @promise("settle:reconciles-by-hash")
 async def test_a_restart_ends_what_was_left_pending_without_a_caller(hasty: Stage) -> None:
     draft = await hasty.draft()
-    _blind(hasty)
+    node.lose_sight(hasty.node())
     pending = await hasty.settle(draft.request())
     hasty.node().reset()
     async with service(hasty.environment) as client:
@@ -153,20 +134,20 @@ async def test_an_envelope_the_network_does_not_take_is_a_final_failure(
 async def test_what_can_be_shown_neither_way_is_said_to_be_unproven(hasty: Stage) -> None:
     """The node forgot the window, and the relayer's sequence number was used by something."""
     draft = await hasty.draft()
+    node.lose_sight(hasty.node())
     hasty.node().on(GET, node.result(_forgotten))
-    hasty.node().on(LIST, node.result(_nothing_listed))
     outcome = await _until_final(hasty, draft)
     assert outcome["success"] is False
     assert outcome["errorReason"] == Reason.OUTCOME_UNPROVEN
     hasty.node().reset()
     assert await hasty.settle(draft.request()) == outcome
-    assert hasty.node().counts()[SEND] == 0, "a reset forgets the calls before it"
+    assert hasty.node().counts()[SEND] == 0
 
 
 def _forgotten(result: Json) -> None:
     """Once it has landed and a few ledgers have closed, the node knows nothing before them."""
     landed = int(result.get("ledger", 0))
-    _not_found(result)
+    node.unknown(result)
     if not landed or result["latestLedger"] < landed + 3:
         return
     result["oldestLedger"] = result["latestLedger"]
