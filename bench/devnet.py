@@ -7,13 +7,13 @@ import shutil
 import time
 from typing import Final
 
-from e2e.ending import end_with_figures
-from e2e.machine import ROOT, RunFailed, say, scratch_folder
 from stellar_sdk import Keypair, SorobanServer
 
 from bench.cores import divide_cores
 from bench.measure import Requests, Rounds, load
 from bench.payloads import Terms, signed_transfer
+from e2e.ending import end_with_figures
+from e2e.machine import ROOT, RunFailed, say, scratch_folder
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, Scene, start_devnet
 from farebox.local.devnet_binary import cache_folder

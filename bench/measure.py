@@ -10,9 +10,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import msgspec
-from e2e.machine import ROOT, RunFailed, environment
 
 from bench.load import Plan, Result
+from e2e.machine import ROOT, RunFailed, environment
 
 IN_FLIGHT: Final = 8
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, HorizonStub, ServedNetwork, node_server, our_service, say, subfolder
 from stellar_sdk import Keypair, SorobanServer
 
 from bench.cores import Cores
 from bench.payloads import Terms, signed_transfer
+from e2e.machine import ROOT, HorizonStub, ServedNetwork, node_server, our_service, say, subfolder
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.ending import end_with_figures
-from e2e.machine import say, scratch_folder
-from e2e.packages import install
-
 from bench.cores import Cores, divide_cores
 from bench.measure import Requests, Rounds, harmonic_rate, load
 from bench.payloads import broken_xdr_body, verify_body, wrong_amount_body, wrong_version_body
 from bench.sides import OURS, PEER, THEIRS, THEIRS_FREE, Ground, calls_beyond_idle, ground
+from e2e.ending import end_with_figures
+from e2e.machine import say, scratch_folder
+from e2e.packages import install
 
 _WARM_S: Final = 2.0
 _MAX_GENERATOR_BUSY: Final = 0.7

@@ -27,9 +27,11 @@ from farebox.stellar.rpc import (
     SendAnswer,
     TransactionFound,
     TransactionNotFound,
+    TransactionsPage,
 )
 from farebox.stellar.rpc_answers import (
     EntriesBody,
+    EventsSeenBody,
     FeeStatsBody,
     Garbled,
     HealthBody,
@@ -46,6 +48,7 @@ from farebox.stellar.rpc_answers import (
     ledger_entries_answer,
     send_answer,
     transaction_answer,
+    transactions_answer,
 )
 from farebox.stellar.rpc_session import RpcSession
 
@@ -62,6 +65,7 @@ _ENTRIES: Final = msgspec.json.Decoder(Reply[EntriesBody])
 _NETWORK: Final = msgspec.json.Decoder(Reply[NetworkBody])
 _VERSION: Final = msgspec.json.Decoder(Reply[VersionBody])
 _HEALTH: Final = msgspec.json.Decoder(Reply[HealthBody])
+_EVENTS_SEEN: Final = msgspec.json.Decoder(Reply[EventsSeenBody])
 _TRANSACTIONS: Final = msgspec.json.Decoder(Reply[TransactionsBody])
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -121,6 +125,19 @@ class HttpSorobanRpc:
         body = await self._call(_TRANSACTION, "getTransaction", {"hash": tx_hash})
         return self._read(lambda known: transaction_answer(known, tx_hash), body)
 
+    async def transactions(
+        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
+    ) -> TransactionsPage:
+        """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
+        pagination: dict[str, object] = {"limit": limit}
+        params: dict[str, object] = {"pagination": pagination}
+        if cursor:
+            pagination["cursor"] = cursor
+        else:
+            params["startLedger"] = from_ledger
+        body = await self._call(_TRANSACTIONS, "getTransactions", params)
+        return self._read(lambda known: transactions_answer(known, wanted), body)
+
     async def latest_ledger(self) -> LatestLedger:
         """The newest ledger the node has applied."""
         return self._read(latest_ledger_answer, await self._call(_LATEST, "getLatestLedger"))
@@ -154,7 +171,7 @@ class HttpSorobanRpc:
     async def gives_events(self, *, from_ledger: int) -> bool | None:
         """Whether transactions come with their events; None when there is none to look at."""
         params = {"startLedger": from_ledger, "pagination": {"limit": 1}}
-        body = await self._call(_TRANSACTIONS, "getTransactions", params)
+        body = await self._call(_EVENTS_SEEN, "getTransactions", params)
         return body.transactions[0].events is not None if body.transactions else None
 
     async def account(self, address: Address) -> AccountState | None:
