@@ -130,6 +130,11 @@ impl Chain {
         self.ahead_ms = self.ahead_ms.saturating_add(milliseconds);
     }
 
+    /// Goes on from the latest ledger's time where that is ahead of the machine's clock.
+    pub fn resume_clock(&mut self) {
+        self.ahead_ms = self.state.ledger.close_time_ms.saturating_sub(now_ms());
+    }
+
     fn clock_ms(&self) -> u64 {
         now_ms().saturating_add(self.ahead_ms)
     }

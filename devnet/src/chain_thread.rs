@@ -10,6 +10,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::chain::{Chain, NextLedger};
 use crate::history::History;
+use crate::journal::{Journal, Record, replay};
 use crate::node::{CloseMode, Submission};
 use crate::record::LedgerState;
 use crate::xdr::{LedgerEntry, TransactionEnvelope, TransactionResult};
@@ -88,11 +89,21 @@ pub struct ChainThread {
     chain: Chain,
     shared: Arc<Shared>,
     close: CloseMode,
+    journal: Option<Journal>,
 }
 
 impl ChainThread {
-    pub fn new(chain: Chain, shared: Arc<Shared>, close: CloseMode) -> ChainThread {
-        ChainThread { chain, shared, close }
+    pub fn new(chain: Chain, shared: Arc<Shared>, close: CloseMode, journal: Option<Journal>) -> ChainThread {
+        ChainThread { chain, shared, close, journal }
+    }
+
+    /// Closes and publishes the ledgers of a journal.
+    ///
+    /// # Errors
+    /// When one of them does not come out as it was written.
+    pub fn replay(&mut self, records: Vec<Record>) -> anyhow::Result<()> {
+        let shared = self.shared.clone();
+        replay(&mut self.chain, records, |state| shared.publish(state))
     }
 
     /// Returns when every handle on the network is gone.
@@ -138,7 +149,7 @@ impl ChainThread {
         // Whoever asked may have gone away, which changes nothing here.
         match command {
             Command::Submit(envelope, reply) => {
-                let _ = reply.send(self.chain.submit(*envelope));
+                let _ = reply.send(self.submit(*envelope));
             }
             Command::Close(count, reply) => {
                 for _ in 0..count {
@@ -165,9 +176,23 @@ impl ChainThread {
         }
     }
 
+    fn submit(&mut self, envelope: TransactionEnvelope) -> Submission {
+        let Some(journal) = &mut self.journal else { return self.chain.submit(envelope) };
+        let submission = self.chain.submit(envelope.clone());
+        // Written before anybody hears of it, so that what was promised outlives the process.
+        if matches!(submission, Submission::Pending) {
+            journal.accepted(&envelope);
+        }
+        submission
+    }
+
     fn close(&mut self, next: NextLedger) -> u32 {
         let contents = self.chain.gather(next);
+        let line = self.journal.as_mut().map(|journal| journal.describe(&contents));
         let state = self.chain.close(contents);
+        if let (Some(journal), Some(line)) = (&mut self.journal, line) {
+            journal.closed(line, &state.ledger);
+        }
         let sequence = state.ledger.sequence;
         self.shared.publish(state);
         sequence

@@ -17,6 +17,7 @@ pub mod header;
 pub mod history;
 pub mod host;
 pub mod injection;
+pub mod journal;
 pub mod ledger_space;
 pub mod meta;
 pub mod node;

@@ -1,14 +1,16 @@
 //! The running network as everything outside the core sees it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::chain::Chain;
+use crate::chain::{Chain, now_ms};
 use crate::chain_thread::{ChainThread, Command, Shared};
 use crate::history::History;
+use crate::journal::{Journal, Opened};
 use crate::record::LedgerState;
 use crate::results::{Refusal, refused};
 use crate::simulation::{SimulationAnswer, SimulationRequest};
@@ -49,6 +51,8 @@ pub struct NodeOptions {
     pub retention_ledgers: u32,
     /// Threads that simulate; at least one.
     pub simulation_threads: usize,
+    /// A file from which the network goes on, and which remembers what happens next.
+    pub journal: Option<PathBuf>,
 }
 
 impl NodeOptions {
@@ -61,6 +65,7 @@ impl NodeOptions {
             close: CloseMode::EveryMs(5000),
             retention_ledgers: 120_960,
             simulation_threads: 2,
+            journal: None,
         }
     }
 }
@@ -86,27 +91,34 @@ impl Node {
     /// A network with its genesis ledger closed and its threads running.
     ///
     /// # Panics
-    /// When the machine gives no threads, or the settings that this crate carries are unsound.
+    /// When the machine gives no threads, or the journal cannot be used.
     pub fn start(options: NodeOptions) -> Node {
-        let workers = Workers::start(options.simulation_threads).expect("the machine gives threads");
+        Node::open(options).expect("the network starts")
+    }
+
+    /// A network with its threads running: with its genesis ledger closed, or with all of its journal's.
+    ///
+    /// # Errors
+    /// When the machine gives no threads, or the journal cannot be used.
+    pub fn open(options: NodeOptions) -> anyhow::Result<Node> {
+        let workers = Workers::start(options.simulation_threads)?;
         let (commands, waiting) = channel();
         let (started, genesis) = channel();
-        let close = options.close;
-        let (passphrase, retention) = (options.passphrase.clone(), options.retention_ledgers);
         // The host's module cache cannot leave its thread, so the chain is built where it runs.
-        thread::Builder::new()
-            .name("chain".to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn(move || {
-                let chain = Chain::start(&options).expect("the genesis ledger is sound");
-                let shared = Arc::new(Shared::new(passphrase, &chain, retention));
-                // Nobody listens any more when the starting thread has gone.
-                let _ = started.send(shared.clone());
-                ChainThread::new(chain, shared, close).run(&waiting);
-            })
-            .expect("the machine gives threads");
-        let shared = genesis.recv().expect("the chain thread starts");
-        Node { shared, commands, workers }
+        thread::Builder::new().name("chain".to_owned()).stack_size(STACK_BYTES).spawn(move || {
+            let thread = prepare(&options);
+            let (thread, shared) = match thread {
+                Ok((thread, shared)) => (Some(thread), Ok(shared)),
+                Err(error) => (None, Err(error)),
+            };
+            // Nobody listens any more when the starting thread has gone.
+            let _ = started.send(shared);
+            if let Some(thread) = thread {
+                thread.run(&waiting);
+            }
+        })?;
+        let shared = genesis.recv()??;
+        Ok(Node { shared, commands, workers })
     }
 
     /// The latest closed ledger.
@@ -203,4 +215,23 @@ impl Node {
     pub fn closed(&self) -> watch::Receiver<u32> {
         self.shared.closed.subscribe()
     }
+}
+
+/// The chain as it was left, or with its genesis ledger, and what it publishes.
+fn prepare(options: &NodeOptions) -> anyhow::Result<(ChainThread, Arc<Shared>)> {
+    let opened = match &options.journal {
+        None => None,
+        Some(path) => Some(Journal::open(path, options, now_ms())?),
+    };
+    let (journal, genesis_ms, records) = match opened {
+        Some(Opened { journal, genesis_ms, records }) => (Some(journal), genesis_ms, records),
+        None => (None, now_ms(), Vec::new()),
+    };
+    let chain = Chain::start_at(options, genesis_ms)?;
+    let shared = Arc::new(Shared::new(options.passphrase.clone(), &chain, options.retention_ledgers));
+    let mut thread = ChainThread::new(chain, shared.clone(), options.close, journal);
+    if !records.is_empty() {
+        thread.replay(records)?;
+    }
+    Ok((thread, shared))
 }

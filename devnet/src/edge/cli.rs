@@ -65,6 +65,10 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(1..))]
     pub retention_ledgers: u32,
 
+    /// Remember everything in FILE and go on from there at the next start, with the same ledgers.
+    #[arg(long, value_name = "FILE")]
+    pub journal: Option<PathBuf>,
+
     /// Milliseconds added to every answer of the RPC port.
     #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000))]
     pub latency_ms: u64,
@@ -91,6 +95,7 @@ impl Options {
             close: self.close_ms,
             retention_ledgers: self.retention_ledgers,
             simulation_threads: self.threads,
+            journal: self.journal.clone(),
         }
     }
 }

@@ -35,7 +35,7 @@ enum Refusal {
 }
 
 impl Friendbot {
-    /// A friendbot whose funders are in the ledger already (`funder_entries`).
+    /// A friendbot whose funders are in the ledger already (`missing_entries`).
     pub fn new(node: Node, closing: Closing) -> Friendbot {
         let (give_back, idle) = mpsc::channel(FUNDERS as usize);
         for funder in funders(&node) {
@@ -116,11 +116,12 @@ fn funders(node: &Node) -> impl Iterator<Item = KeyPair> {
 }
 
 /// The ledger entries of the accounts that fund, and of the stranger who wraps what others send.
-pub fn funder_entries(node: &Node) -> Vec<LedgerEntry> {
+pub fn missing_entries(node: &Node) -> Vec<LedgerEntry> {
     let ledger = node.state().ledger.sequence;
     let entry =
         |funder: KeyPair| super::scene::account(funder.account_id(), FUNDER_BALANCE_STROOPS, 0, ledger);
-    funders(node).chain([super::landing::stranger(node)]).map(entry).collect()
+    let all = funders(node).chain([super::landing::stranger(node)]);
+    all.filter(|key| find_account(node, &key.account_id()).is_none()).map(entry).collect()
 }
 
 fn problem(status: StatusCode, title: &str, detail: &str) -> Answer {

@@ -56,7 +56,6 @@ struct SceneAccount {
 }
 
 /// How many accounts earlier calls made.
-#[derive(Default)]
 struct Made {
     payers: u32,
     payees: u32,
@@ -70,7 +69,8 @@ pub struct Stage {
 
 impl Stage {
     pub fn new(node: Node) -> Stage {
-        Stage { node, made: Mutex::new(Made::default()) }
+        let made = Made { payers: count(&node, Role::Payer), payees: count(&node, Role::Payee) };
+        Stage { node, made: Mutex::new(made) }
     }
 
     /// Adds the accounts; the first call also brings the issuer and the contracts.
@@ -162,6 +162,14 @@ impl Stage {
         }
         Err(format!("the asset contract could not be deployed: {}", record.result.result.name()))
     }
+}
+
+/// How many accounts of the role are in the ledger.
+fn count(node: &Node, role: Role) -> u32 {
+    let network_id = node.network_id();
+    let is_there =
+        |index: &u32| find_account(node, &KeyPair::derived(&network_id, role, *index).account_id()).is_some();
+    (0..).take_while(is_there).fold(0, |count, _| count + 1)
 }
 
 fn payer_units(request: &SceneRequest) -> Result<i64, String> {

@@ -52,8 +52,12 @@ async fn serve(options: Options) -> Result<(), String> {
     let admin_url = url("http", &admin_listener)?;
     let counts = Arc::new(CallCounts::default());
     let faults = Arc::new(Faults::default());
-    let node = Node::start(options.node_options());
-    node.inject(friendbot::funder_entries(&node)).await;
+    let node = Node::open(options.node_options()).map_err(|error| format!("{error:#}."))?;
+    // A network that goes on from its journal has them.
+    let funders = friendbot::missing_entries(&node);
+    if !funders.is_empty() {
+        node.inject(funders).await;
+    }
     let rpc_port = rpc_port(&options, &node, &rpc_url, counts.clone(), faults.clone());
     let admin_port = AdminPort { node: node.clone(), stage: Stage::new(node), counts, faults };
 

@@ -3,6 +3,7 @@
 mod asset_contract;
 mod classic;
 mod fees;
+mod journal;
 mod ledger;
 mod lifetimes;
 mod outcomes;
