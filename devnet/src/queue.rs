@@ -39,6 +39,8 @@ pub struct Queue {
     promised: HashMap<AccountKey, i64>,
     /// Of classic and of Soroban transactions.
     used: [Space; 2],
+    /// The highest bid of each kind that had to go since the last ledger: nobody gets in with less.
+    evicted: [Option<Bid>; 2],
     bans: Bans,
 }
 
@@ -88,7 +90,7 @@ impl Queue {
         }
         self.remove(&source);
         for cheaper in evicted {
-            self.drop_and_ban(&cheaper);
+            self.evict(&cheaper);
         }
         self.insert(source, frame);
         Submission::Pending
@@ -96,6 +98,11 @@ impl Queue {
 
     /// Which accounts' transactions have to go so that this one fits.
     fn room_for(&self, frame: &Frame, source: &AccountKey, against: &Against) -> Room<AccountKey> {
+        if let Some(bid) = self.evicted[usize::from(frame.is_soroban())]
+            && Bid::of(frame) <= bid
+        {
+            return Room::For { inclusion_fee: bid.fee_to_beat(frame.paid_operations()) };
+        }
         let capacity = against.limits.ledger.of_kind(frame.is_soroban()).twice();
         let replaced = self.by_source.get(source).map_or(Space::default(), |pending| pending.space);
         let used = self.used[usize::from(frame.is_soroban())].without(replaced);
@@ -157,6 +164,7 @@ impl Queue {
                 dropped.push(*source);
             }
         }
+        self.evicted = [None; 2];
         self.bans.ledger_closed();
         for source in dropped {
             self.drop_and_ban(&source);
@@ -167,6 +175,14 @@ impl Queue {
     pub fn find(&self, hash: &[u8; 32]) -> Option<&Frame> {
         let waiting = self.by_source.values().map(|pending| &pending.frame);
         waiting.into_iter().find(|frame| frame.hash == *hash || frame.inner_hash == *hash)
+    }
+
+    fn evict(&mut self, source: &AccountKey) {
+        if let Some(Pending { frame, .. }) = self.by_source.get(source) {
+            let highest = &mut self.evicted[usize::from(frame.is_soroban())];
+            *highest = (*highest).max(Some(Bid::of(frame)));
+        }
+        self.drop_and_ban(source);
     }
 
     fn drop_and_ban(&mut self, source: &AccountKey) {

@@ -208,3 +208,25 @@ fn classic_operations_have_a_limit_of_their_own() {
     }
     assert_eq!((crowd.close(), crowd.close()), (10, 2));
 }
+
+#[test]
+fn nobody_gets_in_for_what_just_had_to_go_until_a_ledger_closes() {
+    let crowd = crowd(22, LimitsProfile::Mainnet);
+    let pays = |index: usize, operations: usize, fee: u32| {
+        let bodies = (0..operations).map(|_| payment(&crowd.scene.payee, &Asset::Native, 1)).collect();
+        let mut tx = crowd.scene.network.tx(&crowd.relayers[index], bodies);
+        tx.fee = fee;
+        crowd.scene.network.sign(tx, &[&crowd.relayers[index]])
+    };
+    crowd.submit(pays(0, 100, 11_000));
+    for index in 1..20 {
+        crowd.submit(pays(index, 100, 20_000));
+    }
+    // One operation more than the queue holds: a hundred have to go, and 99 places are free.
+    crowd.submit(pays(20, 1, 200));
+    let refused = crowd.scene.network.submit(pays(21, 1, 110));
+    assert_eq!(quoted_fee(refused.clone()), 111);
+    assert_eq!(refusal(refused), Code::TxInsufficientFee);
+    crowd.scene.network.close();
+    crowd.submit(pays(21, 1, 109));
+}
