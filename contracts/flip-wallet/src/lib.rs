@@ -1,5 +1,5 @@
-//! A smart wallet that is honest until it turns: at a ledger fixed when it was made, or as soon as
-//! anybody says so. What is simulated before the turn and lands after it was simulated in vain.
+//! A smart wallet that is honest until it turns, with a ledger that anybody may set. What is
+//! simulated before the turn and lands after it was simulated in vain.
 #![no_std]
 
 use soroban_sdk::{
@@ -55,9 +55,9 @@ impl FlipWallet {
         env.storage().instance().set(&DEED, &deed);
     }
 
-    /// Turns now; anybody may say so.
-    pub fn turn(env: Env) {
-        env.storage().instance().set(&TURNS_AT, &env.ledger().sequence());
+    /// Turns with another ledger, or at once if that one has come.
+    pub fn turn(env: Env, at: u32) {
+        env.storage().instance().set(&TURNS_AT, &at);
     }
 }
 
