@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
+from urllib.parse import quote
 
 from farebox.kernel.secret import Secret
 from farebox.local.parent_death import die_with_parent
@@ -19,8 +20,8 @@ from farebox.local.postgres_folder import (
     advice_from_output,
     forget_dead_server,
     is_ready,
+    make_socket_folder,
     prepare_folder,
-    short_folder,
 )
 from farebox.local.process_owner import server_owner
 
@@ -60,7 +61,7 @@ class EmbeddedPostgres:
     @property
     def url(self) -> Secret[str]:
         """How to connect."""
-        return Secret(f"postgresql://{SUPERUSER}@/{DATABASE}?host={self._sockets}")
+        return Secret(f"postgresql://{SUPERUSER}@/{DATABASE}?host={quote(str(self._sockets))}")
 
     @property
     def process_id(self) -> int | None:
@@ -94,8 +95,7 @@ class EmbeddedPostgres:
         if not (self._cluster / "PG_VERSION").is_file():
             self._make_cluster(programs)
         forget_dead_server(self._cluster)
-        self._sockets = Path(tempfile.mkdtemp(prefix="fbx-pg-", dir=short_folder()))
-        self._owner.give(self._sockets)
+        self._sockets = make_socket_folder(self._folder, self._owner)
         self._start(programs)
 
     def _make_cluster(self, programs: Path) -> None:

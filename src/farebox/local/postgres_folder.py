@@ -9,7 +9,7 @@ from typing import Final
 from farebox.local.process_owner import ProcessOwner
 
 SOCKET_PATH_LIMIT: Final = 107  # bytes of a socket's path, on every system we run on
-_SOCKET_NAME: Final = "/fbx-pg-12345678/.s.PGSQL.5432"
+_SOCKET_NAME: Final = "/.s.PGSQL.5432"
 _READY_LINE: Final = 7  # of postmaster.pid, counted from 0
 
 
@@ -40,12 +40,21 @@ def prepare_folder(data_dir: Path, folder: Path, owner: ProcessOwner) -> None:
         )
 
 
-def short_folder() -> str:
-    """Where a socket's path stays short enough."""
-    usual = tempfile.gettempdir()
-    if len(os.fsencode(usual)) + len(_SOCKET_NAME) <= SOCKET_PATH_LIMIT:
-        return usual
-    return "/tmp"  # noqa: S108 - the folder made in it is 0700 and has a random name
+def make_socket_folder(folder: Path, owner: ProcessOwner) -> Path:
+    """A folder for the server's socket that only its owner and root can enter.
+
+    Below `folder`, where a killed run leaves nothing new behind; in the system's folder for
+    temporary files when the socket's path would be too long there.
+    """
+    sockets = folder / "sockets"
+    if len(os.fsencode(sockets)) + len(_SOCKET_NAME) <= SOCKET_PATH_LIMIT:
+        sockets.mkdir(mode=0o700, exist_ok=True)
+        sockets.chmod(0o700)
+    else:
+        # the folder made in it is 0700 and has a random name
+        sockets = Path(tempfile.mkdtemp(prefix="fbx-pg-", dir="/tmp"))
+    owner.give(sockets)
+    return sockets
 
 
 def is_ready(cluster: Path, process_id: int) -> bool:

@@ -29,7 +29,7 @@ async def _serve(environment: dict[str, str]) -> tuple[int | None, str]:
     """Run `farebox serve` until it ends: its exit code, and everything it wrote."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("FAREBOX_")}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from farebox.cli.main import main; main()", "serve"),
+        *(sys.executable, "-m", "farebox", "serve"),
         env=own | {"PYTHONPATH": str(_SOURCES)} | environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,

@@ -19,7 +19,6 @@ from farebox.local.postgres_folder import (
     advice_for,
     advice_from_output,
     forget_dead_server,
-    short_folder,
 )
 from farebox.local.process_owner import ProcessOwner, server_owner
 
@@ -60,6 +59,11 @@ def test_data_is_kept_from_one_run_to_the_next(data_dir: Path) -> None:
         assert asyncio.run(_query(server, "SHOW listen_addresses")) == ""
     with EmbeddedPostgres(data_dir) as server:
         assert asyncio.run(_query(server, "SELECT n FROM t")) == 7
+
+
+def test_a_data_folder_may_have_an_odd_name(data_dir: Path) -> None:
+    with EmbeddedPostgres(data_dir / "a b&c=d%41", is_throwaway=True) as server:
+        assert asyncio.run(_query(server, "SELECT 1")) == 1
 
 
 def test_only_its_owner_and_root_can_reach_the_socket(data_dir: Path) -> None:
@@ -139,7 +143,7 @@ def test_half_a_cluster_is_never_started(data_dir: Path) -> None:
     (cluster / "global" / "pg_control").unlink()
     with pytest.raises(PostgresNotStarted, match="did not start"):
         EmbeddedPostgres(data_dir).__enter__()
-    assert not list(Path(short_folder()).glob("fbx-pg-*/.s.PGSQL*.lock.tmp"))
+    assert not (data_dir / "postgres" / "sockets").exists()
 
 
 def test_a_data_folder_that_is_a_file_is_explained(data_dir: Path) -> None:
@@ -172,13 +176,13 @@ def test_programs_that_the_owner_cannot_reach_are_copied_once(data_dir: Path) ->
     assert programs.stat().st_ctime_ns == before
 
 
-def test_a_long_temporary_folder_does_not_break_the_socket(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_folder_with_a_long_path_does_not_break_the_socket(data_dir: Path) -> None:
     deep = data_dir / ("d" * 90)
-    deep.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(deep))
-    assert short_folder() == "/tmp"
+    with EmbeddedPostgres(deep, is_throwaway=True) as server:
+        assert asyncio.run(_query(server, "SELECT 1")) == 1
+        sockets = Path(server.url.reveal().partition("host=")[2])
+        assert not sockets.is_relative_to(data_dir)
+    assert not sockets.exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,93 @@
+"""One bit anywhere: what was signed cannot be changed, and nothing that is sent breaks a route."""
+
+import base64
+import random
+from typing import Final
+
+import msgspec
+import pytest
+
+from support.entries import Credentials
+from support.promises import case, promise
+from support.stage import Stage
+
+BROKEN_BODIES: Final = 400
+SPLICES: Final = [b"null", b"[]", b"{}", b'"', b"\\u0000", b"\xff", b"1e999", b"-", b",", b"}"]
+
+
+@case("PV-072")
+@promise("error:tampering-fails", "signature:binds-the-call", "signature:binds-the-contract")
+@pytest.mark.parametrize("kind", [Credentials.ADDRESS, Credentials.ADDRESS_V2])
+async def test_any_bit_of_the_operation_turns_the_verdict(stage: Stage, kind: Credentials) -> None:
+    draft = await stage.draft(kind=kind)
+    raw, operation = draft.envelope().to_xdr_bytes(), draft.operation().to_xdr_bytes()
+    assert (await stage.verify(draft.request()))["isValid"] is True
+    start, chance = raw.index(operation), random.Random(7)
+    still_valid = []
+    for at in range(start, start + len(operation)):
+        changed = bytearray(raw)
+        changed[at] ^= 1 << chance.randrange(8)
+        if (await stage.verify(draft.request(bytes(changed))))["isValid"]:
+            still_valid.append(at - start)
+    assert still_valid == []
+
+
+@promise("payload:entries-verbatim")
+async def test_a_bit_around_the_operation_is_dropped_or_refused_and_never_signed(
+    stage: Stage,
+) -> None:
+    draft = await stage.draft()
+    raw, operation = draft.envelope().to_xdr_bytes(), draft.operation().to_xdr_bytes()
+    start = raw.index(operation)
+    around = [*range(start), *range(start + len(operation), len(raw))]
+    asked = set()
+    for at in around:
+        changed = bytearray(raw)
+        changed[at] ^= 1
+        stage.node().calls.clear()
+        verdict = await stage.verify(draft.request(bytes(changed)))
+        simulated = [c for c in stage.node().calls if c.method == "simulateTransaction"]
+        assert bool(simulated) == verdict["isValid"]
+        asked |= {call.params["transaction"] for call in simulated}
+    assert len(asked) == 1, "what is simulated does not depend on what is dropped"
+
+
+async def test_no_broken_body_gets_a_server_error(stage: Stage) -> None:
+    good, chance = msgspec.json.encode((await stage.draft()).request()), random.Random(11)
+    for _ in range(BROKEN_BODIES):
+        at = chance.randrange(len(good))
+        if chance.random() < 0.5:
+            bad = good[:at] + chance.choice(SPLICES) + good[at + chance.randrange(20) :]
+        else:
+            bad = good[:at] + chance.randbytes(chance.randrange(1, 4)) + good[at + 1 :]
+        for path in ("/verify", "/settle"):
+            answer = await stage.client.post(path, bad)
+            assert answer.status in (200, 400), (answer.status, bad)
+            told = answer.json()
+            if answer.status == 400:
+                assert told.get("invalidReason") or told.get("errorReason")
+        await stage.query("DELETE FROM settlements")
+
+
+@promise("error:never-a-double-charge")
+async def test_the_same_bytes_in_another_base64_are_the_same_payment_or_refused(
+    stage: Stage,
+) -> None:
+    draft = await stage.draft()
+    text = base64.b64encode(draft.envelope().to_xdr_bytes()).decode()
+    tx_hash = await stage.settled(draft.request())
+    for other in (
+        text[:76] + "\n" + text[76:],
+        text + "\n",
+        " " + text,
+        text.rstrip("="),
+        text.rstrip("=") + "===",
+        text.replace("+", "-").replace("/", "_"),
+        text[:4] + "====" + text[4:],
+    ):
+        body = draft.request()
+        body["paymentPayload"]["payload"]["transaction"] = other
+        outcome = await stage.settle(body)
+        assert outcome["success"] is False
+        assert outcome["transaction"] in ("", tx_hash)
+    assert stage.node().counts()["sendTransaction"] == 1

@@ -1,0 +1,74 @@
+"""`farebox serve` as a process that a test may kill without a warning."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+import aiohttp
+import msgspec
+
+from support.payments import Json
+
+SOURCES: Final = Path(__file__).parents[2] / "src"
+_START_S: Final = 60.0
+_LOOKS: Final = 200
+_LOOK_PAUSE_S: Final = 0.05
+
+
+class ServeProcess:
+    """The service with exactly these settings, listening on a free port while it is entered."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = dict(settings) | {"FAREBOX_PORT": "0"}
+        self._process: asyncio.subprocess.Process | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        kept = {name: v for name, v in os.environ.items() if not name.startswith("FAREBOX_")}
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "farebox", "serve"),
+            env=kept | {"PYTHONPATH": str(SOURCES)} | self._settings,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), _START_S)
+        self.url = msgspec.json.decode(line, type=Json)["url"]
+        self._session = aiohttp.ClientSession(trust_env=False)
+        await self._until_ready()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+        await self.kill()
+
+    async def kill(self) -> None:
+        """The process is gone at once; nothing of it is carried to its end."""
+        assert self._process is not None
+        if self._process.returncode is None:
+            self._process.kill()
+        await self._process.wait()
+
+    async def settle(self, body: object) -> Json:
+        """The outcome of one request.
+
+        Raises:
+            aiohttp.ClientError: the process died over it.
+        """
+        assert self._session is not None
+        async with self._session.post(self.url + "/settle", json=body) as answer:
+            return msgspec.json.decode(await answer.read(), type=Json)
+
+    async def _until_ready(self) -> None:
+        assert self._session is not None
+        for _ in range(_LOOKS):
+            async with self._session.get(self.url + "/health/ready") as answer:
+                if answer.status == 200:
+                    return
+            await asyncio.sleep(_LOOK_PAUSE_S)
+        raise TimeoutError("the process does not get ready")
