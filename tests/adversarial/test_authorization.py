@@ -14,7 +14,7 @@ from support.entries import Credentials, unsigned_entry
 from support.envelopes import spliced
 from support.payments import Draft
 from support.promises import case, promise
-from support.stage import Stage
+from support.stage import Stage, service
 
 STRANGER: Final = Keypair.random()
 UNABLE: Final = [
@@ -403,18 +403,19 @@ async def test_any_nonce_of_64_bits_settles(stage: Stage, nonce: int) -> None:
 @promise("error:expired-fails-closed", "verify:checks-expiry")
 async def test_an_expired_authorization_is_refused(stage: Stage) -> None:
     latest = await stage.ledger().latest()
-    for left in (-1_000, -1, 0):
+    for left in (-1_000, -20):
         draft = await stage.draft(expires_at_ledger=max(latest + left, 0))
         await stage.refused(draft.request(), Reason.EXPIRED, payer=draft.payer, by_rule=True)
 
 
 @promise("verify:checks-expiry")
 async def test_an_authorization_with_too_little_left_to_land_is_refused(stage: Stage) -> None:
-    reasons = (Reason.EXPIRES_TOO_SOON, Reason.EXPIRED)
-    draft = await stage.draft(expires_at_ledger=await stage.ledger().latest() + 2)
-    verdict = await stage.verify(draft.request())
-    assert verdict["invalidReason"] in reasons
-    await stage.refused(draft.request(), *reasons, payer=draft.payer, by_rule=True)
+    careful = stage.environment | {"FAREBOX_MIN_LIFE_LEDGERS": "60"}
+    async with service(careful) as client:
+        other = Stage(client, stage.networks, careful)
+        draft = await other.draft(expires_at_ledger=await stage.ledger().latest() + 40)
+        reasons = (Reason.EXPIRES_TOO_SOON,)
+        await other.refused(draft.request(), *reasons, payer=draft.payer, by_rule=True)
 
 
 @promise("terms:timeout-bounds-expiry", "verify:checks-expiry")

@@ -17,7 +17,7 @@ from support.stage import Stage
 
 LIMIT: Final = 256 * 1024
 PUBNET_USDC: Final = "CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75"
-VERSIONS: Final[list[object]] = [1, 3, 9, "2", True, None, 2.5, [2]]
+VERSIONS: Final[list[object]] = [1, 3, 9, "2", True, None, 2.0, 2.5, [2]]
 SCHEMES: Final[list[object]] = ["upto", "EXACT", "exact ", "", None, 1]
 NETWORKS: Final[list[object]] = [
     "eip155:84532",

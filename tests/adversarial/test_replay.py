@@ -12,7 +12,7 @@ from farebox.x402.reasons import Reason
 from support import node
 from support.envelopes import text_memo
 from support.promises import case, promise
-from support.stage import Stage, key_of
+from support.stage import Stage, key_of, service
 
 MANY: Final = 1_000
 
@@ -47,6 +47,25 @@ async def test_the_same_body_twenty_times_at_once_succeeds_once(stage: Stage) ->
     reasons = {outcome.get("errorReason") for outcome in told if not outcome["success"]}
     assert reasons <= {Reason.DUPLICATE_SETTLEMENT, Reason.SETTLEMENT_PENDING}
     assert stage.node().counts()["sendTransaction"] == 1
+
+
+@case("PV-141")
+@promise("error:never-a-double-charge")
+async def test_the_same_body_at_once_on_two_replicas_succeeds_once(stage: Stage) -> None:
+    drafts = [await stage.draft() for _ in range(3)]
+    before = await stage.ledger().balance(drafts[0].asset, drafts[0].pay_to)
+    async with service(stage.environment) as replica:
+        clients = [stage.client, replica] * 4
+        answers = await asyncio.gather(
+            *(client.post("/settle", draft.request()) for draft in drafts for client in clients)
+        )
+    told = [answer.json() for answer in answers]
+    for index, draft in enumerate(drafts):
+        own = told[index * len(clients) : (index + 1) * len(clients)]
+        assert sum(outcome["success"] for outcome in own) == 1, own
+        assert {outcome["payer"] for outcome in own} == {draft.payer}
+    after = await stage.ledger().balance(drafts[0].asset, drafts[0].pay_to)
+    assert after == before + 3 * drafts[0].amount
 
 
 def _other_timeout(body: Any) -> None:

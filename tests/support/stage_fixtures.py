@@ -29,6 +29,11 @@ DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever
 Networks = dict[Network, NetworkStage]
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The mark of the adversarial cases is known."""
+    config.addinivalue_line("markers", "case(id): the adversarial case that this test answers")
+
+
 @pytest.fixture(scope="session")
 async def stage_database(postgres_server: EmbeddedPostgres, postgres_template: str) -> str:
     """A migrated database that only staged services use."""

@@ -11,10 +11,12 @@ from farebox.app.network_part import NetworkPart
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
+from farebox.facilitator.sources import SourcePool
 from farebox.facilitator.verify import VerifiedNetwork, Verifier
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
@@ -22,13 +24,15 @@ from farebox.stellar.fees import FeePolicy
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
-from farebox.stellar.sequences import SourceSequence
 from farebox.stellar.signers import Signers, read_signers
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
+from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
+_LOOK_S: Final = 0.25  # between two looks for what has landed, while somebody waits
+_LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
 
 
@@ -58,6 +62,8 @@ class _Network:
     part: NetworkPart
     sender: PaymentSender
     reconciler: Reconciler
+    operators: Operators
+    watcher: LedgerWatcher
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -67,6 +73,8 @@ class _Network:
             Loop(f"{name} clock", self.part.run),
             Loop(f"{name} accounts", self.part.watch_accounts),
             Loop(f"{name} state", self.state.run),
+            Loop(f"{name} operators", self.operators.run),
+            Loop(f"{name} watch", self.watcher.run),
             Loop(f"{name} reconciliation", self.reconciler.run),
         )
 
@@ -84,25 +92,25 @@ def build_services(settings: Settings) -> Services:
     database = Database(settings.database_url)
     journal = SettlementJournal(database, clock)
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
-    operators = {
+    signers = {
         each.network: read_signers(each.relayer_secret, each.paymaster_secret)
         for each in settings.networks.values()
     }
     networks = {
-        each.network: _network(settings, each, operators[each.network], journal, clock, waits)
+        each.network: _network(settings, each, signers[each.network], database, clock, waits)
         for each in settings.networks.values()
     }
     verifier = Verifier(
         {
-            name: VerifiedNetwork(each.rules, each.rpc, each.ledgers, each.state)
+            name: VerifiedNetwork(each.rules, each.operators, each.rpc, each.ledgers, each.state)
             for name, each in networks.items()
         }
     )
     senders = {name: each.sender for name, each in networks.items()}
     settler = Settler(verifier, senders, journal, clock, waits)
-    signers = sorted({a for each in operators.values() for a in each.addresses})
+    operators = {name: each.operators for name, each in networks.items()}
     return Services(
-        routes=facilitator_routes(verifier, settler, list(networks), signers),
+        routes=facilitator_routes(verifier, settler, operators),
         tasks=[loop for each in networks.values() for loop in each.tasks],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, *(each.rpc for each in networks.values()), _drained(settler)],
@@ -121,18 +129,20 @@ def _network(
     settings: Settings,
     own: NetworkSettings,
     signers: Signers,
-    journal: SettlementJournal,
+    database: Database,
     clock: Clock,
     waits: Waits,
 ) -> _Network:
+    journal = SettlementJournal(database, clock)
     rules = _rules(settings, own, signers)
     rpc = HttpSorobanRpc(
         own.network, own.rpc_url, timeout_s=settings.rpc_timeout_s, authority=own.rpc_authority
     )
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
-    submitter = Submitter(rpc, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
-    sequences = SourceSequence(own.network, rules.relayer, rpc)
-    sending = SendingNetwork(rules, signers.relayer, sequences, ledgers, submitter)
+    watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
+    submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+    sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
+    sending = SendingNetwork(rules, signers.relayer, sources, rpc, ledgers, submitter)
     return _Network(
         rules=rules,
         signers=signers,
@@ -149,6 +159,8 @@ def _network(
             every_s=_RECONCILE_EVERY_S,
             leave_to_callers_s=settings.settle_deadline_s,
         ),
+        operators=Operators(own.network, signers.addresses, database, clock),
+        watcher=watcher,
     )
 
 
@@ -156,7 +168,6 @@ def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> Operat
     return OperatorRules(
         network=own.network,
         relayer=signers.relayer.address,
-        operator_addresses=signers.addresses,
         assets=own.assets,
         fees=FeePolicy(ceiling=own.max_fee, inclusion_cap=own.max_inclusion_fee),
         expiry_tolerance_ledgers=settings.expiry_tolerance_ledgers,

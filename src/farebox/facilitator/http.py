@@ -8,6 +8,7 @@ import msgspec
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from farebox.facilitator.operators import Operators
 from farebox.facilitator.outcome import NothingSent, Settled
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.verify import Verifier
@@ -22,7 +23,6 @@ from farebox.facilitator.wire import (
     unsettled_body,
     verify_body,
 )
-from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
@@ -44,6 +44,18 @@ class FixedEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send_json(send, 200, self._body)
+
+
+class SupportedEndpoint:
+    """Every configured network, and every account that can send or pay, channels included."""
+
+    def __init__(self, operators: Mapping[Network, Operators]) -> None:
+        self._operators = operators
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        signers = {each for own in self._operators.values() for each in own.usable}
+        body = supported_body(list(self._operators), sorted(signers))
+        await send_json(send, 200, _encode(body))
 
 
 class VerifyEndpoint:
@@ -106,13 +118,13 @@ async def has_left(receive: Receive) -> bool:
 
 
 def facilitator_routes(
-    verifier: Verifier, settler: Settler, networks: list[Network], signers: list[Address]
+    verifier: Verifier, settler: Settler, operators: Mapping[Network, Operators]
 ) -> list[BaseRoute]:
     """The facilitator's routes."""
     return [
         Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
         Route(SETTLE, SettleEndpoint(settler), methods=["POST"]),
-        Route("/supported", FixedEndpoint(supported_body(networks, signers)), methods=["GET"]),
+        Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
         Route("/v1/errors", FixedEndpoint(errors_body()), methods=["GET"]),
     ]
 

@@ -42,14 +42,17 @@ class SettlementJournal:
         async with self._database.connection() as db:
             return await store.withdraw_envelope(db, identity, tx_hash)
 
-    async def sending(self, claim: Claim, sent: SentEnvelope) -> bool:
+    async def sending(self, claim: Claim, sent: SentEnvelope, *, epoch: int = 0) -> bool:
         """Write an envelope down before the network sees it; False when the claim was lost.
+
+        `epoch` is that of the source's lease, 0 for the relayer itself: with an older one than the
+        channel has now nothing is written.
 
         Raises:
             SourceBusy: another envelope of the same source is unresolved.
         """
         async with self._database.connection() as db:
-            return await store.record_sending(db, claim.identity, claim.claim_id, sent)
+            return await store.record_sending(db, claim.identity, claim.claim_id, sent, epoch=epoch)
 
     async def replace(self, claim: Claim, *, dead: bytes, sent: SentEnvelope) -> bool:
         """Write down an envelope in place of one that the network refused."""

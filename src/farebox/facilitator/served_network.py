@@ -24,7 +24,6 @@ class OperatorRules:
 
     network: Network
     relayer: Address
-    operator_addresses: frozenset[Address]  # every account that can be source or pay fees
     assets: AssetPolicy
     fees: FeePolicy
     expiry_tolerance_ledgers: int

@@ -21,7 +21,8 @@ from farebox.x402.reasons import Reason
 
 _SELECT: Final[LiteralString] = """
     SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
-    envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, reason, answered_at
+    envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
+    reason, answered_at
     FROM settlements
 """
 
@@ -90,7 +91,12 @@ class SourceBusy(Exception):
 
 
 async def record_sending(
-    db: Connection, identity: PaymentIdentity, claim_id: UUID, sent: SentEnvelope
+    db: Connection,
+    identity: PaymentIdentity,
+    claim_id: UUID,
+    sent: SentEnvelope,
+    *,
+    epoch: int,
 ) -> bool:
     """Write down an envelope before the network sees it; False when the claim was lost.
 
@@ -102,14 +108,18 @@ async def record_sending(
             """
             UPDATE settlements
             SET state = 'sending', tx_hash = $5, envelope = $6, source = $7, source_sequence = $8,
-                max_time = $9, fee_limit = $10, sent_after_ledger = $11
+                max_time = $9, fee_limit = $10, sent_after_ledger = $11, inner_hash = $12
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND claim_id = $4
               AND state = 'claimed'
+              AND ($13::bigint = 0 OR EXISTS (
+                  SELECT FROM channels
+                  WHERE network = $1 AND address = $7 AND lease_epoch = $13))
             RETURNING true
             """,
             *_key(identity),
             claim_id,
             *_sent(sent),
+            epoch,
         )
     except UniqueViolationError as error:
         raise SourceBusy from error
@@ -124,7 +134,7 @@ async def replace_dead_envelope(
         """
         UPDATE settlements
         SET tx_hash = $5, envelope = $6, source = $7, source_sequence = $8, max_time = $9,
-            fee_limit = $10, sent_after_ledger = $11
+            fee_limit = $10, sent_after_ledger = $11, inner_hash = $12
         WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
         RETURNING true
         """,
@@ -231,6 +241,7 @@ def _sent(sent: SentEnvelope) -> tuple[object, ...]:
         sent.max_time,
         sent.fee_limit,
         sent.sent_after_ledger,
+        sent.inner_hash,
     )
 
 
@@ -239,6 +250,7 @@ def _settlement(row: Record) -> Settlement:
     if row["tx_hash"] is not None:
         sent = SentEnvelope(
             tx_hash=row["tx_hash"],
+            inner_hash=row["inner_hash"],
             envelope=Secret(row["envelope"]),
             source=Address(row["source"]),
             source_sequence=row["source_sequence"],

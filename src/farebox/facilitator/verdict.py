@@ -81,20 +81,25 @@ _ACCEPTED_CREDENTIALS: Final = frozenset((CredentialKind.ADDRESS, CredentialKind
 _MAX_LAG_LEDGERS: Final = 12  # a node further behind what we have seen answers about the past
 
 
-def judge_request(payment: Payment, rules: OperatorRules) -> SignedTransfer | Rejected:
-    """Hold a payment against everything that needs neither the ledger nor its clock."""
+def judge_request(
+    payment: Payment, rules: OperatorRules, operators: frozenset[Address]
+) -> SignedTransfer | Rejected:
+    """Hold a payment against everything that needs neither the ledger nor its clock.
+
+    `operators` is every account of the operator's, none of which may have a part in a payment.
+    """
     terms = payment.terms
-    if terms.pay_to in rules.operator_addresses:
+    if terms.pay_to in operators:
         return Rejected(Reason.FACILITATOR_IS_RECIPIENT)
     if isinstance(rules.assets, frozenset) and terms.asset not in rules.assets:
         return Rejected(Reason.UNSUPPORTED_ASSET)
     envelope = read_transfer_envelope(payment.transaction.reveal())
     if isinstance(envelope, Unreadable):
         return Rejected(envelope.reason)
-    wrong_call = judge_call(envelope, terms, rules)
+    wrong_call = judge_call(envelope, terms, operators)
     if wrong_call is not None or isinstance(envelope, NotATransfer):
         return Rejected(wrong_call or Reason.WRONG_FUNCTION_NAME)
-    reason = judge_transfer(envelope, terms, rules) or judge_entries(envelope, rules)
+    reason = judge_transfer(envelope, terms, operators) or judge_entries(envelope, operators)
     if reason is not None:
         return Rejected(reason, envelope.payer)
     entry = judge_payers_entry(envelope)
@@ -104,21 +109,21 @@ def judge_request(payment: Payment, rules: OperatorRules) -> SignedTransfer | Re
 
 
 def judge_call(
-    envelope: TransferEnvelope | NotATransfer, terms: PaymentTerms, rules: OperatorRules
+    envelope: TransferEnvelope | NotATransfer, terms: PaymentTerms, operators: frozenset[Address]
 ) -> Reason | None:
     """Hold who sends and which contract is called against the terms; None when both are right."""
-    if not rules.operator_addresses.isdisjoint((envelope.tx_source, envelope.operation_source)):
+    if not operators.isdisjoint((envelope.tx_source, envelope.operation_source)):
         return Reason.UNSAFE_SOURCE
     return None if envelope.contract == terms.asset else Reason.WRONG_ASSET
 
 
 def judge_transfer(
-    envelope: TransferEnvelope, terms: PaymentTerms, rules: OperatorRules
+    envelope: TransferEnvelope, terms: PaymentTerms, operators: frozenset[Address]
 ) -> Reason | None:
     """Hold who pays whom how much against the terms; None when it agrees."""
     on_pubnet = terms.network is Network.PUBNET
     checks = (
-        (envelope.payer not in rules.operator_addresses, Reason.FACILITATOR_IS_PAYER),
+        (envelope.payer not in operators, Reason.FACILITATOR_IS_PAYER),
         (envelope.pay_to == terms.pay_to, Reason.WRONG_RECIPIENT),
         (envelope.amount == terms.amount, Reason.WRONG_AMOUNT),
         (envelope.payer != terms.pay_to or not on_pubnet, Reason.PAYER_IS_RECIPIENT),
@@ -126,14 +131,14 @@ def judge_transfer(
     return next((reason for holds, reason in checks if not holds), None)
 
 
-def judge_entries(envelope: TransferEnvelope, rules: OperatorRules) -> Reason | None:
+def judge_entries(envelope: TransferEnvelope, operators: frozenset[Address]) -> Reason | None:
     """Hold every entry to what any entry may be; None when all are."""
     if not envelope.entries:
         return Reason.NO_AUTH_ENTRIES
     for entry in envelope.entries:
         if entry.kind not in _ACCEPTED_CREDENTIALS:
             return Reason.UNSUPPORTED_CREDENTIAL_TYPE
-        if entry.address in rules.operator_addresses:
+        if entry.address in operators:
             return Reason.FACILITATOR_IN_AUTH
         if entry.has_subinvocations:
             return Reason.HAS_SUBINVOCATIONS
@@ -206,7 +211,7 @@ def judge_effect(
     verified = is_verified_token(moved, terms.network)
     if rules.assets is AssetRule.ASSET_CONTRACTS and not verified:
         return Reason.UNSUPPORTED_ASSET
-    fee = plan_fees(simulated.resource_fee, market, rules.fees, fee_bumped=False)
+    fee = plan_fees(simulated.resource_fee, market, rules.fees, fee_bumped=True)
     if isinstance(fee, FeeOverCeiling):
         return Reason.FEE_EXCEEDS_MAXIMUM
     return Accepted(transfer, simulated, fee, token_is_verified=verified)

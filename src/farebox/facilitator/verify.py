@@ -16,6 +16,7 @@ from farebox.facilitator.verdict import (
     judge_signatures,
     judge_simulation,
 )
+from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import FeeStats, RawSimulation, RpcUnavailable
@@ -39,6 +40,13 @@ class Ledgers(Protocol):
     def now(self) -> LedgerReading: ...
 
 
+class Operators(Protocol):
+    """The operator's accounts, read without a call."""
+
+    @property
+    def addresses(self) -> frozenset[Address]: ...
+
+
 class Market(Protocol):
     """What others pay to be included, read without a call."""
 
@@ -51,6 +59,7 @@ class VerifiedNetwork:
     """One network a verification can be made on."""
 
     rules: OperatorRules
+    operators: Operators
     simulator: Simulator
     ledgers: Ledgers
     market: Market
@@ -74,7 +83,7 @@ class Verifier:
         network = self._networks.get(payment.terms.network)
         if network is None:
             return Rejected(Reason.INVALID_NETWORK)
-        transfer = judge_request(payment, network.rules)
+        transfer = judge_request(payment, network.rules, network.operators.addresses)
         if isinstance(transfer, Rejected):
             return transfer
         reason = judge_signatures(transfer)

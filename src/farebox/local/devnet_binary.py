@@ -166,6 +166,11 @@ def _explain_build(said: list[str]) -> LocalFault:
             "The disk is full while compiling the devnet: free about 1 GB, or set FAREBOX_CACHE "
             "to a folder with space, and run this again."
         )
+    if "signal: 9" in text:
+        return LocalFault(
+            "The system ended the compiler, most likely for lack of memory: "
+            "free about 2 GB and run this again."
+        )
     if _OFFLINE.search(text):
         return LocalFault(
             "The devnet's crates could not be downloaded: connect this machine to the network "

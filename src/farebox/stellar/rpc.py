@@ -100,6 +100,20 @@ class TransactionNotFound:
 
 
 @dataclass(frozen=True, slots=True)
+class TransactionsPage:
+    """One page of the transactions of some ledgers, reduced to those that were asked for.
+
+    `listed` counts all of them; the next page follows `cursor` until a page lists none. What
+    `absence` says holds for a hash that no page up to its latest ledger showed.
+    """
+
+    found: tuple[TransactionFound, ...]
+    listed: int
+    cursor: str
+    absence: TransactionNotFound
+
+
+@dataclass(frozen=True, slots=True)
 class LatestLedger:
     """The newest ledger the node has applied; `close_at` is in whole seconds."""
 
@@ -200,6 +214,12 @@ class SorobanRpc(Protocol):
 
     async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
         """Look for a transaction by its outer or inner hash, 64 lower-case hex digits."""
+        ...
+
+    async def transactions(
+        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
+    ) -> TransactionsPage:
+        """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
         ...
 
     async def latest_ledger(self) -> LatestLedger:

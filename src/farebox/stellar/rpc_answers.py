@@ -21,6 +21,7 @@ from farebox.stellar.rpc import (
     SendStatus,
     TransactionFound,
     TransactionNotFound,
+    TransactionsPage,
 )
 from farebox.stellar.transaction_result import TransactionResult, read_transaction_result
 
@@ -146,16 +147,27 @@ class HealthBody(msgspec.Struct, rename="camel"):
     oldest_ledger_close_time: str
 
 
-class ListedTransaction(msgspec.Struct):
-    """One transaction of `getTransactions`: only whether its events are there."""
+class ListedTransaction(msgspec.Struct, rename="camel"):
+    """One transaction of `getTransactions`, its envelope and meta left unread."""
 
+    status: Literal["SUCCESS", "FAILED"]
+    tx_hash: str
+    ledger: int
+    created_at: int
+    fee_bump: bool = False
+    result_xdr: str | None = None
     events: EventsBody | None = None
 
 
-class TransactionsBody(msgspec.Struct):
+class TransactionsBody(msgspec.Struct, rename="camel"):
     """`getTransactions`."""
 
     transactions: list[ListedTransaction]
+    latest_ledger: int
+    latest_ledger_close_timestamp: int
+    oldest_ledger: int
+    oldest_ledger_close_timestamp: int
+    cursor: str = ""
 
 
 def send_answer(body: SendBody) -> SendAnswer:
@@ -200,6 +212,52 @@ def transaction_answer(body: TransactionBody, asked: str) -> TransactionFound | 
         operation_code=result.telling_operation_code,
         fee_charged=Stroops(result.fee_charged),
         contract_events=_contract_events(body.events, status),
+        inner_hash=result.inner.hash.hex() if result.inner else None,
+    )
+
+
+def transactions_answer(body: TransactionsBody, wanted: frozenset[str]) -> TransactionsPage:
+    """Those of the listed transactions whose hash, or inner hash, is one of `wanted`."""
+    found = []
+    for listed in body.transactions:
+        if listed.tx_hash not in wanted and not listed.fee_bump:
+            continue
+        if listed.result_xdr is None:
+            raise Garbled
+        result = read_transaction_result(listed.result_xdr)
+        if result is None:
+            if listed.tx_hash in wanted:
+                raise Garbled
+            continue
+        inner = result.inner.hash.hex() if result.inner else None
+        if listed.tx_hash in wanted or inner in wanted:
+            found.append(_listed(listed, result))
+    return TransactionsPage(
+        found=tuple(found),
+        listed=len(body.transactions),
+        cursor=body.cursor,
+        absence=TransactionNotFound(
+            latest_ledger=body.latest_ledger,
+            latest_close_at=_moment(str(body.latest_ledger_close_timestamp)),
+            oldest_ledger=body.oldest_ledger,
+            oldest_close_at=_moment(str(body.oldest_ledger_close_timestamp)),
+        ),
+    )
+
+
+def _listed(listed: ListedTransaction, result: TransactionResult) -> TransactionFound:
+    status = LedgerStatus(listed.status)
+    if result.is_success != (status is LedgerStatus.SUCCESS):
+        raise Garbled
+    return TransactionFound(
+        hash=listed.tx_hash,
+        status=status,
+        ledger=listed.ledger,
+        closed_at=_moment(str(listed.created_at)),
+        result_code=result.telling_code,
+        operation_code=result.telling_operation_code,
+        fee_charged=Stroops(result.fee_charged),
+        contract_events=_contract_events(listed.events, status),
         inner_hash=result.inner.hash.hex() if result.inner else None,
     )
 

@@ -27,6 +27,7 @@ from farebox.stellar.rpc import (
     SendAnswer,
     TransactionFound,
     TransactionNotFound,
+    TransactionsPage,
 )
 from farebox.stellar.rpc_answers import (
     EntriesBody,
@@ -46,6 +47,7 @@ from farebox.stellar.rpc_answers import (
     ledger_entries_answer,
     send_answer,
     transaction_answer,
+    transactions_answer,
 )
 from farebox.stellar.rpc_session import RpcSession
 
@@ -120,6 +122,19 @@ class HttpSorobanRpc:
         """Look for a transaction by its outer or inner hash, 64 lower-case hex digits."""
         body = await self._call(_TRANSACTION, "getTransaction", {"hash": tx_hash})
         return self._read(lambda known: transaction_answer(known, tx_hash), body)
+
+    async def transactions(
+        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
+    ) -> TransactionsPage:
+        """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
+        pagination: dict[str, object] = {"limit": limit}
+        params: dict[str, object] = {"pagination": pagination}
+        if cursor:
+            pagination["cursor"] = cursor
+        else:
+            params["startLedger"] = from_ledger
+        body = await self._call(_TRANSACTIONS, "getTransactions", params)
+        return self._read(lambda known: transactions_answer(known, wanted), body)
 
     async def latest_ledger(self) -> LatestLedger:
         """The newest ledger the node has applied."""

@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+import hashlib
+import hmac
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,6 +81,13 @@ def read_signers(relayer: Secret[str], paymaster: Secret[str] | None) -> Signers
     if second is not None and second.address == first.address:
         raise BadSigner("the relayer and the paymaster must be two accounts")
     return Signers(first, second)
+
+
+def derived_signer(parent: Relayer, purpose: str) -> Relayer:
+    """Another account whose key follows from the parent's: HMAC-SHA256 of `purpose` under it."""
+    seed = hmac.new(bytes(parent.key.reveal()), purpose.encode(), hashlib.sha256).digest()
+    key = SigningKey(seed)
+    return Relayer(account_address(bytes(key.verify_key)), Secret(key))
 
 
 def _read(seed: Secret[str], role: str) -> Relayer:

@@ -13,13 +13,19 @@ from farebox.stellar.rpc import AccountState, TransactionFound, TransactionNotFo
 class SentEnvelope:
     """A signed transaction, with what is needed to learn its fate later."""
 
-    tx_hash: bytes  # 32
+    tx_hash: bytes  # 32; of a fee bump the outer one
+    inner_hash: bytes | None  # of the transaction inside a fee bump
     envelope: Secret[bytes]
     source: Address
     source_sequence: int
     max_time: datetime
     fee_limit: Stroops
     sent_after_ledger: int  # the last closed ledger known: it can only land in a later one
+
+    def hashes(self) -> tuple[str, ...]:
+        """Every hash it may be found by, in hex."""
+        both = (self.tx_hash, self.inner_hash)
+        return tuple(each.hex() for each in both if each is not None)
 
 
 @dataclass(frozen=True, slots=True)

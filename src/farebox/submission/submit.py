@@ -38,6 +38,14 @@ class Rpc(Protocol):
     async def account(self, address: Address) -> AccountState | None: ...
 
 
+class Watch(Protocol):
+    """Sees what lands from now on."""
+
+    async def fate(
+        self, sent: SentEnvelope, *, until: float
+    ) -> TransactionFound | Dead | Indeterminate: ...
+
+
 class _Taken:
     """A node has it in its queue."""
 
@@ -45,8 +53,10 @@ class _Taken:
 class Submitter:
     """Brings one envelope to the network and watches for it there."""
 
-    def __init__(self, rpc: Rpc, clock: Clock, *, poll_s: float, deliver_s: float) -> None:
-        self._rpc, self._clock = rpc, clock
+    def __init__(
+        self, rpc: Rpc, watch: Watch, clock: Clock, *, poll_s: float, deliver_s: float
+    ) -> None:
+        self._rpc, self._watch, self._clock = rpc, watch, clock
         self._poll_s, self._deliver_s = poll_s, deliver_s
 
     async def submit(
@@ -70,10 +80,12 @@ class Submitter:
                 return delivery
         else:
             await on_taken()
-        return await self.wait(sent, until=until)
+        if may_be_out:
+            return await self.wait(sent, until=until)
+        return await self._watch.fate(sent, until=until)
 
     async def wait(self, sent: SentEnvelope, *, until: float) -> Fate:
-        """Watch for the fate of an envelope until `until` (monotonic)."""
+        """Ask for the fate of an envelope sent long ago until `until` (monotonic)."""
         while True:
             fate = await self.observe(sent)
             if not isinstance(fate, Indeterminate):

@@ -83,6 +83,22 @@ async def test_an_answer_lost_after_sending_never_sends_another_envelope(
     assert await hasty.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
 
 
+@promise("settle:timeout-is-indeterminate", "error:never-a-double-charge")
+@pytest.mark.parametrize("code", ["txBAD_SEQ", "txINSUFFICIENT_BALANCE", "txTOO_LATE"])
+async def test_a_refusal_of_what_may_be_out_already_proves_nothing(hasty: Stage, code: str) -> None:
+    draft = await hasty.draft()
+    hasty.node().on(SEND, node.lost_answer())
+    hasty.node().on(GET, node.result(_not_found))
+    pending = await hasty.settle(draft.request())
+    assert pending["errorReason"] == Reason.SETTLEMENT_PENDING
+    hasty.node().on(SEND, _refusing(code))
+    again = await hasty.settle(draft.request())
+    assert again == pending, "it has landed, whatever this node says of it"
+    hasty.node().reset()
+    outcome = await _until_final(hasty, draft)
+    assert (outcome["success"], outcome["transaction"]) == (True, pending["transaction"])
+
+
 @promise("settle:reconciles-by-hash")
 async def test_a_restart_ends_what_was_left_pending_without_a_caller(hasty: Stage) -> None:
     draft = await hasty.draft()

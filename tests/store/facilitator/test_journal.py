@@ -38,6 +38,7 @@ def claim(*, payer: int = 1, nonce: int = 5, network: Network = Network.TESTNET)
 def envelope(*, tag: int = 1, source: int = 3) -> SentEnvelope:
     return SentEnvelope(
         tx_hash=bytes([tag]) * 32,
+        inner_hash=None,
         envelope=Secret(b"signed"),
         source=account_address(bytes([source]) * 32),
         source_sequence=7,

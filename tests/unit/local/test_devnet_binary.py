@@ -89,9 +89,10 @@ def test_sources_that_do_not_compile_are_named_with_the_compilers_first_error(
     [
         ("error: failed to download from `https://crates.example/x`", "connect this machine"),
         ("error: failed to write: No space left on device (os error 28)", "free about 1 GB"),
+        ("error: process did not exit successfully (signal: 9, SIGKILL: kill)", "lack of memory"),
     ],
 )
-def test_a_compiler_that_lacks_network_or_disk_is_explained(
+def test_a_compiler_that_lacks_network_disk_or_memory_is_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, advice: str
 ) -> None:
     cargo = tmp_path / "bin/cargo"

@@ -11,6 +11,7 @@ from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, Unproven,
 MAX_TIME = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 SENT = SentEnvelope(
     tx_hash=bytes(32),
+    inner_hash=None,
     envelope=Secret(b""),
     source=account_address(bytes(32)),
     source_sequence=7,

@@ -24,6 +24,7 @@ from support.still_clock import START, StillClock
 HASH = "ab" * 32
 SENT = SentEnvelope(
     tx_hash=bytes.fromhex(HASH),
+    inner_hash=None,
     envelope=Secret(b"envelope"),
     source=account_address(bytes(32)),
     source_sequence=7,
@@ -72,6 +73,20 @@ class ScriptedRpc:
         return AccountState(6, Stroops(1), 101)
 
 
+class Polling:
+    """A watch that asks for the hash again and again."""
+
+    def __init__(self, rpc: ScriptedRpc) -> None:
+        self._submitter = Submitter(rpc, self, rpc.clock, poll_s=1, deliver_s=10)
+
+    async def fate(
+        self, sent: SentEnvelope, *, until: float
+    ) -> TransactionFound | Dead | Indeterminate:
+        fate = await self._submitter.wait(sent, until=until)
+        assert isinstance(fate, TransactionFound | Dead | Indeterminate)
+        return fate
+
+
 class Taken:
     def __init__(self) -> None:
         self.times = 0
@@ -91,7 +106,7 @@ def taken() -> Taken:
 
 
 async def submit(rpc: ScriptedRpc, taken: Taken, *, until: float = 30) -> Fate:
-    submitter = Submitter(rpc, rpc.clock, poll_s=1, deliver_s=10)
+    submitter = Submitter(rpc, Polling(rpc), rpc.clock, poll_s=1, deliver_s=10)
     return await submitter.submit(SENT, until=until, on_taken=taken)
 
 
@@ -178,7 +193,7 @@ async def test_an_envelope_outlived_by_the_ledger_is_dead(clock: StillClock, tak
 
 async def test_the_source_is_read_only_when_history_is_too_short(clock: StillClock) -> None:
     rpc = ScriptedRpc(clock, [PENDING])
-    submitter = Submitter(rpc, clock, poll_s=1, deliver_s=10)
+    submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
     await clock.sleep(60)
     before_history = replace(SENT, sent_after_ledger=10)
     assert await submitter.observe(before_history) == Dead()  # sequence 6 < 7, read at 101

@@ -1,0 +1,139 @@
+"""Channel accounts and their leases in PostgreSQL; every function is one statement."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from farebox.facilitator.channels import Channel, ChannelState
+from farebox.kernel.addresses import Address
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedRow:
+    """A channel that was free and is leased now."""
+
+    address: Address
+    derivation_index: int
+    epoch: int
+    used_sequence: int | None
+
+
+async def lease_channel(
+    db: Connection, network: Network, *, now: datetime, until: datetime
+) -> LeasedRow | None:
+    """Take a free channel until `until`; None when there is none.
+
+    A channel whose envelope is unresolved is not free, whoever leased it: it is quarantined until
+    reconciliation ends the row. The channel unused for longest goes first.
+    """
+    row = await db.fetchrow(
+        """
+        UPDATE channels SET lease_epoch = lease_epoch + 1, leased_until = $3
+        WHERE (network, address) = (
+            SELECT c.network, c.address FROM channels c
+            WHERE c.network = $1 AND c.state = 'active'
+              AND (c.leased_until IS NULL OR c.leased_until < $2)
+              AND NOT EXISTS (
+                  SELECT FROM settlements s
+                  WHERE s.network = c.network AND s.source = c.address
+                    AND s.state IN ('sending', 'submitted'))
+            ORDER BY c.lease_epoch, c.derivation_index
+            LIMIT 1
+            FOR UPDATE SKIP LOCKED)
+        RETURNING address, derivation_index, lease_epoch, used_sequence
+        """,
+        network.value,
+        now,
+        until,
+    )
+    if row is None:
+        return None
+    return LeasedRow(
+        Address(row["address"]), row["derivation_index"], row["lease_epoch"], row["used_sequence"]
+    )
+
+
+async def release_lease(
+    db: Connection, network: Network, address: Address, epoch: int, *, used_sequence: int | None
+) -> bool:
+    """Give a channel back; False when the lease had passed to somebody else."""
+    released = await db.fetchval(
+        """
+        UPDATE channels SET leased_until = NULL, used_sequence = $4
+        WHERE network = $1 AND address = $2 AND lease_epoch = $3
+        RETURNING true
+        """,
+        network.value,
+        address,
+        epoch,
+        used_sequence,
+    )
+    return released is True
+
+
+async def count_active(db: Connection, network: Network) -> int:
+    """How many channels are handed out on a network."""
+    found = await db.fetchval(
+        "SELECT count(*) FROM channels WHERE network = $1 AND state = 'active'", network.value
+    )
+    return int(found or 0)
+
+
+async def list_channels(db: Connection, network: Network, *, now: datetime) -> list[Channel]:
+    """Every channel of a network, retired ones too, in the order they were made."""
+    rows = await db.fetch(
+        """
+        SELECT c.address, c.derivation_index, c.state,
+               (c.leased_until IS NULL OR c.leased_until < $2) AND NOT EXISTS (
+                   SELECT FROM settlements s
+                   WHERE s.network = c.network AND s.source = c.address
+                     AND s.state IN ('sending', 'submitted')) AS is_free
+        FROM channels c WHERE c.network = $1 ORDER BY c.derivation_index
+        """,
+        network.value,
+        now,
+    )
+    return [
+        Channel(
+            network,
+            Address(row["address"]),
+            row["derivation_index"],
+            ChannelState(row["state"]),
+            is_free=row["is_free"],
+        )
+        for row in rows
+    ]
+
+
+async def add_channels(
+    db: Connection, network: Network, channels: Sequence[tuple[Address, int]], *, at: datetime
+) -> None:
+    """Write down channels that exist on the ledger; those known already stay as they are."""
+    await db.executemany(
+        """
+        INSERT INTO channels (network, address, derivation_index, created_at)
+        VALUES ($1, $2, $3, $4)
+        ON CONFLICT DO NOTHING
+        """,
+        [(network.value, address, index, at) for address, index in channels],
+    )
+
+
+async def change_state(
+    db: Connection, network: Network, address: Address, state: ChannelState
+) -> bool:
+    """Move a channel on: active to draining, draining to retired."""
+    changed = await db.fetchval(
+        """
+        UPDATE channels SET state = $3
+        WHERE network = $1 AND address = $2
+          AND (state, $3) IN (('active', 'draining'), ('draining', 'retired'))
+        RETURNING true
+        """,
+        network.value,
+        address,
+        state.value,
+    )
+    return changed is True
