@@ -180,7 +180,7 @@ async def test_a_node_that_is_not_there_makes_its_network_unavailable(stage: Sta
 
 @case("PV-156")
 @promise("log:no-secrets")
-@pytest.mark.parametrize("method", [SIMULATE, "sendTransaction", "getTransaction"])
+@pytest.mark.parametrize("method", [SIMULATE, "sendTransaction", "getTransactions"])
 async def test_a_nodes_url_is_seen_nowhere(
     hasty: Stage, log_text: Callable[[], str], method: str
 ) -> None:

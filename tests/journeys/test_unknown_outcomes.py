@@ -29,19 +29,6 @@ async def replica(stage: Stage, **settings: str) -> AsyncIterator[Stage]:
         yield Stage(client, stage.networks, stage.environment)
 
 
-def blind(stage: Stage) -> None:
-    """The node knows of no transaction any more."""
-
-    def forget(result: dict[str, Any]) -> None:
-        result["status"] = "NOT_FOUND"
-
-    def list_none(result: dict[str, Any]) -> None:
-        result["transactions"] = []
-
-    stage.node().on("getTransaction", node.result(forget))
-    stage.node().on("getTransactions", node.result(list_none))
-
-
 async def landed(stage: Stage, tx_hash: str) -> None:
     """Return once the network itself has the transaction on its ledger."""
     for _ in range(100):
@@ -89,7 +76,7 @@ async def test_an_unseen_confirmation_is_pending_and_the_same_body_learns_the_re
 ) -> None:
     draft = await stage.draft(timeout_s=900)
     async with replica(stage, **IMPATIENT) as impatient:
-        blind(stage)
+        node.lose_sight(stage.node())
         pending = await impatient.settle(draft.request())
         assert (pending["success"], pending["errorReason"]) == (False, Reason.SETTLEMENT_PENDING)
         assert (pending["network"], pending["payer"]) == (draft.network, draft.payer)
@@ -109,7 +96,7 @@ async def test_a_restart_between_sending_and_confirming_loses_and_doubles_nothin
     draft = await stage.draft(timeout_s=900)
     before = await stage.ledger().balance(draft.asset, draft.pay_to)
     async with replica(stage, **IMPATIENT) as first:
-        blind(stage)
+        node.lose_sight(stage.node())
         tx_hash = (await first.settle(draft.request()))["transaction"]
     await landed(stage, tx_hash)
     stage.node().reset()
@@ -125,7 +112,7 @@ async def test_a_payment_waits_for_the_relayers_last_envelope_to_be_resolved(
 ) -> None:
     first, second = await stage.draft(timeout_s=900), await stage.draft(timeout_s=900)
     async with replica(stage, **IMPATIENT, FAREBOX_CHANNEL_WAIT_S="0.5") as service_:
-        blind(stage)
+        node.lose_sight(stage.node())
         assert (await service_.settle(first.request()))["errorReason"] == Reason.SETTLEMENT_PENDING
         answer = await service_.client.post("/settle", second.request())
         assert (answer.status, answer.json()["errorReason"]) == (503, Reason.SERVICE_UNAVAILABLE)

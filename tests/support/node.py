@@ -180,3 +180,16 @@ def lost_answer(body: bytes = b"", *, status: int = 502) -> Step:
         return web.Response(status=status, body=body)
 
     return step
+
+
+def lose_sight(node: ScriptedNode) -> None:
+    """From now on the node has seen no transaction at all, while its ledgers go on."""
+    node.on("getTransaction", result(unknown))
+    node.on("getTransactions", result(lambda told: told.update(transactions=[])))
+
+
+def unknown(told: Json) -> None:
+    """What a node answers for a hash it does not know."""
+    for member in ("envelopeXdr", "resultXdr", "resultMetaXdr", "events", "ledger", "createdAt"):
+        told.pop(member, None)
+    told["status"] = "NOT_FOUND"

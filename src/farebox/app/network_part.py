@@ -86,6 +86,8 @@ class NetworkPart:
         return tuple(fault.code.value for fault in faults)
 
     def _clock_reasons(self) -> tuple[str, ...]:
+        if not self._ledgers.node_answers:
+            return (_NODE_AWAY,)
         try:
             self._ledgers.now()
         except ClockStale:

@@ -3,19 +3,15 @@
 from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
 from farebox.stellar.events import decode_contract_event, read_transfer_event
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
-from farebox.submission.fate import Dead, Refused, Unproven
+from farebox.submission.fate import Dead, Unproven
 from farebox.x402.reasons import Reason
 
 
-def ending_of(
-    fate: TransactionFound | Refused | Dead | Unproven, payment: Claim | Settlement
-) -> Ending:
+def ending_of(fate: TransactionFound | Dead | Unproven, payment: Claim | Settlement) -> Ending:
     """How a settlement ends that met this fate."""
     match fate:
         case TransactionFound():
             return _landed(fate, payment)
-        case Refused(code):
-            return Ending(SettlementState.DEAD, Reason.SUBMISSION_FAILED, detail=code)
         case Dead():
             return Ending(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
         case Unproven():

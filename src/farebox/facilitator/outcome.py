@@ -47,8 +47,7 @@ def outcome_of(
     if ending.state is SettlementState.CONFIRMED:
         return Settled(identity, request_digest, tx_hash)
     reason = ending.reason or Reason.TRANSACTION_FAILED
-    shown = "" if reason is Reason.SUBMISSION_FAILED else tx_hash  # it never was on its way
-    return NotSettled(reason, identity.network, identity.payer, shown)
+    return NotSettled(reason, identity.network, identity.payer, tx_hash)
 
 
 class NothingSent(Exception):

@@ -14,7 +14,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, Unproven
 
 _BATCH: Final = 100
-_STALE_CLAIM_S: Final = 120.0  # a live claim is signed or given back long before
+_STALE_CLAIM_S: Final = 45.0  # a live claim is signed or given back long before
 
 log = structlog.get_logger(__name__)
 

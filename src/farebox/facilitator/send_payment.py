@@ -214,15 +214,23 @@ class PaymentSender:
         try:
             if isinstance(fate, Indeterminate):
                 return pending
-            if isinstance(fate, NotSent):
+            if isinstance(fate, NotSent | Refused):
                 await self._journal.withdraw(identity, sent.tx_hash)
-                return NotSettled(Reason.NETWORK_UNAVAILABLE, identity.network, identity.payer)
+                return NotSettled(_why_not_sent(fate), identity.network, identity.payer)
             ending = ending_of(fate, payment)
             await self._journal.end(sent.tx_hash, ending)
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
         log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
         return outcome_of(ending, identity, payment.request_digest, tx_hash)
+
+
+def _why_not_sent(fate: NotSent | Refused) -> Reason:
+    """Nothing of it can land: the payment is free again, and the same body may be repeated."""
+    if isinstance(fate, NotSent):
+        return Reason.NETWORK_UNAVAILABLE
+    log.warning("settlement.refused", result_code=fate.result_code)
+    return Reason.SUBMISSION_FAILED
 
 
 class _NotPayableNow(Exception):

@@ -103,6 +103,7 @@ class LedgerClock:
         self._lagging_sequence = 0
         self.lagging_answers = 0
         self.failed_polls = 0
+        self.node_answers = True  # as of the last poll
 
     def now(self) -> LedgerReading:
         """The newest ledger.
@@ -141,7 +142,9 @@ class LedgerClock:
             latest = await self._node.latest_ledger()
         except RpcUnavailable:
             self.failed_polls += 1
+            self.node_answers = False
             return False
+        self.node_answers = True
         self._observe(latest)
         return True
 

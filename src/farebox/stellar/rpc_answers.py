@@ -147,6 +147,18 @@ class HealthBody(msgspec.Struct, rename="camel"):
     oldest_ledger_close_time: str
 
 
+class TransactionEvents(msgspec.Struct):
+    """One transaction of `getTransactions`: only whether its events are there."""
+
+    events: EventsBody | None = None
+
+
+class EventsSeenBody(msgspec.Struct):
+    """`getTransactions`, asked for nothing but whether events are given."""
+
+    transactions: list[TransactionEvents]
+
+
 class ListedTransaction(msgspec.Struct, rename="camel"):
     """One transaction of `getTransactions`, its envelope and meta left unread."""
 

@@ -31,6 +31,7 @@ from farebox.stellar.rpc import (
 )
 from farebox.stellar.rpc_answers import (
     EntriesBody,
+    EventsSeenBody,
     FeeStatsBody,
     Garbled,
     HealthBody,
@@ -64,6 +65,7 @@ _ENTRIES: Final = msgspec.json.Decoder(Reply[EntriesBody])
 _NETWORK: Final = msgspec.json.Decoder(Reply[NetworkBody])
 _VERSION: Final = msgspec.json.Decoder(Reply[VersionBody])
 _HEALTH: Final = msgspec.json.Decoder(Reply[HealthBody])
+_EVENTS_SEEN: Final = msgspec.json.Decoder(Reply[EventsSeenBody])
 _TRANSACTIONS: Final = msgspec.json.Decoder(Reply[TransactionsBody])
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -169,7 +171,7 @@ class HttpSorobanRpc:
     async def gives_events(self, *, from_ledger: int) -> bool | None:
         """Whether transactions come with their events; None when there is none to look at."""
         params = {"startLedger": from_ledger, "pagination": {"limit": 1}}
-        body = await self._call(_TRANSACTIONS, "getTransactions", params)
+        body = await self._call(_EVENTS_SEEN, "getTransactions", params)
         return body.transactions[0].events is not None if body.transactions else None
 
     async def account(self, address: Address) -> AccountState | None:

@@ -187,7 +187,9 @@ REGISTRY: Final = MappingProxyType(
             "The transaction may have been sent and its outcome is not known yet; "
             "repeat the same body."
         ),
-        Reason.SUBMISSION_FAILED: _never("The network did not take the transaction."),
+        Reason.SUBMISSION_FAILED: _later(
+            "The network did not take the transaction; it cannot land any more."
+        ),
         Reason.TRANSACTION_FAILED: _never("The transaction did not transfer the payment."),
         Reason.OUTCOME_UNPROVEN: _never(
             "Whether the transaction landed can no longer be shown; the operator must look."

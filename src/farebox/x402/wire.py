@@ -185,6 +185,8 @@ def _read_transaction(payload: object) -> bytes | Reason:
     if not isinstance(text, str) or not text.isascii():
         return Reason.MALFORMED
     try:
-        return binascii.a2b_base64(text, strict_mode=True)
+        raw = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error:
         return Reason.MALFORMED
+    is_canonical = binascii.b2a_base64(raw, newline=False) == text.encode()
+    return raw if is_canonical else Reason.MALFORMED

@@ -13,7 +13,7 @@ from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
-from farebox.submission.fate import Dead, Refused, Unproven
+from farebox.submission.fate import Dead, Unproven
 from farebox.x402.reasons import Reason
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
@@ -95,9 +95,6 @@ def test_a_failure_on_the_ledger_failed_whatever_it_says_it_moved() -> None:
 
 
 def test_the_other_fates_end_with_their_own_reasons() -> None:
-    refused = ending_of(Refused("txINSUFFICIENT_FEE"), CLAIM)
-    assert (refused.state, refused.reason) == (SettlementState.DEAD, Reason.SUBMISSION_FAILED)
-    assert refused.detail == "txINSUFFICIENT_FEE"
     assert ending_of(Dead(), CLAIM).reason is Reason.TRANSACTION_FAILED
     unproven = ending_of(Unproven(), replace(CLAIM))
     assert (unproven.state, unproven.reason) == (

@@ -72,6 +72,8 @@ def test_the_flat_form_takes_its_terms_from_the_requirements() -> None:
         ({"payload": {"transaction": 5}}, Reason.MALFORMED),
         ({"payload": {"transaction": ENVELOPE + "\n"}}, Reason.MALFORMED),
         ({"payload": {"transaction": ENVELOPE.rstrip("=")}}, Reason.MALFORMED),
+        ({"payload": {"transaction": "AAA="}}, None),
+        ({"payload": {"transaction": "AAB="}}, Reason.MALFORMED),
     ],
 )
 def test_both_spellings_of_a_payload_are_held_together(

@@ -1,0 +1,193 @@
+import asyncio
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from farebox.facilitator import channel_store
+from farebox.facilitator.channels import ChannelState, channel_signer
+from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.settlement import Claim, Ending, SettlementState
+from farebox.facilitator.sources import NoSourceFree, SourcePool
+from farebox.kernel.addresses import Address, account_address, contract_address
+from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.signers import Relayer, parse_secret_seed
+from farebox.storage.pool import Database
+from farebox.submission.fate import SentEnvelope
+from farebox.x402.reasons import Reason
+from support.still_clock import START, StillClock
+
+SEED = "SCRLORXQ7J7KHCZSNXNAKVM6DWJQPZIGIGVE6EH2JVGEYUVS6NWTPR53"
+NET = Network.TESTNET
+
+
+@pytest.fixture
+def relayer() -> Relayer:
+    key = parse_secret_seed(SEED)
+    assert key is not None
+    return Relayer(account_address(bytes(key.reveal().verify_key)), key)
+
+
+def claim(nonce: int) -> Claim:
+    return Claim(
+        identity=PaymentIdentity(NET, account_address(bytes([1]) * 32), nonce),
+        claim_id=uuid4(),
+        request_digest=bytes(32),
+        asset=contract_address(bytes(32)),
+        amount=BaseUnits(1),
+        pay_to=account_address(bytes([2]) * 32),
+        expires_at_ledger=200,
+        claimed_at=START,
+    )
+
+
+def envelope(source: Address, tag: int = 1) -> SentEnvelope:
+    return SentEnvelope(
+        tx_hash=bytes([tag]) * 32,
+        inner_hash=None,
+        envelope=Secret(b"signed"),
+        source=source,
+        source_sequence=7,
+        max_time=START + timedelta(seconds=45),
+        fee_limit=Stroops(1),
+        sent_after_ledger=100,
+    )
+
+
+async def with_channels(database: Database, relayer: Relayer, count: int) -> list[Address]:
+    channels = [(channel_signer(relayer, NET, index).address, index) for index in range(count)]
+    async with database.connection() as db:
+        await channel_store.add_channels(db, NET, channels, at=START)
+        await channel_store.add_channels(db, NET, channels, at=START)
+    return [address for address, _ in channels]
+
+
+def pool(database: Database, relayer: Relayer) -> SourcePool:
+    return SourcePool(NET, relayer, database, StillClock(), lease_s=60)
+
+
+def test_keys_of_channels_follow_from_the_relayers_and_from_nothing_else(relayer: Relayer) -> None:
+    addresses = {
+        channel_signer(relayer, network, index).address for network in Network for index in (0, 1)
+    }
+    assert len(addresses) == 4
+    assert channel_signer(relayer, NET, 0).address in addresses
+    assert relayer.address not in addresses
+
+
+async def test_no_two_holders_have_one_channel(database: Database, relayer: Relayer) -> None:
+    addresses = await with_channels(database, relayer, 4)
+    one, other = pool(database, relayer), pool(database, relayer)
+    held: list[Address] = []
+
+    async def hold(each: SourcePool) -> None:
+        async with each.source(wait_s=5) as source:
+            assert source.lease.source.address not in held
+            held.append(source.lease.source.address)
+            await asyncio.sleep(0.01)
+            held.remove(source.lease.source.address)
+
+    await asyncio.gather(*(hold(each) for each in [one, other] * 20))
+    async with database.connection() as db:
+        listed = await channel_store.list_channels(db, NET, now=START)
+    assert [channel.address for channel in listed] == addresses
+    assert all(channel.is_free for channel in listed)
+
+
+async def test_waiting_for_a_channel_ends(database: Database, relayer: Relayer) -> None:
+    await with_channels(database, relayer, 1)
+    sources = pool(database, relayer)
+    async with sources.source(wait_s=1):
+        with pytest.raises(NoSourceFree):
+            async with sources.source(wait_s=0):
+                pass
+    async with sources.source(wait_s=1) as source:
+        assert not source.is_relayer
+
+
+async def test_without_channels_the_relayer_goes_one_at_a_time(
+    database: Database, relayer: Relayer
+) -> None:
+    sources = pool(database, relayer)
+    async with sources.source(wait_s=1) as source:
+        assert source.is_relayer
+        assert source.lease.source == relayer
+        with pytest.raises(NoSourceFree):
+            async with sources.source(wait_s=0):
+                pass
+
+
+async def test_what_was_learnt_of_a_sequence_number_is_kept_for_the_next_holder(
+    database: Database, relayer: Relayer
+) -> None:
+    await with_channels(database, relayer, 1)
+    sources = pool(database, relayer)
+    async with sources.source(wait_s=1) as source:
+        assert source.used_sequence is None
+        source.landed(41)
+    async with sources.source(wait_s=1) as source:
+        assert source.used_sequence == 41
+        source.forget()
+    async with sources.source(wait_s=1) as source:
+        assert source.used_sequence is None
+
+
+async def test_a_channel_with_an_unresolved_envelope_is_quarantined(
+    database: Database, relayer: Relayer
+) -> None:
+    (address,) = await with_channels(database, relayer, 1)
+    journal = SettlementJournal(database, StillClock())
+    sources = pool(database, relayer)
+    async with sources.source(wait_s=1) as source:
+        mine = claim(1)
+        await journal.claim(mine)
+        assert await journal.sending(mine, envelope(address), epoch=source.lease.epoch)
+    with pytest.raises(NoSourceFree):
+        async with sources.source(wait_s=0):
+            pass
+    await journal.end(
+        envelope(address).tx_hash, Ending(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
+    )
+    async with sources.source(wait_s=1) as source:
+        assert source.lease.source.address == address
+
+
+async def test_a_holder_that_was_given_up_cannot_write_an_envelope_down(
+    database: Database, relayer: Relayer
+) -> None:
+    (address,) = await with_channels(database, relayer, 1)
+    journal = SettlementJournal(database, StillClock())
+    mine = claim(1)
+    await journal.claim(mine)
+    async with database.connection() as db:
+        later = START + timedelta(seconds=61)
+        first = await channel_store.lease_channel(
+            db, NET, now=START, until=START + timedelta(seconds=60)
+        )
+        second = await channel_store.lease_channel(
+            db, NET, now=later, until=later + timedelta(seconds=60)
+        )
+        assert first is not None
+        assert second is not None
+        assert second.epoch > first.epoch
+        assert not await journal.sending(mine, envelope(address), epoch=first.epoch)
+        assert not await channel_store.release_lease(
+            db, NET, address, first.epoch, used_sequence=99
+        )
+        assert await journal.sending(mine, envelope(address), epoch=second.epoch)
+
+
+async def test_a_channel_only_moves_on(database: Database, relayer: Relayer) -> None:
+    (address,) = await with_channels(database, relayer, 1)
+    async with database.connection() as db:
+        assert not await channel_store.change_state(db, NET, address, ChannelState.RETIRED)
+        assert await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
+        leased = await channel_store.lease_channel(
+            db, NET, now=START, until=START + timedelta(seconds=60)
+        )
+        assert leased is None, "what drains is not handed out"
+        assert await channel_store.change_state(db, NET, address, ChannelState.RETIRED)
+        assert not await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
