@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
@@ -113,6 +113,22 @@ async def load(
     if process.returncode:
         raise RunFailed(f"the load generator failed: {err.decode(errors='replace')[-400:]}")
     return msgspec.json.decode(out, type=Result)
+
+
+def median_ratio(ours: Rounds, theirs: Rounds, measure: Callable[[Result], float]) -> float:
+    """Ours to theirs, round by round: what disturbs the machine disturbs neighbours alike."""
+    pairs = zip(ours.results, theirs.results, strict=True)
+    return round(median(measure(mine) / measure(other) for mine, other in pairs), 3)
+
+
+def per_second(result: Result) -> float:
+    """Requests per second of a round."""
+    return result.per_second
+
+
+def p50_ms(result: Result) -> float:
+    """Median latency of a round."""
+    return result.p50_ms
 
 
 def harmonic_rate(rates: Sequence[float]) -> float:

@@ -97,11 +97,6 @@ async def contract_account(stage: NetworkStage, wasm: bytes) -> ContractAccount:
     return ContractAccount(address)
 
 
-async def contract_without_funds(stage: NetworkStage, wasm: bytes) -> ContractAccount:
-    """A contract of this code that holds nothing."""
-    return ContractAccount(await stage.ledger.deploy(await stage.ledger.account(), wasm))
-
-
 async def _give(stage: NetworkStage, address: str) -> None:
     giver = key_of(stage.scene.payers[1])
     await _transfer(stage.ledger, giver, stage.scene.asset, address, _FUNDS)

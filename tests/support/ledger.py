@@ -112,13 +112,18 @@ class Ledger:
             time.sleep(_POLL_S)
         raise TimeoutError(f"{sent.hash} does not land")
 
-    async def deploy(self, key: Keypair, wasm: bytes) -> str:
-        """Upload a contract and create an instance of it; its address."""
+    async def upload(self, key: Keypair, wasm: bytes) -> bytes:
+        """Put a contract's code on the ledger; its hash."""
         uploaded = await self.submit(key, lambda b: b.append_upload_contract_wasm_op(wasm))
         wasm_hash = _returned(uploaded).bytes
         assert wasm_hash is not None
+        return wasm_hash.sc_bytes
+
+    async def deploy(self, key: Keypair, wasm: bytes, *args: xdr.SCVal) -> str:
+        """Upload a contract and create an instance of it with these arguments; its address."""
+        wasm_hash = await self.upload(key, wasm)
         created = await self.submit(
-            key, lambda b: b.append_create_contract_op(wasm_hash.sc_bytes, key.public_key)
+            key, lambda b: b.append_create_contract_op(wasm_hash, key.public_key, list(args))
         )
         return _contract(_returned(created))
 

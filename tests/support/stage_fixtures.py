@@ -17,13 +17,13 @@ from support.accounts import (
     Multisig,
     Wealth,
     contract_account,
-    contract_without_funds,
     multisig_account,
     own_token,
 )
 from support.asgi import AsgiClient
+from support.contracts import Manners, token
 from support.stage import NetworkStage, Stage, environment_for, network_stage, own_relayer, service
-from support.wasm import announcing_account, hollow_token, silent_account, spending_account
+from support.wasm import announcing_account, silent_account, spending_account
 
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
@@ -161,4 +161,6 @@ async def wealth(stage_networks: Networks) -> Wealth:
 @pytest.fixture(scope="session")
 async def hollow(stage_networks: Networks) -> ContractAccount:
     """A token that says it moves what it does not."""
-    return await contract_without_funds(stage_networks[Network.TESTNET], hollow_token())
+    made = await token(stage_networks[Network.TESTNET])
+    await made.behave(Manners(taken=0, given=0))
+    return ContractAccount(made.address)

@@ -99,24 +99,3 @@ def spending_account() -> bytes:
     parts = b"".join(_SIGNATURE + _constant(index << 32 | 4) + _call(0) for index in range(3))
     spend = parts + _call(1) + _DROP + _constant(_VOID)
     return _module([("v", "1", 2), ("d", "_", 3)], spend, _CHECK_AUTH)
-
-
-_CHARACTERS: Final = "_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-
-def _symbol(text: str) -> int:
-    """The host's value for a symbol of up to nine characters."""
-    packed = 0
-    for character in text:
-        packed = packed << 6 | _CHARACTERS.index(character) + 1
-    return packed << 8 | 14
-
-
-def hollow_token() -> bytes:
-    """A token whose `transfer` asks the payer, emits a perfect event and moves nothing."""
-    topics = _call(1) + _constant(_symbol("transfer")) + _call(2)
-    topics += _parameter(0) + _call(2) + _parameter(1) + _call(2)
-    ask = _parameter(0) + _call(0) + _DROP
-    emit = topics + _parameter(2) + _call(3) + _DROP
-    imports = [("a", "0", 1), ("v", "_", 0), ("v", "6", 2), ("x", "1", 2)]
-    return _module(imports, ask + emit + _constant(_VOID), "transfer")

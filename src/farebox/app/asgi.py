@@ -36,7 +36,7 @@ class Application:
         }
         limited: ASGIApp = BodyLimit(self._route)
         answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
-        self._edge: ASGIApp = RequestLog(answered, structlog.get_logger())
+        self._edge: ASGIApp = RequestLog(answered, structlog.get_logger().bind())
 
     @property
     def failure(self) -> Exception | None:

@@ -9,6 +9,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerClock
+from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc import RpcUnavailable, SorobanRpc
 from farebox.stellar.start_check import StartFault, check_accounts, check_node
 
@@ -33,10 +34,11 @@ class NetworkPart:
         network: Network,
         rpc: SorobanRpc,
         ledgers: LedgerClock,
+        state: NetworkState,
         accounts: frozenset[Address],
         clock: Clock,
     ) -> None:
-        self._network, self._rpc, self._ledgers = network, rpc, ledgers
+        self._network, self._rpc, self._ledgers, self._state = network, rpc, ledgers, state
         self._accounts, self._clock = accounts, clock
         self._node_reasons: tuple[str, ...] = (_NOT_ASKED_YET,)
         self._account_faults: tuple[StartFault, ...] = ()
@@ -78,12 +80,18 @@ class NetworkPart:
     async def _check_node(self) -> tuple[str, ...]:
         try:
             faults = await check_node(self._network, self._rpc)
-            self._ledgers.learn_cadence(await self._rpc.health())
+            await self._learn_cadence()
         except RpcUnavailable:
             return (_NODE_AWAY,)
         for fault in faults:
             log.error("network.unfit", network=self._network.value, why=fault.sentence)
         return tuple(fault.code.value for fault in faults)
+
+    async def _learn_cadence(self) -> None:
+        await self._state.refresh()
+        settings = self._state.settings
+        target_s = settings.target_close_ms / 1000 if settings is not None else None
+        self._ledgers.learn_cadence(await self._rpc.health(), target_s=target_s)
 
     def _clock_reasons(self) -> tuple[str, ...]:
         if not self._ledgers.node_answers:

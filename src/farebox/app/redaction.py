@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, MutableMapping
+from enum import Enum
 from functools import lru_cache
 from typing import Final
 
@@ -100,6 +101,8 @@ def redact_event(
         elif type(value) is str:
             if len(value) > 8:
                 event[name] = _VALUES.sub(MASK, value)
+        elif isinstance(value, Enum):  # a member of a closed set of ours: nobody sent it
+            event[name] = value.value
         elif type(value) is not int and type(value) is not float:
             event[name] = redact(value)
     return event

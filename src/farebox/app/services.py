@@ -138,6 +138,7 @@ def _network(
     rpc = HttpSorobanRpc(
         own.network, own.rpc_url, timeout_s=settings.rpc_timeout_s, authority=own.rpc_authority
     )
+    state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
     submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
@@ -148,8 +149,8 @@ def _network(
         signers=signers,
         rpc=rpc,
         ledgers=ledgers,
-        state=NetworkState(own.network, rpc, clock),
-        part=NetworkPart(own.network, rpc, ledgers, signers.addresses, clock),
+        state=state,
+        part=NetworkPart(own.network, rpc, ledgers, state, signers.addresses, clock),
         sender=PaymentSender(sending, journal, clock, waits),
         reconciler=Reconciler(
             own.network,

@@ -28,6 +28,7 @@ from farebox.cli.endings import (
     settings_or_end,
 )
 from farebox.kernel.errors import Outage, Refusal
+from farebox.web.one_write import OneWriteProtocol
 
 BACKLOG: Final = 2048
 KEEP_ALIVE_S: Final = 75  # longer than the pools of usual clients keep a connection
@@ -108,7 +109,7 @@ def _serve(settings: Settings, listener: socket.socket) -> None:
     config = uvicorn.Config(
         app,
         loop="uvloop",
-        http="httptools",
+        http=OneWriteProtocol,
         ws="none",
         lifespan="on",
         access_log=False,

@@ -13,6 +13,7 @@ from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.outcome import NothingSent, Settled
 from farebox.facilitator.settle import Settler
+from farebox.facilitator.verdict import Accepted, Verdict
 from farebox.facilitator.verify import Verifier
 from farebox.facilitator.wire import (
     Body,
@@ -72,11 +73,11 @@ class VerifyEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         payment = read_payment(await read_body(receive))
         if isinstance(payment, Unacceptable):
-            body = verify_body(payment)
+            verdict: Verdict | Unacceptable = payment
         else:
-            body = verify_body(await self._verifier.verify(payment))
-        note_of(scope).say(reason=str(body.get("invalidReason", "")))
-        await send_json(send, _status(payment), _encode(body))
+            verdict = await self._verifier.verify(payment)
+        note_of(scope).say(reason="" if isinstance(verdict, Accepted) else verdict.reason)
+        await send_json(send, _status(payment), _encode(verify_body(verdict)))
 
 
 class SettleEndpoint:

@@ -1,7 +1,12 @@
 """What a fate on the ledger means for a payment: confirmed, or a failure with its reason."""
 
 from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
-from farebox.stellar.events import decode_contract_event, read_transfer_event
+from farebox.stellar.events import (
+    ContractEvent,
+    decode_contract_event,
+    looks_like_token_movement,
+    read_transfer_event,
+)
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
 from farebox.submission.fate import Dead, Unproven
 from farebox.x402.reasons import Reason
@@ -32,12 +37,26 @@ def _landed(found: TransactionFound, payment: Claim | Settlement) -> Ending:
 
 def holds_transfer(found: TransactionFound, payment: Claim | Settlement) -> bool:
     """Whether the transaction's events hold the transfer this payment is."""
+    return any(_is_payment(event, payment) for event in _events(found))
+
+
+def moved_more(found: TransactionFound, payment: Claim | Settlement) -> bool:
+    """Whether a token movement beside the payment is among the transaction's events.
+
+    It does not turn a landed payment into a failure; the operator should know who does it.
+    """
+    movements = [event for event in _events(found) if looks_like_token_movement(event)]
+    return sum(not _is_payment(event, payment) for event in movements) > 0
+
+
+def _events(found: TransactionFound) -> list[ContractEvent]:
+    listed = (event for operation in found.contract_events for event in operation)
+    return [event for encoded in listed if (event := decode_contract_event(encoded)) is not None]
+
+
+def _is_payment(event: ContractEvent, payment: Claim | Settlement) -> bool:
+    moved = read_transfer_event(event)
+    if moved is None or moved.muxed_id is not None:
+        return False
     expected = (payment.asset, payment.identity.payer, payment.pay_to, payment.amount)
-    for encoded in (event for operation in found.contract_events for event in operation):
-        event = decode_contract_event(encoded)
-        moved = read_transfer_event(event) if event is not None else None
-        if moved is None or moved.muxed_id is not None:
-            continue
-        if (moved.asset, moved.sender, moved.recipient, moved.amount) == expected:
-            return True
-    return False
+    return (moved.asset, moved.sender, moved.recipient, moved.amount) == expected

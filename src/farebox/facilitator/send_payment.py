@@ -7,7 +7,7 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.landing import ending_of
+from farebox.facilitator.landing import ending_of, moved_more
 from farebox.facilitator.outcome import (
     NothingSent,
     NotSettled,
@@ -217,6 +217,8 @@ class PaymentSender:
             if isinstance(fate, NotSent | Refused):
                 await self._journal.withdraw(identity, sent.tx_hash)
                 return NotSettled(_why_not_sent(fate), identity.network, identity.payer)
+            if isinstance(fate, TransactionFound) and moved_more(fate, payment):
+                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
             ending = ending_of(fate, payment)
             await self._journal.end(sent.tx_hash, ending)
         except DatabaseUnavailable:

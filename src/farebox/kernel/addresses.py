@@ -34,6 +34,7 @@ def parse_account(text: str) -> Address | None:
     return Address(text) if _decode(text, _ACCOUNT_VERSION) is not None else None
 
 
+@lru_cache(maxsize=4096)
 def parse_contract(text: str) -> Address | None:
     """Read a C… address; None for every other string."""
     return Address(text) if _decode(text, _CONTRACT_VERSION) is not None else None

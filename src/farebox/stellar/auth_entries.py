@@ -93,13 +93,17 @@ def authorization_digest(entry: AuthEntry, network_id: bytes) -> bytes:
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def read_entries(reader: XdrReader) -> tuple[AuthEntry, ...]:
+def read_entries(reader: XdrReader, call: bytes | None = None) -> tuple[AuthEntry, ...]:
     """The authorization entries at the cursor.
+
+    `call` is the call the operation makes, already read: an entry that authorizes the same bytes
+    needs no second reading of them.
 
     Raises:
         Malformed: an unknown arm, or more entries or deeper trees than the bounds.
     """
-    return tuple(_read_entry(reader) for _ in range(reader.count(MAX_ENTRIES)))
+    known = None if call is None else _CONTRACT_CALL + call
+    return tuple(_read_entry(reader, known) for _ in range(reader.count(MAX_ENTRIES)))
 
 
 def skip_call(reader: XdrReader) -> None:
@@ -120,7 +124,7 @@ class _Credentials:
     nonce_and_expiry: bytes = b""
 
 
-def _read_entry(reader: XdrReader) -> AuthEntry:
+def _read_entry(reader: XdrReader, known: bytes | None) -> AuthEntry:
     start = reader.at
     arm = reader.uint32()
     if arm >= len(_KINDS):
@@ -130,7 +134,8 @@ def _read_entry(reader: XdrReader) -> AuthEntry:
     if kind is CredentialKind.WITH_DELEGATES:
         _skip_delegates(reader, _MAX_TREE_DEPTH)
     invocation_start = reader.at
-    is_contract_call = _skip_function(reader)
+    is_known = known is not None and reader.take(known)
+    is_contract_call = is_known or _skip_function(reader)
     root_call = reader.raw[invocation_start + 4 : reader.at]
     has_subinvocations = _skip_subinvocations(reader, _MAX_TREE_DEPTH)
     return AuthEntry(
@@ -205,6 +210,9 @@ def _read_key_signatures(reader: XdrReader) -> tuple[tuple[bytes, bytes], ...] |
             return None
         pairs.append((key, reader.fixed(64)))
     return tuple(pairs)
+
+
+_CONTRACT_CALL: Final = bytes(4)  # the arm of SorobanAuthorizedFunction
 
 
 def _skip_function(reader: XdrReader) -> bool:

@@ -117,14 +117,17 @@ class LedgerClock:
         age_s = self._clock.monotonic() - self._seen_at
         return LedgerReading(sequence, close_at, self._cadence_s, age_s)
 
-    def learn_cadence(self, health: NodeHealth) -> None:
-        """Until closes were observed here, the cadence is what the node's history shows."""
+    def learn_cadence(self, health: NodeHealth, *, target_s: float | None) -> None:
+        """Until closes were observed here, the cadence is what the node's history shows.
+
+        Where that is too short, it is what the network aims at, if that is known.
+        """
         history = (
             (health.oldest_ledger, health.oldest_close_at),
             (health.latest_ledger, health.latest_close_at),
         )
         if not self._closes:
-            self._cadence_s = observed_cadence(history) or self._cadence_s
+            self._cadence_s = observed_cadence(history) or target_s or self._cadence_s
 
     async def run(self) -> None:
         """Poll until cancelled; an outage of the node is counted and polling goes on."""

@@ -175,6 +175,15 @@ def skip_value(reader: XdrReader, depth: int = MAX_DEPTH) -> None:
         _skip_other(reader, kind, depth)
 
 
+# The arms as plain numbers: comparing members of an IntEnum is half of the time an address takes.
+_ACCOUNT: Final = int(AddressKind.ACCOUNT)
+_CONTRACT: Final = int(AddressKind.CONTRACT)
+_MUXED: Final = frozenset(map(int, (AddressKind.MUXED_ACCOUNT, AddressKind.MUXED_CONTRACT)))
+_TYPED_KEYS: Final = frozenset(map(int, (AddressKind.ACCOUNT, AddressKind.CLAIMABLE_BALANCE)))
+_PLAIN_HASHES: Final = frozenset(map(int, (AddressKind.CONTRACT, AddressKind.LIQUIDITY_POOL)))
+_LAST_KIND: Final = int(ScKind.EXECUTABLE_TAG)
+
+
 def read_address(reader: XdrReader) -> ScAddress:
     """The address at the cursor.
 
@@ -182,12 +191,12 @@ def read_address(reader: XdrReader) -> ScAddress:
         Malformed: not an address of a known arm.
     """
     arm = reader.uint32()
-    if arm == AddressKind.CONTRACT:
+    if arm == _CONTRACT:
         return ScAddress(AddressKind.CONTRACT, reader.fixed(32))
-    if arm == AddressKind.ACCOUNT:
+    if arm == _ACCOUNT:
         reader.expect(0)  # the one kind of public key
         return ScAddress(AddressKind.ACCOUNT, reader.fixed(32))
-    if arm in (AddressKind.MUXED_ACCOUNT, AddressKind.MUXED_CONTRACT):
+    if arm in _MUXED:
         mux_id = reader.uint64()
         return ScAddress(AddressKind(arm), reader.fixed(32), mux_id)
     if arm == AddressKind.CLAIMABLE_BALANCE:
@@ -201,12 +210,12 @@ def read_address(reader: XdrReader) -> ScAddress:
 def skip_address(reader: XdrReader) -> None:
     """Move past one address, as strictly as `read_address`."""
     arm = reader.uint32()
-    if arm in (AddressKind.ACCOUNT, AddressKind.CLAIMABLE_BALANCE):
+    if arm in _TYPED_KEYS:
         reader.expect(0)
         reader.skip(32)
-    elif arm in (AddressKind.MUXED_ACCOUNT, AddressKind.MUXED_CONTRACT):
+    elif arm in _MUXED:
         reader.skip(8 + 32)
-    elif arm in (AddressKind.CONTRACT, AddressKind.LIQUIDITY_POOL):
+    elif arm in _PLAIN_HASHES:
         reader.skip(32)
     else:
         raise Malformed
@@ -226,7 +235,7 @@ def skip_executable(reader: XdrReader) -> None:
 
 def _read_kind(reader: XdrReader) -> ScKind:
     arm = reader.uint32()
-    if arm > ScKind.EXECUTABLE_TAG:
+    if arm > _LAST_KIND:
         raise Malformed
     return _KINDS[arm]
 

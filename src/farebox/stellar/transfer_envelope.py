@@ -112,7 +112,7 @@ def _read_envelope(reader: XdrReader) -> TransferEnvelope | NotATransfer:
     _skip_memo(reader)
     operation_source = _read_operation_head(reader)
     call = _read_call(reader)
-    entries = read_entries(reader)
+    entries = read_entries(reader, call.raw if isinstance(call, _TransferCall) else None)
     has_resource_data = reader.flag()
     if has_resource_data:
         read_resources(reader)

@@ -7,7 +7,7 @@ from stellar_sdk import Address as SdkAddress
 from stellar_sdk import scval, xdr
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.landing import ending_of
+from farebox.facilitator.landing import ending_of, moved_more
 from farebox.facilitator.settlement import Claim, SettlementState
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
@@ -68,6 +68,20 @@ def test_a_success_with_the_transfer_is_confirmed() -> None:
 
 def test_more_than_the_transfer_stays_confirmed() -> None:
     assert ending_of(found(event(name="note"), event()), CLAIM).state is SettlementState.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("events", "more"),
+    [
+        ([event()], False),
+        ([event(name="note"), event()], False),
+        ([event(), event(amount=1)], True),
+        ([event(name="approve"), event()], True),
+        ([event(asset=OTHER_ASSET), event()], True),
+    ],
+)
+def test_what_moves_beside_the_payment_is_noticed(events: list[str], *, more: bool) -> None:
+    assert moved_more(found(*events), CLAIM) is more
 
 
 @pytest.mark.parametrize(

@@ -122,18 +122,22 @@ async def test_the_cadence_is_observed_after_twenty_ledgers() -> None:
 async def test_the_cadence_of_a_start_is_that_of_the_nodes_history() -> None:
     bench = Bench()
     later = GENESIS + timedelta(seconds=2000)
-    bench.clock.learn_cadence(NodeHealth(1_100, later, 100, GENESIS))
+    bench.clock.learn_cadence(NodeHealth(1_100, later, 100, GENESIS), target_s=5)
     await bench.sees(closed(1_100, 2000))
     assert bench.clock.now().cadence_s == 2
-    bench.clock.learn_cadence(NodeHealth(1_100, later, 1_000, GENESIS))
+    bench.clock.learn_cadence(NodeHealth(1_100, later, 1_000, GENESIS), target_s=5)
     assert bench.clock.now().cadence_s == 2, "what was seen here is not unlearned"
 
 
-async def test_a_history_too_short_to_judge_leaves_the_cadence_at_five() -> None:
+@pytest.mark.parametrize(("target_s", "cadence_s"), [(2.0, 2.0), (None, 5.0)])
+async def test_a_history_too_short_to_judge_gives_way_to_what_the_network_aims_at(
+    target_s: float | None, cadence_s: float
+) -> None:
     bench = Bench()
-    bench.clock.learn_cadence(NodeHealth(110, GENESIS + timedelta(seconds=10), 100, GENESIS))
+    short = NodeHealth(110, GENESIS + timedelta(seconds=10), 100, GENESIS)
+    bench.clock.learn_cadence(short, target_s=target_s)
     await bench.sees(closed(110, 10))
-    assert bench.clock.now().cadence_s == 5
+    assert bench.clock.now().cadence_s == cadence_s
 
 
 async def test_the_cadence_follows_a_network_that_changes_speed() -> None:

@@ -1,0 +1,107 @@
+"""The contracts lie there as they were built, for a protocol every network runs."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from stellar_sdk import xdr
+from xdrlib3 import Unpacker
+
+from support.contracts import FOLDER, sha256_of, sums, wasm_of
+
+NAMES: Final = sorted(name.removesuffix(".wasm") for name in sums())
+PROTOCOL: Final = 27
+INTERFACE: Final = {
+    *("allowance", "approve", "balance", "transfer", "transfer_from"),
+    *("burn", "burn_from", "decimals", "name", "symbol"),
+}
+_CUSTOM: Final = 0
+
+
+def _unsigned(raw: bytes, at: int) -> tuple[int, int]:
+    """A LEB128 number and where it ends."""
+    value = shift = 0
+    while True:
+        low = raw[at]
+        value, shift, at = value | (low & 0x7F) << shift, shift + 7, at + 1
+        if not low & 0x80:
+            return value, at
+
+
+def _custom_sections(raw: bytes) -> Iterator[tuple[str, bytes]]:
+    at = 8
+    while at < len(raw):
+        kind = raw[at]
+        size, at = _unsigned(raw, at + 1)
+        if kind == _CUSTOM:
+            length, start = _unsigned(raw, at)
+            yield raw[start : start + length].decode(), raw[start + length : at + size]
+        at += size
+
+
+def _section(contract: str, name: str) -> Unpacker:
+    return Unpacker(dict(_custom_sections(wasm_of(contract)))[name])
+
+
+def _functions(contract: str) -> set[str]:
+    section, found = _section(contract, "contractspecv0"), set()
+    while section.get_position() < len(section.get_buffer()):
+        entry = xdr.SCSpecEntry.unpack(section)
+        if entry.function_v0 is not None:
+            found.add(entry.function_v0.name.sc_symbol.decode())
+    return found
+
+
+def _meta(contract: str) -> dict[str, str]:
+    section, found = _section(contract, "contractmetav0"), {}
+    while section.get_position() < len(section.get_buffer()):
+        entry = xdr.SCMetaEntry.unpack(section).v0
+        assert entry is not None
+        found[entry.key.decode()] = entry.val.decode()
+    return found
+
+
+def test_every_contract_is_committed_and_none_beside() -> None:
+    there = sorted(path.name for path in (FOLDER / "wasm").iterdir())
+    assert there == [f"{name}.wasm" for name in NAMES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_contract_is_the_one_its_hash_was_taken_of(name: str) -> None:
+    assert sha256_of(name) == sums()[f"{name}.wasm"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_contract_names_the_compiler_and_the_sdk_that_made_it(name: str) -> None:
+    compiler = re.match(r"# rustc (\S+) ", (FOLDER / "SHA256SUMS").read_text())
+    assert compiler is not None
+    sdk = re.search(r'soroban-sdk = "=(\S+)"', (FOLDER / "Cargo.toml").read_text())
+    assert sdk is not None
+    meta = _meta(name)
+    assert meta["rsver"] == compiler[1]
+    assert meta["rssdkver"].split("#")[0] == sdk[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_contract_is_of_a_protocol_that_every_network_runs(name: str) -> None:
+    version = xdr.SCEnvMetaEntry.unpack(_section(name, "contractenvmetav0")).interface_version
+    assert version is not None
+    assert (version.protocol.uint32, version.pre_release.uint32) == (PROTOCOL, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_contract_carries_no_path_of_the_machine_it_was_built_on(name: str) -> None:
+    assert re.search(rb"\.rs\b|\.cargo|/home|/root|/usr|/tmp", wasm_of(name)) is None
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_says_what_a_contract_is_for(name: str) -> None:
+    page = (FOLDER / "README.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
+    missing = {function for function in _functions(name) if function not in row}
+    assert missing <= INTERFACE
+
+
+def test_the_token_has_the_whole_token_interface() -> None:
+    assert _functions("mannered_token") == INTERFACE | {"mint", "behave", "upgrade"}

@@ -1,0 +1,157 @@
+"""The contracts of `contracts/` on a ledger: wallets that hold money, and a token with manners."""
+
+import hashlib
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+from stellar_sdk import Keypair, scval, xdr
+from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+
+from support.calls import address, invocation
+from support.entries import unsigned_entry
+from support.ledger import Ledger
+from support.payments import Draft
+from support.stage import NetworkStage, key_of
+
+FOLDER: Final = Path(__file__).parents[2] / "contracts"
+FUNDS: Final = 1_000_000
+
+
+class Deed(IntEnum):
+    """What a flip wallet does once it has turned."""
+
+    REFUSE = 0
+    CLAIM = 1
+    TOIL = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A call that a contract makes on the side."""
+
+    contract: str
+    function: str
+    arguments: tuple[xdr.SCVal, ...]
+
+    def values(self) -> list[xdr.SCVal]:
+        """Contract, function and arguments as a contract takes them."""
+        name = scval.to_symbol(self.function)
+        return [scval.to_address(self.contract), name, scval.to_vec(list(self.arguments))]
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """What a transfer of the token does, in hundredths of the amount asked for."""
+
+    taken: int = 100
+    given: int = 100
+    told: int = 100
+    times: int = 1
+    posing_as: str | None = None
+    errand: Errand | None = None
+
+    def value(self) -> xdr.SCVal:
+        """The manners as the token takes them."""
+        shares = {"taken": self.taken, "given": self.given, "told": self.told, "times": self.times}
+        name, errand = self.posing_as, self.errand
+        return scval.to_struct(
+            {
+                **{share: scval.to_uint32(value) for share, value in shares.items()},
+                "posing_as": scval.to_void() if name is None else scval.to_string(name),
+                "errand": scval.to_void() if errand is None else scval.to_vec(errand.values()),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Wallet:
+    """A contract account that holds some of the scene's asset, and the key it obeys."""
+
+    address: str
+    key: Keypair = field(repr=False)
+
+    def entry(self, draft: Draft, *, key: Keypair | None = None) -> xdr.SorobanAuthorizationEntry:
+        """The payment's entry, signed as this wallet wants it; by another key if one is given."""
+        signer = key or self.key
+        entry = unsigned_entry(
+            invocation(draft.call()),
+            address(draft.payer),
+            nonce=draft.nonce,
+            expires_at_ledger=draft.expires_at_ledger,
+            kind=draft.kind,
+        )
+
+        def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
+            return scval.to_bytes(signer.sign(authorization_payload_hash(preimage)))
+
+        return authorize_entry(entry, sign, draft.expires_at_ledger, draft.network.passphrase)
+
+    def envelope(self, draft: Draft) -> xdr.TransactionEnvelope:
+        """The payment's envelope with this wallet's entry."""
+        return draft.envelope(self.entry(draft))
+
+
+class Token:
+    """A token with manners on a ledger, and somebody who may tell it to behave."""
+
+    def __init__(self, ledger: Ledger, teller: Keypair, contract: str) -> None:
+        self._ledger, self._teller = ledger, teller
+        self.address = contract
+
+    async def give(self, holder: str, amount: int) -> None:
+        """Mint an amount to a holder."""
+        await self._tell("mint", scval.to_address(holder), scval.to_int128(amount))
+
+    async def behave(self, manners: Manners) -> None:
+        """Have these manners from now on."""
+        await self._tell("behave", manners.value())
+
+    async def become(self, wasm: bytes) -> None:
+        """Replace the token's code."""
+        wasm_hash = await self._ledger.upload(self._teller, wasm)
+        await self._tell("upgrade", scval.to_bytes(wasm_hash))
+
+    async def _tell(self, function: str, *args: xdr.SCVal) -> None:
+        await self._ledger.invoke(self._teller, self.address, function, *args)
+
+
+def wasm_of(name: str) -> bytes:
+    """A committed contract."""
+    return (FOLDER / "wasm" / f"{name}.wasm").read_bytes()
+
+
+def sums() -> dict[str, str]:
+    """The committed SHA-256 of each contract by its file's name."""
+    lines = (FOLDER / "SHA256SUMS").read_text().splitlines()
+    pairs = (line.split() for line in lines if not line.startswith("#"))
+    return {name.removeprefix("wasm/"): digest for digest, name in pairs}
+
+
+def sha256_of(name: str) -> str:
+    """The SHA-256 of a contract as it lies there."""
+    return hashlib.sha256(wasm_of(name)).hexdigest()
+
+
+async def wallet(stage: NetworkStage, name: str, *more: xdr.SCVal) -> Wallet:
+    """A wallet of this kind that obeys a new key; `more` are its arguments after the key."""
+    ledger, key = stage.ledger, Keypair.random()
+    deployer = await ledger.account()
+    obeyed = scval.to_bytes(key.raw_public_key())
+    made = await ledger.deploy(deployer, wasm_of(name), obeyed, *more)
+    await move(stage, stage.scene.asset, key_of(stage.scene.payers[2]), made, FUNDS)
+    return Wallet(made, key)
+
+
+async def token(stage: NetworkStage) -> Token:
+    """A token of our own, honest for now, of which nobody holds anything."""
+    teller = await stage.ledger.account()
+    contract = await stage.ledger.deploy(teller, wasm_of("mannered_token"))
+    return Token(stage.ledger, teller, contract)
+
+
+async def move(stage: NetworkStage, asset: str, key: Keypair, to: str, amount: int) -> None:
+    """Transfer some of a token from an account."""
+    parties = (scval.to_address(key.public_key), scval.to_address(to))
+    await stage.ledger.invoke(key, asset, "transfer", *parties, scval.to_int128(amount))
