@@ -27,8 +27,8 @@ from farebox.cli.endings import (
     file_advice,
     settings_or_end,
 )
+from farebox.cli.one_write import OneWriteProtocol
 from farebox.kernel.errors import Outage, Refusal
-from farebox.web.one_write import OneWriteProtocol
 
 BACKLOG: Final = 2048
 KEEP_ALIVE_S: Final = 75  # longer than the pools of usual clients keep a connection

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from farebox.web.one_write import HeldHead
+from farebox.cli.one_write import HeldHead
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
