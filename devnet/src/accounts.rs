@@ -5,8 +5,8 @@ use crate::xdr::{
     AccountEntry, AccountEntryExt, AccountEntryExtensionV1, AccountEntryExtensionV1Ext,
     AccountEntryExtensionV2, AccountEntryExtensionV2Ext, AccountEntryExtensionV3, AccountId, Asset,
     ExtensionPoint, LedgerEntryData, LedgerKey, LedgerKeyAccount, LedgerKeyTrustLine, Liabilities,
-    MuxedAccount, PublicKey, SequenceNumber, Thresholds, TimePoint, TrustLineAsset, TrustLineEntry,
-    TrustLineFlags, Uint256, VecM,
+    MuxedAccount, PublicKey, SequenceNumber, SponsorshipDescriptor, Thresholds, TimePoint, TrustLineAsset,
+    TrustLineEntry, TrustLineFlags, Uint256, VecM,
 };
 
 /// Stroops an operation costs at the least, and an account holds for each of its entries.
@@ -90,7 +90,7 @@ pub fn credit(account: &mut AccountEntry, amount: i64) -> bool {
     }
 }
 
-fn extension_v2(account: &AccountEntry) -> Option<&AccountEntryExtensionV2> {
+pub fn extension_v2(account: &AccountEntry) -> Option<&AccountEntryExtensionV2> {
     match &account.ext {
         AccountEntryExt::V1(v1) => match &v1.ext {
             AccountEntryExtensionV1Ext::V2(v2) => Some(v2),
@@ -111,38 +111,39 @@ pub fn sequence_moved_at(account: &AccountEntry) -> (u32, u64) {
 /// Moves the sequence number and remembers when, as the third extension does since protocol 19.
 pub fn set_sequence(account: &mut AccountEntry, sequence: i64, ledger: u32, close_time_s: u64) {
     account.seq_num = SequenceNumber(sequence);
-    let v3 = AccountEntryExtensionV2Ext::V3(AccountEntryExtensionV3 {
+    extension_v2_mut(account).ext = AccountEntryExtensionV2Ext::V3(AccountEntryExtensionV3 {
         ext: ExtensionPoint::V0,
         seq_ledger: ledger,
         seq_time: TimePoint(close_time_s),
     });
-    let mut v1 = match std::mem::replace(&mut account.ext, AccountEntryExt::V0) {
-        AccountEntryExt::V1(v1) => v1,
-        AccountEntryExt::V0 => AccountEntryExtensionV1 {
+}
+
+/// The extension that counts sponsorships, made where the account has none yet.
+pub fn extension_v2_mut(account: &mut AccountEntry) -> &mut AccountEntryExtensionV2 {
+    let signers = account.signers.len();
+    if matches!(account.ext, AccountEntryExt::V0) {
+        account.ext = AccountEntryExt::V1(AccountEntryExtensionV1 {
             liabilities: Liabilities { buying: 0, selling: 0 },
             ext: AccountEntryExtensionV1Ext::V0,
-        },
-    };
-    let mut v2 = match v1.ext {
-        AccountEntryExtensionV1Ext::V2(v2) => v2,
-        AccountEntryExtensionV1Ext::V0 => AccountEntryExtensionV2 {
+        });
+    }
+    let AccountEntryExt::V1(v1) = &mut account.ext else { unreachable!("it was just made") };
+    if matches!(v1.ext, AccountEntryExtensionV1Ext::V0) {
+        v1.ext = AccountEntryExtensionV1Ext::V2(AccountEntryExtensionV2 {
             num_sponsored: 0,
             num_sponsoring: 0,
-            signer_sponsoring_i_ds: vec![crate::xdr::SponsorshipDescriptor(None); account.signers.len()]
-                .try_into()
-                .unwrap_or_default(),
+            signer_sponsoring_i_ds: vec![SponsorshipDescriptor(None); signers].try_into().unwrap_or_default(),
             ext: AccountEntryExtensionV2Ext::V0,
-        },
-    };
-    v2.ext = v3;
-    v1.ext = AccountEntryExtensionV1Ext::V2(v2);
-    account.ext = AccountEntryExt::V1(v1);
+        });
+    }
+    let AccountEntryExtensionV1Ext::V2(v2) = &mut v1.ext else { unreachable!("it was just made") };
+    v2
 }
 
 /// Keeps the list of signer sponsors as long as the list of signers.
 pub fn note_signers_changed(
     account: &mut AccountEntry,
-    change: impl FnOnce(&mut Vec<crate::xdr::SponsorshipDescriptor>),
+    change: impl FnOnce(&mut Vec<SponsorshipDescriptor>),
 ) {
     if let AccountEntryExt::V1(v1) = &mut account.ext
         && let AccountEntryExtensionV1Ext::V2(v2) = &mut v1.ext

@@ -14,6 +14,8 @@ use crate::meta::{self, Phases};
 use crate::operations::{self, Applied, Applying, SorobanUse, is_success};
 use crate::results::{self, Invalid, Refusal};
 use crate::settings::TransactionLimits;
+use crate::sponsorship::Sponsorships;
+use crate::surge::BaseFees;
 use crate::transaction::Frame;
 use crate::validation::{Against, authorize, check_up_to_sequence, validate_fee_bump};
 use crate::xdr::{
@@ -28,6 +30,7 @@ pub struct Closing<'a> {
     pub limits: &'a TransactionLimits,
     pub modules: &'a Modules,
     pub native_contract: [u8; 32],
+    pub base_fees: BaseFees,
     /// From which every transaction's random numbers come.
     pub seed: [u8; 32],
 }
@@ -73,7 +76,7 @@ fn take_fee(frame: &Frame, entries: &mut Entries, closing: &Closing) -> TakenFee
     let mut draft = Draft::on(entries, closing.now.sequence);
     let mut amount = 0;
     if let Some(mut payer) = find_account(&draft, &frame.fee_source()) {
-        amount = frame.fee_to_charge().min(payer.balance);
+        amount = frame.fee_to_charge(closing.base_fees.of(frame)).min(payer.balance);
         payer.balance -= amount;
         draft.put(LedgerEntryData::Account(payer));
     }
@@ -130,10 +133,11 @@ fn run_operations(
     let mut all = Draft::on(draft, closing.now.sequence);
     let mut results = Vec::with_capacity(frame.operations().len());
     let mut metas = Vec::with_capacity(frame.operations().len());
+    let mut sponsorships = Sponsorships::default();
     for (position, operation) in frame.operations().iter().enumerate() {
         let mut own = Draft::on(&all, closing.now.sequence);
-        let applied =
-            operations::apply(operation, &mut own, &applying(frame, operation, index, position, closing));
+        let applying = applying(frame, operation, index, position, closing);
+        let applied = operations::apply(operation, &mut own, &mut sponsorships, &applying);
         let Applied { result, events, diagnostic_events, soroban } = applied;
         ran.phases.diagnostic_events.extend(diagnostic_events);
         let succeeded = is_success(&result);
@@ -148,6 +152,10 @@ fn run_operations(
     if !results.iter().all(is_success) {
         ran.soroban = None;
         return Err(Refusal::Failed(results));
+    }
+    if !sponsorships.all_ended() {
+        ran.soroban = None;
+        return Err(Refusal::BadSponsorship);
     }
     let writes = all.finish();
     draft.absorb(writes);

@@ -3,40 +3,64 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::apply::{Closing, Finished, apply_all};
-use crate::codec::{hash_of, sha256};
+use crate::apply::{Closing, apply_all};
+use crate::assembly::{closed_ledger, result_set_hash};
+use crate::codec::sha256;
 use crate::events::asset_contract;
 use crate::genesis;
-use crate::header::{self, Closed, Validator};
+use crate::header::{Closed, Validator};
 use crate::host::{Moment, load_config, modules::Modules};
 use crate::injection;
 use crate::node::{NodeOptions, Submission};
-use crate::queue::Queue;
-use crate::record::{ClosedLedger, LedgerState, TransactionRecord};
+use crate::queue::{Queue, Taken};
+use crate::record::LedgerState;
 use crate::results::{Refusal, refused};
 use crate::settings::TransactionLimits;
+use crate::surge::BaseFees;
 use crate::transaction::Frame;
 use crate::transaction_set;
-use crate::validation::Against;
-use crate::xdr::{
-    Asset, ExtensionPoint, GeneralizedTransactionSet, Hash, LedgerCloseMeta, LedgerCloseMetaExt,
-    LedgerCloseMetaExtV1, LedgerCloseMetaV2, LedgerEntry, LedgerHeader, LedgerHeaderHistoryEntry,
-    LedgerHeaderHistoryEntryExt, TransactionEnvelope, TransactionResultMetaV1, TransactionResultPair,
-    TransactionResultSet, VecM,
-};
+use crate::validation::{Against, validate};
+use crate::xdr::{Asset, LedgerEntry, TransactionEnvelope, TransactionResult};
+
+/// What a ledger is made of besides the transactions that wait for it.
+#[derive(Default)]
+pub struct NextLedger {
+    /// Written first, past every rule.
+    pub injected: Vec<LedgerEntry>,
+    /// Lets what waits wait for one ledger more.
+    pub leaves_queue: bool,
+}
+
+/// Everything that decides what a ledger looks like; from the same contents comes the same ledger.
+#[derive(Default)]
+pub struct Contents {
+    pub close_time_ms: u64,
+    pub injected: Vec<LedgerEntry>,
+    pub frames: Vec<Frame>,
+    pub base_fees: BaseFees,
+}
 
 /// The network's one chain; it lives on one thread.
 pub struct Chain {
     state: Arc<LedgerState>,
     queue: Queue,
+    /// Transactions that the next ledger takes in whatever the queue says.
+    landing: Vec<Frame>,
     modules: Modules,
     validator: Validator,
     native_contract: [u8; 32],
+    /// How far the network's clock is ahead of the machine's.
+    ahead_ms: u64,
 }
 
 impl Chain {
-    /// A chain whose only ledger is the genesis ledger.
+    /// A chain whose only ledger is the genesis ledger, closed now.
     pub fn start(options: &NodeOptions) -> anyhow::Result<Chain> {
+        Chain::start_at(options, now_ms())
+    }
+
+    /// A chain whose genesis ledger closed at this time (Unix milliseconds).
+    pub fn start_at(options: &NodeOptions, close_time_ms: u64) -> anyhow::Result<Chain> {
         let network_id = sha256(options.passphrase.as_bytes());
         let entries = genesis::entries(options, network_id);
         let config = load_config(&entries)?;
@@ -44,9 +68,8 @@ impl Chain {
             .map_err(|missing| anyhow::anyhow!("the genesis ledger lacks {:?}", missing.0))?;
         let modules = Modules::new(&config).map_err(|error| anyhow::anyhow!("{error:?}"))?;
         let validator = Validator::new(network_id, options.header);
-        let close_time_ms = now_ms();
         let header = validator.genesis_header(close_time_ms);
-        let empty = transaction_set::build(Vec::new(), [0; 32]);
+        let empty = transaction_set::build(Vec::new(), [0; 32], BaseFees::USUAL, &limits.ledger);
         let ledger = closed_ledger(header, close_time_ms, empty.set, Vec::new(), fee_write_1kb(&config));
         let state = LedgerState {
             ledger: Arc::new(ledger),
@@ -58,9 +81,11 @@ impl Chain {
         Ok(Chain {
             state: Arc::new(state),
             queue: Queue::default(),
+            landing: Vec::new(),
             modules,
             validator,
             native_contract: asset_contract(&Asset::Native, network_id),
+            ahead_ms: 0,
         })
     }
 
@@ -75,24 +100,67 @@ impl Chain {
             return Submission::Error { result, diagnostic_events: Vec::new() };
         };
         let closed_s = self.state.ledger.close_time_s();
-        let drift_s = (now_ms() / 1000).saturating_sub(closed_s);
+        let drift_s = (self.clock_ms() / 1000).saturating_sub(closed_s);
         let expected_s = u64::from(self.state.limits.target_close_ms).div_ceil(1000).max(1);
         let state = self.state.clone();
         // A transaction has to survive until the ledger after next, counted from now.
         self.queue.offer(frame, &against(&state, closed_s, 2 * expected_s + drift_s))
     }
 
-    /// Closes one ledger with everything that waits, and with `injected` entries written first.
-    pub fn close(&mut self, injected: Vec<LedgerEntry>) -> Arc<LedgerState> {
+    /// Puts a valid envelope into the next ledger past the queue and the ledger's limits.
+    pub fn land(&mut self, envelope: TransactionEnvelope) -> Result<[u8; 32], TransactionResult> {
+        let frame =
+            Frame::read(envelope, self.state.network_id).map_err(|_| refused(Refusal::NotSupported, 0))?;
+        validate(&frame, &against(&self.state, self.state.ledger.close_time_s(), 0))
+            .map_err(|invalid| invalid.result(&frame))?;
+        // An account has one transaction in a ledger; the last one that was landed for it stays.
+        self.landing.retain(|other| other.source() != frame.source());
+        let hash = frame.hash;
+        self.landing.push(frame);
+        Ok(hash)
+    }
+
+    /// The waiting envelope with this hash, of the whole or of what a fee bump wraps.
+    pub fn pending(&self, hash: &[u8; 32]) -> Option<TransactionEnvelope> {
+        self.queue.find(hash).map(|frame| frame.envelope.clone())
+    }
+
+    /// Moves the network's clock forward.
+    pub fn jump(&mut self, milliseconds: u64) {
+        self.ahead_ms = self.ahead_ms.saturating_add(milliseconds);
+    }
+
+    fn clock_ms(&self) -> u64 {
+        now_ms().saturating_add(self.ahead_ms)
+    }
+
+    /// What a ledger that closes now would hold; what it takes no longer waits.
+    pub fn gather(&mut self, next: NextLedger) -> Contents {
         let previous = self.state.clone();
-        let close_time_ms = now_ms().max(previous.ledger.close_time_ms + 1);
+        let close_time_ms = self.clock_ms().max(previous.ledger.close_time_ms + 1);
+        let mut contents = Contents { close_time_ms, injected: next.injected, ..Contents::default() };
+        if next.leaves_queue {
+            return contents;
+        }
+        let rules = against(&previous, close_time_ms / 1000, 0);
+        let mut landed = std::mem::take(&mut self.landing);
+        landed.retain(|frame| validate(frame, &rules).is_ok());
+        let Taken { frames, base_fees } = self.queue.take(&rules, &landed);
+        contents.frames = [landed, frames].concat();
+        contents.base_fees = base_fees;
+        contents
+    }
+
+    /// Closes one ledger with exactly these contents.
+    pub fn close(&mut self, contents: Contents) -> Arc<LedgerState> {
+        let Contents { close_time_ms, injected, frames, base_fees } = contents;
+        let previous = self.state.clone();
         let now = Moment {
             network_id: previous.network_id,
             sequence: previous.ledger.sequence + 1,
             close_time_s: close_time_ms / 1000,
         };
-        let frames = self.queue.take(&against(&previous, now.close_time_s, 0));
-        let set = transaction_set::build(frames, previous.ledger.hash);
+        let set = transaction_set::build(frames, previous.ledger.hash, base_fees, &previous.limits.ledger);
         let mut entries = previous.entries.clone();
         let (config, limits) = injection::write(injected, &mut entries, &previous, &self.modules, &now);
         let closing = Closing {
@@ -101,6 +169,7 @@ impl Chain {
             limits: &limits,
             modules: &self.modules,
             native_contract: self.native_contract,
+            base_fees,
             seed: sha256(&[set.hash, previous.ledger.hash].concat()),
         };
         let finished = apply_all(set.in_order, &mut entries, &closing);
@@ -115,13 +184,8 @@ impl Chain {
         let header = self.validator.next_header(&previous.ledger.header, previous.ledger.hash, closed);
         let ledger = closed_ledger(header, close_time_ms, set.set, finished, fee_write_1kb(&config));
         self.queue.ledger_closed();
-        self.state = Arc::new(LedgerState {
-            ledger: Arc::new(ledger),
-            entries,
-            config,
-            limits,
-            network_id: previous.network_id,
-        });
+        let network_id = previous.network_id;
+        self.state = Arc::new(LedgerState { ledger: Arc::new(ledger), entries, config, limits, network_id });
         self.state.clone()
     }
 }
@@ -146,71 +210,4 @@ pub fn now_ms() -> u64 {
 
 fn fee_write_1kb(config: &soroban_simulation::NetworkConfig) -> i64 {
     config.fee_configuration.fee_per_write_1kb
-}
-
-fn pair(finished: &Finished) -> TransactionResultPair {
-    TransactionResultPair { transaction_hash: Hash(finished.frame.hash), result: finished.result.clone() }
-}
-
-fn result_set_hash(finished: &[Finished]) -> [u8; 32] {
-    let results: Vec<_> = finished.iter().map(pair).collect();
-    hash_of(&TransactionResultSet { results: results.try_into().unwrap_or_default() })
-}
-
-fn closed_ledger(
-    header: LedgerHeader,
-    close_time_ms: u64,
-    tx_set: GeneralizedTransactionSet,
-    finished: Vec<Finished>,
-    fee_write_1kb: i64,
-) -> ClosedLedger {
-    let hash = header::hash(&header);
-    let mut processing = Vec::with_capacity(finished.len());
-    let mut transactions = Vec::with_capacity(finished.len());
-    for (finished, order) in finished.into_iter().zip(1u32..) {
-        processing.push(TransactionResultMetaV1 {
-            ext: ExtensionPoint::V0,
-            result: pair(&finished),
-            fee_processing: finished.fee_processing.clone(),
-            tx_apply_processing: finished.meta.clone(),
-            post_tx_apply_fee_processing: finished.refund_processing.clone(),
-        });
-        transactions.push(Arc::new(record(finished, order, header.ledger_seq, close_time_ms / 1000)));
-    }
-    let meta = LedgerCloseMeta::V2(LedgerCloseMetaV2 {
-        ext: LedgerCloseMetaExt::V1(LedgerCloseMetaExtV1 {
-            ext: ExtensionPoint::V0,
-            soroban_fee_write1_kb: fee_write_1kb,
-        }),
-        ledger_header: LedgerHeaderHistoryEntry {
-            hash: Hash(hash),
-            header: header.clone(),
-            ext: LedgerHeaderHistoryEntryExt::V0,
-        },
-        tx_set,
-        tx_processing: processing.try_into().unwrap_or_default(),
-        upgrades_processing: VecM::default(),
-        scp_info: VecM::default(),
-        total_byte_size_of_live_soroban_state: 0,
-        evicted_keys: VecM::default(),
-    });
-    ClosedLedger { sequence: header.ledger_seq, hash, close_time_ms, header, meta, transactions }
-}
-
-fn record(finished: Finished, application_order: u32, ledger: u32, close_time_s: u64) -> TransactionRecord {
-    let frame = finished.frame;
-    TransactionRecord {
-        hash: frame.hash,
-        inner_hash: frame.fee_bump().map(|_| frame.inner_hash),
-        ledger,
-        close_time_s,
-        application_order,
-        is_soroban: frame.is_soroban(),
-        operation_count: frame.operations().len() as u32,
-        envelope: frame.envelope,
-        result: finished.result,
-        meta: finished.meta,
-        fee_charged: finished.fee_charged,
-        resource_fee_charged: finished.resource_fee_charged,
-    }
 }

@@ -1,5 +1,6 @@
 //! The thread that the chain lives on, and what it publishes to all others.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,25 +8,38 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 
-use crate::chain::Chain;
+use crate::chain::{Chain, NextLedger};
 use crate::history::History;
 use crate::node::{CloseMode, Submission};
 use crate::record::LedgerState;
-use crate::xdr::{LedgerEntry, TransactionEnvelope};
+use crate::xdr::{LedgerEntry, TransactionEnvelope, TransactionResult};
+
+/// Ledgers whose whole state can still be asked for.
+const STATES_KEPT: usize = 64;
 
 /// What the chain thread publishes.
 pub struct Shared {
     pub passphrase: String,
     pub network_id: [u8; 32],
-    state: RwLock<Arc<LedgerState>>,
+    /// The latest one last; never empty.
+    states: RwLock<VecDeque<Arc<LedgerState>>>,
     pub history: History,
     pub closed: watch::Sender<u32>,
+    first: Arc<LedgerState>,
 }
 
 /// What the chain is asked to do; each answer goes back on its own channel.
 pub enum Command {
     Submit(Box<TransactionEnvelope>, oneshot::Sender<Submission>),
     Close(u32, oneshot::Sender<u32>),
+    /// Ledgers that take nothing in, after the clock jumped by milliseconds.
+    Skip {
+        milliseconds: u64,
+        ledgers: u32,
+        reply: oneshot::Sender<u32>,
+    },
+    Land(Box<TransactionEnvelope>, oneshot::Sender<Result<[u8; 32], TransactionResult>>),
+    Pending([u8; 32], oneshot::Sender<Option<TransactionEnvelope>>),
     Inject(Vec<LedgerEntry>, oneshot::Sender<u32>),
 }
 
@@ -38,19 +52,33 @@ impl Shared {
             network_id: state.network_id,
             history: History::new(state.ledger.clone(), retention_ledgers),
             closed: watch::channel(state.ledger.sequence).0,
-            state: RwLock::new(state),
+            states: RwLock::new(VecDeque::from([state.clone()])),
+            first: state,
         }
     }
 
     pub fn latest(&self) -> Arc<LedgerState> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
+        states.back().unwrap_or(&self.first).clone()
+    }
+
+    /// The state as of a ledger, or as near to it as it is still known.
+    pub fn state_at(&self, sequence: u32) -> Arc<LedgerState> {
+        let states = self.states.read().unwrap_or_else(PoisonError::into_inner);
+        let as_of = states.iter().find(|state| state.ledger.sequence >= sequence);
+        as_of.or(states.back()).unwrap_or(&self.first).clone()
     }
 
     // History comes first: who is told of a ledger must find its transactions.
     fn publish(&self, state: Arc<LedgerState>) {
         let sequence = state.ledger.sequence;
         self.history.append(state.ledger.clone());
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+        let mut states = self.states.write().unwrap_or_else(PoisonError::into_inner);
+        states.push_back(state);
+        if states.len() > STATES_KEPT {
+            states.pop_front();
+        }
+        drop(states);
         self.closed.send_replace(sequence);
     }
 }
@@ -85,7 +113,7 @@ impl ChainThread {
                 && at <= Instant::now()
             {
                 self.guarded(|thread| {
-                    thread.close(Vec::new());
+                    thread.close(NextLedger::default());
                 });
                 due = Some((at + interval).max(Instant::now()));
             }
@@ -114,18 +142,32 @@ impl ChainThread {
             }
             Command::Close(count, reply) => {
                 for _ in 0..count {
-                    self.close(Vec::new());
+                    self.close(NextLedger::default());
                 }
                 let _ = reply.send(self.chain.state().ledger.sequence);
             }
+            Command::Skip { milliseconds, ledgers, reply } => {
+                self.chain.jump(milliseconds);
+                for _ in 0..ledgers {
+                    self.close(NextLedger { leaves_queue: true, ..NextLedger::default() });
+                }
+                let _ = reply.send(self.chain.state().ledger.sequence);
+            }
+            Command::Land(envelope, reply) => {
+                let _ = reply.send(self.chain.land(*envelope));
+            }
+            Command::Pending(hash, reply) => {
+                let _ = reply.send(self.chain.pending(&hash));
+            }
             Command::Inject(entries, reply) => {
-                let _ = reply.send(self.close(entries));
+                let _ = reply.send(self.close(NextLedger { injected: entries, ..NextLedger::default() }));
             }
         }
     }
 
-    fn close(&mut self, injected: Vec<LedgerEntry>) -> u32 {
-        let state = self.chain.close(injected);
+    fn close(&mut self, next: NextLedger) -> u32 {
+        let contents = self.chain.gather(next);
+        let state = self.chain.close(contents);
         let sequence = state.ledger.sequence;
         self.shared.publish(state);
         sequence

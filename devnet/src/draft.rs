@@ -66,6 +66,12 @@ impl<'a> Draft<'a> {
         self.write(key, Some(StoredEntry { entry: Arc::new(entry), lifetime: None }), false);
     }
 
+    /// Stores a new classic entry with an extension of its own.
+    pub fn create(&mut self, data: LedgerEntryData, ext: LedgerEntryExt) {
+        let entry = LedgerEntry { last_modified_ledger_seq: self.sequence, data, ext };
+        self.write(entry.to_key(), Some(StoredEntry { entry: Arc::new(entry), lifetime: None }), false);
+    }
+
     /// Stores an entry that lives until `live_until`, or for ever.
     pub fn put_entry(&mut self, key: LedgerKey, mut entry: LedgerEntry, live_until: Option<u32>) {
         entry.last_modified_ledger_seq = self.sequence;

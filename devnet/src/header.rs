@@ -14,7 +14,8 @@ use crate::xdr::{
 
 /// Everything there is: 100 billion lumens in stroops.
 pub const TOTAL_COINS: i64 = 1_000_000_000_000_000_000;
-const MAX_TRANSACTIONS: u32 = 1_000;
+/// Operations of classic transactions in one ledger.
+pub const MAX_CLASSIC_OPERATIONS: u32 = 1_000;
 
 /// What the new header says that the last one did not.
 pub struct Closed {
@@ -83,7 +84,7 @@ impl Validator {
             id_pool: 0,
             base_fee: BASE_FEE,
             base_reserve: BASE_RESERVE,
-            max_tx_set_size: MAX_TRANSACTIONS,
+            max_tx_set_size: MAX_CLASSIC_OPERATIONS,
             skip_list,
             ext: LedgerHeaderExt::V0,
         }

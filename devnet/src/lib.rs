@@ -2,8 +2,11 @@
 
 pub mod accounts;
 pub mod apply;
+pub mod assembly;
+pub mod bans;
 pub mod chain;
 mod chain_thread;
+pub mod clusters;
 pub mod codec;
 pub mod draft;
 pub mod edge;
@@ -14,6 +17,7 @@ pub mod header;
 pub mod history;
 pub mod host;
 pub mod injection;
+pub mod ledger_space;
 pub mod meta;
 pub mod node;
 pub mod operations;
@@ -23,6 +27,8 @@ pub mod results;
 pub mod settings;
 pub mod signatures;
 pub mod simulation;
+pub mod sponsorship;
+pub mod surge;
 pub mod transaction;
 pub mod transaction_set;
 pub mod validation;

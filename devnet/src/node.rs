@@ -114,6 +114,11 @@ impl Node {
         self.shared.latest()
     }
 
+    /// The state as of one of the last ledgers, or as near to it as it is still known.
+    pub fn state_at(&self, sequence: u32) -> Arc<LedgerState> {
+        self.shared.state_at(sequence)
+    }
+
     pub fn history(&self) -> &History {
         &self.shared.history
     }
@@ -143,13 +148,41 @@ impl Node {
 
     /// Simulates against the latest closed ledger on a worker thread.
     pub async fn simulate(&self, request: SimulationRequest) -> SimulationAnswer {
-        self.workers.simulate(request, self.state()).await
+        self.simulate_on(self.state(), request).await
+    }
+
+    /// Simulates against this ledger on a worker thread.
+    pub async fn simulate_on(&self, state: Arc<LedgerState>, request: SimulationRequest) -> SimulationAnswer {
+        self.workers.simulate(request, state).await
     }
 
     /// Closes `count` ledgers now and returns the latest sequence.
     pub async fn close_ledgers(&self, count: u32) -> u32 {
         let (reply, answer) = oneshot::channel();
         self.sequence_after(Command::Close(count, reply), answer).await
+    }
+
+    /// Moves the network's clock forward, then closes ledgers that take nothing in; what waits grows older.
+    pub async fn skip(&self, milliseconds: u64, ledgers: u32) -> u32 {
+        let (reply, answer) = oneshot::channel();
+        self.sequence_after(Command::Skip { milliseconds, ledgers, reply }, answer).await
+    }
+
+    /// Puts a valid envelope into the next ledger past the queue and the ledger's limits; returns its hash.
+    pub async fn land(&self, envelope: TransactionEnvelope) -> Result<[u8; 32], TransactionResult> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.commands.send(Command::Land(Box::new(envelope), reply));
+        match (sent, answer.await) {
+            (Ok(()), Ok(landed)) => landed,
+            _ => Err(refused(Refusal::Internal, 0)),
+        }
+    }
+
+    /// The envelope with this hash (its own, or of what it wraps), while it waits for a ledger.
+    pub async fn pending(&self, hash: [u8; 32]) -> Option<TransactionEnvelope> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(Command::Pending(hash, reply)).ok()?;
+        answer.await.ok().flatten()
     }
 
     /// Writes entries into the ledger past every rule, closing one ledger now; returns its sequence.

@@ -1,25 +1,33 @@
 //! Transactions that wait for the next ledger, one for each source account.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 
 use crate::accounts::{available_balance, find_account, public_key};
+use crate::bans::Bans;
+use crate::ledger_space::{Bid, Space};
 use crate::node::Submission;
 use crate::results::{Refusal, refused};
+use crate::surge::{BaseFees, Room, Selection, make_room, select};
 use crate::transaction::Frame;
 use crate::validation::{Against, are_within_limits, has_sane_fees, validate};
 use crate::xdr::AccountId;
 
 /// Ledgers a transaction may wait without being taken in.
 const PATIENCE_LEDGERS: u32 = 4;
-/// Ledgers for which a dropped transaction is not looked at again.
-const BAN_LEDGERS: usize = 10;
 /// How many times the queued bid a replacing fee bump has to offer.
 const REPLACEMENT_FACTOR: i128 = 10;
 
 type AccountKey = [u8; 32];
 
+/// What the next ledger takes in, and what an operation pays in it.
+pub struct Taken {
+    pub frames: Vec<Frame>,
+    pub base_fees: BaseFees,
+}
+
 struct Pending {
     frame: Frame,
+    space: Space,
     waited_ledgers: u32,
 }
 
@@ -29,8 +37,9 @@ pub struct Queue {
     by_source: HashMap<AccountKey, Pending>,
     /// Stroops that each fee source has promised.
     promised: HashMap<AccountKey, i64>,
-    /// Newest first; one set for each of the last ledgers.
-    banned: VecDeque<HashSet<[u8; 32]>>,
+    /// Of classic and of Soroban transactions.
+    used: [Space; 2],
+    bans: Bans,
 }
 
 impl Queue {
@@ -52,7 +61,7 @@ impl Queue {
         if pending.is_some_and(|pending| pending.is_soroban() != frame.is_soroban()) {
             return Submission::TryAgainLater;
         }
-        if self.is_banned(&frame.hash) {
+        if self.bans.contains(&frame.hash) {
             return Submission::TryAgainLater;
         }
         if let Some(pending) = pending
@@ -60,6 +69,17 @@ impl Queue {
         {
             return answer;
         }
+        let evicted = match self.room_for(&frame, &source, against) {
+            Room::Evicting(evicted) => evicted,
+            Room::For { inclusion_fee } => {
+                self.bans.add([frame.hash]);
+                return error(Refusal::InsufficientFee, inclusion_fee.saturating_add(frame.resource_fee()));
+            }
+            Room::Never => {
+                self.bans.add([frame.hash]);
+                return Submission::TryAgainLater;
+            }
+        };
         if let Err(invalid) = validate(&frame, against) {
             return Submission::Error { result: invalid.result(&frame), diagnostic_events: Vec::new() };
         }
@@ -67,9 +87,32 @@ impl Queue {
             return error(Refusal::InsufficientBalance, frame.quoted_fee());
         }
         self.remove(&source);
-        *self.promised.entry(key(&frame.fee_source())).or_default() += frame.full_fee();
-        self.by_source.insert(source, Pending { frame, waited_ledgers: 0 });
+        for cheaper in evicted {
+            self.drop_and_ban(&cheaper);
+        }
+        self.insert(source, frame);
         Submission::Pending
+    }
+
+    /// Which accounts' transactions have to go so that this one fits.
+    fn room_for(&self, frame: &Frame, source: &AccountKey, against: &Against) -> Room<AccountKey> {
+        let capacity = against.limits.ledger.of_kind(frame.is_soroban()).twice();
+        let replaced = self.by_source.get(source).map_or(Space::default(), |pending| pending.space);
+        let used = self.used[usize::from(frame.is_soroban())].without(replaced);
+        let others = self
+            .by_source
+            .iter()
+            .filter(|(other, pending)| *other != source && pending.frame.is_soroban() == frame.is_soroban());
+        let others = others.map(|(other, pending)| (*other, Bid::of(&pending.frame), pending.space));
+        make_room(frame, used, others, capacity)
+    }
+
+    fn insert(&mut self, source: AccountKey, frame: Frame) {
+        *self.promised.entry(key(&frame.fee_source())).or_default() += frame.full_fee();
+        let space = Space::of(&frame);
+        let used = &mut self.used[usize::from(frame.is_soroban())];
+        *used = used.and(space);
+        self.by_source.insert(source, Pending { frame, space, waited_ledgers: 0 });
     }
 
     fn can_be_paid(&self, frame: &Frame, replaced: Option<&Frame>, against: &Against) -> bool {
@@ -80,40 +123,62 @@ impl Queue {
         find_account(against.ledger, &fee_source).is_some_and(|payer| available_balance(&payer) >= needed)
     }
 
-    /// The transactions for the next ledger; those that stopped being valid are dropped and banned.
-    pub fn take(&mut self, against: &Against) -> Vec<Frame> {
-        self.promised.clear();
-        let mut taken = Vec::with_capacity(self.by_source.len());
-        let mut dropped = Vec::new();
-        for (_, Pending { frame, .. }) in self.by_source.drain() {
-            match validate(&frame, against) {
-                Ok(()) => taken.push(frame),
-                Err(_) => dropped.push(frame.hash),
-            }
+    /// The transactions for the next ledger with what they pay; those that stopped being valid are dropped.
+    ///
+    /// Where `landed` already takes up an account's place in the ledger, its own transaction waits.
+    pub fn take(&mut self, against: &Against, landed: &[Frame]) -> Taken {
+        let invalid: Vec<AccountKey> = self
+            .by_source
+            .iter()
+            .filter(|(_, pending)| validate(&pending.frame, against).is_err())
+            .map(|(source, _)| *source)
+            .collect();
+        for source in invalid {
+            self.drop_and_ban(&source);
         }
-        self.ban(dropped);
-        taken
+        let occupied: HashSet<AccountKey> = landed.iter().map(|frame| key(&frame.source())).collect();
+        let (sources, offered): (Vec<AccountKey>, Vec<&Frame>) = self
+            .by_source
+            .iter()
+            .filter(|(source, _)| !occupied.contains(*source))
+            .map(|(source, pending)| (*source, &pending.frame))
+            .unzip();
+        let Selection { taken, base_fees } = select(&offered, &against.limits.ledger);
+        let frames = taken.into_iter().filter_map(|index| self.remove(&sources[index])).collect();
+        Taken { frames, base_fees }
     }
 
     /// A ledger closed: who has waited too long is dropped, and the oldest bans end.
     pub fn ledger_closed(&mut self) {
         let mut dropped = Vec::new();
-        for pending in self.by_source.values_mut() {
+        for (source, pending) in &mut self.by_source {
             pending.waited_ledgers += 1;
             if pending.waited_ledgers >= PATIENCE_LEDGERS {
-                dropped.push((key(&pending.frame.source()), pending.frame.hash));
+                dropped.push(*source);
             }
         }
-        self.banned.push_front(HashSet::new());
-        self.banned.truncate(BAN_LEDGERS);
-        for (source, hash) in dropped {
-            self.remove(&source);
-            self.ban([hash]);
+        self.bans.ledger_closed();
+        for source in dropped {
+            self.drop_and_ban(&source);
         }
     }
 
-    fn remove(&mut self, source: &AccountKey) {
-        let Some(Pending { frame, .. }) = self.by_source.remove(source) else { return };
+    /// The envelope with this hash, while it waits.
+    pub fn find(&self, hash: &[u8; 32]) -> Option<&Frame> {
+        let waiting = self.by_source.values().map(|pending| &pending.frame);
+        waiting.into_iter().find(|frame| frame.hash == *hash || frame.inner_hash == *hash)
+    }
+
+    fn drop_and_ban(&mut self, source: &AccountKey) {
+        if let Some(frame) = self.remove(source) {
+            self.bans.add([frame.hash]);
+        }
+    }
+
+    fn remove(&mut self, source: &AccountKey) -> Option<Frame> {
+        let Pending { frame, space, .. } = self.by_source.remove(source)?;
+        let used = &mut self.used[usize::from(frame.is_soroban())];
+        *used = used.without(space);
         let fee_source = key(&frame.fee_source());
         if let Some(promised) = self.promised.get_mut(&fee_source) {
             *promised = promised.saturating_sub(frame.full_fee());
@@ -121,19 +186,7 @@ impl Queue {
                 self.promised.remove(&fee_source);
             }
         }
-    }
-
-    fn is_banned(&self, hash: &[u8; 32]) -> bool {
-        self.banned.iter().any(|ledger| ledger.contains(hash))
-    }
-
-    fn ban(&mut self, hashes: impl IntoIterator<Item = [u8; 32]>) {
-        if self.banned.is_empty() {
-            self.banned.push_front(HashSet::new());
-        }
-        if let Some(newest) = self.banned.front_mut() {
-            newest.extend(hashes);
-        }
+        Some(frame)
     }
 }
 

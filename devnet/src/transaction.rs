@@ -16,6 +16,8 @@ pub struct Frame {
     pub hash: [u8; 32],
     /// Of the transaction that runs; equal to `hash` without a fee bump.
     pub inner_hash: [u8; 32],
+    /// The bytes of the whole envelope.
+    pub size: u32,
     /// The bytes of the inner envelope, which is what Soroban fees are computed from.
     pub inner_size: u32,
 }
@@ -37,7 +39,11 @@ impl Frame {
                 (inner_hash, encoded_size(inner).saturating_add(4))
             }
         };
-        Ok(Frame { envelope, hash, inner_hash, inner_size })
+        let size = match &envelope {
+            TransactionEnvelope::TxFeeBump(_) => encoded_size(&envelope),
+            _ => inner_size,
+        };
+        Ok(Frame { envelope, hash, inner_hash, size, inner_size })
     }
 
     pub fn inner(&self) -> &TransactionV1Envelope {
@@ -123,9 +129,10 @@ impl Frame {
         i64::from(BASE_FEE) * self.paid_operations()
     }
 
-    /// What a ledger without competition takes before anything runs.
-    pub fn fee_to_charge(&self) -> i64 {
-        self.resource_fee().saturating_add(self.inclusion_fee().min(self.min_inclusion_fee()))
+    /// What a ledger with this base fee takes before anything runs.
+    pub fn fee_to_charge(&self, base_fee: i64) -> i64 {
+        let inclusion = base_fee.saturating_mul(self.paid_operations());
+        self.resource_fee().saturating_add(self.inclusion_fee().min(inclusion))
     }
 
     /// What a refusal names as the fee.

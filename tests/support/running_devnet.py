@@ -90,6 +90,19 @@ class RunningDevnet:
         status, answered = _send(self.admin_url + path, raw, "application/json")
         return status, json.loads(answered)
 
+    def fault(self, effect: dict[str, object], **rule: object) -> int:
+        """Set a fault; its number."""
+        status, answered = self.admin("/faults", {"effect": effect, **rule})
+        assert status == 200, answered
+        return int(answered["id"])
+
+    def clear_faults(self, number: int | None = None) -> int:
+        """Take one fault back, or all of them; how many there were."""
+        query = "" if number is None else f"?id={number}"
+        status, body = _send(f"{self.admin_url}/faults{query}", None, None, method="DELETE")
+        assert status == 200, body
+        return int(json.loads(body)["cleared"])
+
     def close(self, count: int = 1) -> int:
         """Close ledgers now; the latest sequence."""
         status, answered = self.admin("/close", {"count": count})
@@ -97,8 +110,10 @@ class RunningDevnet:
         return int(answered["ledger"])
 
 
-def _send(url: str, body: bytes | None, content_type: str | None) -> tuple[int, bytes]:
-    request = urllib.request.Request(url, data=body)
+def _send(
+    url: str, body: bytes | None, content_type: str | None, *, method: str | None = None
+) -> tuple[int, bytes]:
+    request = urllib.request.Request(url, data=body, method=method)
     if content_type is not None:
         request.add_header("Content-Type", content_type)
     try:

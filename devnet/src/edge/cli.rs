@@ -20,7 +20,11 @@ It prints one line of JSON on standard output once it listens, and nothing more:
 The RPC port answers Stellar RPC as POST / and funds accounts as GET /friendbot?addr=G….
 The admin port (loopback only) answers
   POST /scene         {\"payers\": 2, \"payees\": 1, \"payer_units\": \"10000000000\"}
-  POST /close         {\"count\": 1}
+  POST /close         {\"count\": 1, \"empty\": false}
+  POST /jump          {\"seconds\": 60, \"ledgers\": 1}
+  POST /land          {\"envelope\": \"AAAA…\"} or {\"wrap\": \"<hash of a waiting envelope>\"}
+  POST /faults        {\"effect\": {\"kind\": \"drop\", \"when\": \"after\"}, \"methods\": [\"sendTransaction\"], \"count\": 1}
+  GET  /faults        and DELETE /faults; the README lists the effects
   GET  /counts        RPC calls by method since the last POST /counts/reset
 
 Exit codes: 0 stopped by a signal, 2 a wrong option, a port that is taken or a folder that cannot be written.";

@@ -115,12 +115,12 @@ fn funders(node: &Node) -> impl Iterator<Item = KeyPair> {
     (0..FUNDERS).map(move |index| KeyPair::derived(&network_id, Role::Friendbot, index))
 }
 
-/// The ledger entries of the accounts that fund.
+/// The ledger entries of the accounts that fund, and of the stranger who wraps what others send.
 pub fn funder_entries(node: &Node) -> Vec<LedgerEntry> {
     let ledger = node.state().ledger.sequence;
     let entry =
         |funder: KeyPair| super::scene::account(funder.account_id(), FUNDER_BALANCE_STROOPS, 0, ledger);
-    funders(node).map(entry).collect()
+    funders(node).chain([super::landing::stranger(node)]).map(entry).collect()
 }
 
 fn problem(status: StatusCode, title: &str, detail: &str) -> Answer {

@@ -1,6 +1,5 @@
 //! HTTP/1.1 connections, plain or TLS, and the few things every port's answers share.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +23,21 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 pub type Answer = Response<Full<Bytes>>;
 
+/// The connection closes without an answer.
+#[derive(Debug)]
+pub struct HangUp;
+
+impl std::fmt::Display for HangUp {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("the connection is closed without an answer")
+    }
+}
+
+impl std::error::Error for HangUp {}
+
 /// What answers the requests of one port.
 pub trait Port: Send + Sync + 'static {
-    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Answer> + Send;
+    fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Result<Answer, HangUp>> + Send;
 }
 
 /// Serves `port` on `listener` for as long as the task lives.
@@ -61,7 +72,7 @@ pub async fn serve<P: Port>(listener: TcpListener, tls: Option<TlsAcceptor>, por
 async fn connection<P: Port>(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, port: Arc<P>) {
     let service = service_fn(move |request| {
         let port = port.clone();
-        async move { Ok::<_, Infallible>(port.answer(request).await) }
+        async move { port.answer(request).await }
     });
     // No idle limit: a connection closed under a pooled client is a failure nobody asked for.
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;

@@ -28,7 +28,7 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    fn new(code: i32, message: impl Into<String>) -> RpcError {
+    pub fn new(code: i32, message: impl Into<String>) -> RpcError {
         RpcError { code, message: message.into(), data: None }
     }
 

@@ -13,6 +13,7 @@ pub enum Role {
     Issuer,
     Payer,
     Payee,
+    Stranger,
 }
 
 impl Role {
@@ -23,6 +24,7 @@ impl Role {
             Role::Issuer => "issuer",
             Role::Payer => "payer",
             Role::Payee => "payee",
+            Role::Stranger => "stranger",
         }
     }
 }

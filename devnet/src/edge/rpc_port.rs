@@ -1,27 +1,30 @@
 //! The port that clients know: Stellar RPC as `POST /`, friendbot as `/friendbot`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 
+use super::faults::{Cut, Faults, FaultyCalls};
 use super::friendbot::Friendbot;
-use super::http::{self, Answer, Port};
+use super::http::{self, Answer, HangUp, Port};
 use super::jsonrpc::{self, Reply};
 use super::methods::Rpc;
 
 pub struct RpcPort {
     pub rpc: Rpc,
+    pub faults: Arc<Faults>,
     pub friendbot: Friendbot,
     /// Added to every answer.
     pub latency: Duration,
 }
 
 impl Port for RpcPort {
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Answer, HangUp> {
         let is_cross_origin = request.headers().contains_key(header::ORIGIN);
-        let mut answer = self.route(request).await;
+        let mut answer = self.route(request).await?;
         if is_cross_origin {
             let headers = answer.headers_mut();
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -32,19 +35,19 @@ impl Port for RpcPort {
         if !self.latency.is_zero() {
             tokio::time::sleep(self.latency).await;
         }
-        answer
+        Ok(answer)
     }
 }
 
 impl RpcPort {
-    async fn route(&self, request: Request<Incoming>) -> Answer {
-        match (request.method(), request.uri().path()) {
+    async fn route(&self, request: Request<Incoming>) -> Result<Answer, HangUp> {
+        Ok(match (request.method(), request.uri().path()) {
             (&Method::OPTIONS, _) => http::empty(StatusCode::NO_CONTENT),
             (&Method::GET | &Method::POST, "/friendbot") => {
                 let address = http::query_value(request.uri().query().unwrap_or_default(), "addr");
                 self.friendbot.fund(address.as_deref()).await
             }
-            (&Method::POST, "/") => self.call(request).await,
+            (&Method::POST, "/") => return self.call(request).await,
             (_, "/" | "/friendbot") => {
                 let mut answer = http::empty(StatusCode::METHOD_NOT_ALLOWED);
                 answer.headers_mut().insert("accept-post", HeaderValue::from_static("application/json"));
@@ -54,23 +57,38 @@ impl RpcPort {
                 StatusCode::NOT_FOUND,
                 "POST / is Stellar RPC, GET /friendbot?addr= funds an account",
             ),
-        }
+        })
     }
 
-    async fn call(&self, request: Request<Incoming>) -> Answer {
+    async fn call(&self, request: Request<Incoming>) -> Result<Answer, HangUp> {
         if let Err(refusal) = require_json(request.headers()) {
-            return http::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusal);
+            return Ok(http::text(StatusCode::UNSUPPORTED_MEDIA_TYPE, refusal));
         }
         let body = match http::read_body(request).await {
             Ok(body) => body,
-            Err(refusal) => return refusal,
+            Err(refusal) => return Ok(refusal),
         };
-        match jsonrpc::answer(&self.rpc, &body).await {
+        let calls = FaultyCalls::new(&self.rpc, &self.faults);
+        let reply = jsonrpc::answer(&calls, &body).await;
+        if let Some(cut) = calls.cut() {
+            return cut_off(cut);
+        }
+        Ok(match reply {
             Reply::Json(json) => http::json(StatusCode::OK, json),
             Reply::Nothing => http::empty(StatusCode::NO_CONTENT),
             Reply::Unreadable => http::text(StatusCode::INTERNAL_SERVER_ERROR, jsonrpc::UNREADABLE),
-        }
+        })
     }
+}
+
+fn cut_off(cut: Cut) -> Result<Answer, HangUp> {
+    let Cut::Http { status, retry_after_s } = cut else { return Err(HangUp) };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+    let mut answer = http::text(status, status.canonical_reason().unwrap_or("failed"));
+    if let Some(seconds) = retry_after_s {
+        answer.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    Ok(answer)
 }
 
 fn require_json(headers: &HeaderMap) -> Result<(), &'static str> {

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::admin::AdminPort;
 use super::cli::Options;
+use super::faults::Faults;
 use super::friendbot::{self, Friendbot};
 use super::http;
 use super::methods::{CallCounts, Rpc};
@@ -50,10 +51,11 @@ async fn serve(options: Options) -> Result<(), String> {
     let rpc_url = url(scheme, &rpc_listener)?;
     let admin_url = url("http", &admin_listener)?;
     let counts = Arc::new(CallCounts::default());
+    let faults = Arc::new(Faults::default());
     let node = Node::start(options.node_options());
     node.inject(friendbot::funder_entries(&node)).await;
-    let rpc_port = rpc_port(&options, &node, &rpc_url, counts.clone());
-    let admin_port = AdminPort { node: node.clone(), stage: Stage::new(node), counts };
+    let rpc_port = rpc_port(&options, &node, &rpc_url, counts.clone(), faults.clone());
+    let admin_port = AdminPort { node: node.clone(), stage: Stage::new(node), counts, faults };
 
     announce(&options, &rpc_url, &admin_url, identity.as_ref())?;
     let acceptor = identity.map(|identity| identity.acceptor);
@@ -65,7 +67,13 @@ async fn serve(options: Options) -> Result<(), String> {
     Ok(())
 }
 
-fn rpc_port(options: &Options, node: &Node, rpc_url: &str, counts: Arc<CallCounts>) -> RpcPort {
+fn rpc_port(
+    options: &Options,
+    node: &Node,
+    rpc_url: &str,
+    counts: Arc<CallCounts>,
+    faults: Arc<Faults>,
+) -> RpcPort {
     let closing = match options.close_ms {
         CloseMode::EveryMs(_) => Closing::ByTheClock,
         CloseMode::Manual => Closing::Now,
@@ -78,6 +86,7 @@ fn rpc_port(options: &Options, node: &Node, rpc_url: &str, counts: Arc<CallCount
             closing == Closing::ByTheClock,
             counts,
         ),
+        faults,
         friendbot: Friendbot::new(node.clone(), closing),
         latency: Duration::from_millis(options.latency_ms),
     }

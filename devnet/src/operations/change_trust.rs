@@ -1,11 +1,12 @@
 //! ChangeTrust: open a trustline, change its limit, or close it with a limit of zero.
 
-use crate::accounts::BASE_RESERVE;
 use crate::accounts::{
-    available_balance, find_account, find_trustline, is_valid_asset, issuer, trustline_asset, trustline_key,
+    BASE_RESERVE, available_balance, extension_v2_mut, find_account, find_trustline, is_valid_asset, issuer,
+    trustline_asset, trustline_key,
 };
 use crate::draft::Draft;
-use crate::operations::{Applied, Applying};
+use crate::operations::{Applied, Applying, unsponsored};
+use crate::sponsorship::{SUBENTRY_RESERVES, Sponsorships, let_go, sponsor_of_entry, sponsored_by, take_on};
 use crate::xdr::{
     AccountEntry, AccountFlags, AccountId, Asset, ChangeTrustAsset, ChangeTrustOp, ChangeTrustResult,
     LedgerEntryData, OperationResult, OperationResultTr, TrustLineEntry, TrustLineEntryExt, TrustLineFlags,
@@ -34,7 +35,12 @@ pub fn check(op: &ChangeTrustOp, source: &AccountId) -> Result<(), OperationResu
     if is_sound { Ok(()) } else { Err(result(ChangeTrustResult::Malformed)) }
 }
 
-pub fn apply(op: &ChangeTrustOp, draft: &mut Draft, applying: &Applying) -> Applied {
+pub fn apply(
+    op: &ChangeTrustOp,
+    draft: &mut Draft,
+    sponsorships: &Sponsorships,
+    applying: &Applying,
+) -> Applied {
     let Some(asset) = asset(&op.line) else { return Applied::failed(OperationResult::OpNotSupported) };
     let Some(source) = find_account(draft, &applying.source) else {
         return Applied::failed(OperationResult::OpNoAccount);
@@ -42,7 +48,7 @@ pub fn apply(op: &ChangeTrustOp, draft: &mut Draft, applying: &Applying) -> Appl
     let changed = match find_trustline(draft, &applying.source, &asset) {
         Some(line) if op.limit == 0 => close(line, source, &asset, draft),
         Some(line) => change_limit(line, op.limit, &asset, draft),
-        None => open(op.limit, source, &asset, draft),
+        None => open(op.limit, source, &asset, sponsorships.sponsor_of(&applying.source), draft),
     };
     match changed {
         Ok(()) => Applied::classic(result(ChangeTrustResult::Success), Vec::new()),
@@ -54,6 +60,7 @@ fn open(
     limit: i64,
     mut source: AccountEntry,
     asset: &Asset,
+    sponsor: Option<&AccountId>,
     draft: &mut Draft,
 ) -> Result<(), OperationResult> {
     if limit == 0 {
@@ -65,8 +72,15 @@ fn open(
     if source.num_sub_entries >= MAX_SUBENTRIES {
         return Err(OperationResult::OpTooManySubentries);
     }
-    if available_balance(&source) < i64::from(BASE_RESERVE) {
-        return Err(result(ChangeTrustResult::LowReserve));
+    let low_reserve = || result(ChangeTrustResult::LowReserve);
+    match sponsor {
+        Some(sponsor) => {
+            take_on(draft, sponsor, SUBENTRY_RESERVES)
+                .map_err(|cannot| unsponsored(cannot, low_reserve()))?;
+            extension_v2_mut(&mut source).num_sponsored += SUBENTRY_RESERVES;
+        }
+        None if available_balance(&source) < i64::from(BASE_RESERVE) => return Err(low_reserve()),
+        None => {}
     }
     let mut flags = 0;
     if issuing.flags & AccountFlags::RequiredFlag as u32 == 0 {
@@ -85,7 +99,7 @@ fn open(
         ext: TrustLineEntryExt::V0,
     };
     draft.put(LedgerEntryData::Account(source));
-    draft.put(LedgerEntryData::Trustline(line));
+    draft.create(LedgerEntryData::Trustline(line), sponsored_by(sponsor));
     Ok(())
 }
 
@@ -120,7 +134,13 @@ fn close(
         return Err(result(ChangeTrustResult::InvalidLimit));
     }
     source.num_sub_entries = source.num_sub_entries.saturating_sub(1);
-    draft.remove(&trustline_key(&source.account_id, asset));
+    let key = trustline_key(&source.account_id, asset);
+    if let Some(sponsor) = sponsor_of_entry(draft, &key) {
+        let_go(draft, &sponsor, SUBENTRY_RESERVES);
+        let extension = extension_v2_mut(&mut source);
+        extension.num_sponsored = extension.num_sponsored.saturating_sub(SUBENTRY_RESERVES);
+    }
+    draft.remove(&key);
     draft.put(LedgerEntryData::Account(source));
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! CreateAccount: a new account with a starting balance taken from the source.
 
-use crate::accounts::{available_balance, find_account, minimum_balance, new_account};
+use crate::accounts::{available_balance, extension_v2_mut, find_account, minimum_balance, new_account};
 use crate::draft::Draft;
 use crate::events;
-use crate::operations::{Applied, Applying};
+use crate::operations::{Applied, Applying, unsponsored};
+use crate::sponsorship::{ACCOUNT_RESERVES, Sponsorships, sponsored_by, take_on};
 use crate::xdr::{
     AccountId, Asset, CreateAccountOp, CreateAccountResult, LedgerEntryData, OperationResult,
     OperationResultTr, ScAddress,
@@ -18,12 +19,24 @@ pub fn check(op: &CreateAccountOp, source: &AccountId) -> Result<(), OperationRe
     if is_sound { Ok(()) } else { Err(result(CreateAccountResult::Malformed)) }
 }
 
-pub fn apply(op: &CreateAccountOp, draft: &mut Draft, applying: &Applying) -> Applied {
+pub fn apply(
+    op: &CreateAccountOp,
+    draft: &mut Draft,
+    sponsorships: &Sponsorships,
+    applying: &Applying,
+) -> Applied {
     let failed = |code| Applied::failed(result(code));
     if find_account(draft, &op.destination).is_some() {
         return failed(CreateAccountResult::AlreadyExist);
     }
-    let created = new_account(op.destination.clone(), op.starting_balance, draft.sequence());
+    let mut created = new_account(op.destination.clone(), op.starting_balance, draft.sequence());
+    let sponsor = sponsorships.sponsor_of(&op.destination);
+    if let Some(sponsor) = sponsor {
+        if let Err(cannot) = take_on(draft, sponsor, ACCOUNT_RESERVES) {
+            return Applied::failed(unsponsored(cannot, result(CreateAccountResult::LowReserve)));
+        }
+        extension_v2_mut(&mut created).num_sponsored = ACCOUNT_RESERVES;
+    }
     if op.starting_balance < minimum_balance(&created) {
         return failed(CreateAccountResult::LowReserve);
     }
@@ -35,7 +48,7 @@ pub fn apply(op: &CreateAccountOp, draft: &mut Draft, applying: &Applying) -> Ap
     }
     source.balance -= op.starting_balance;
     draft.put(LedgerEntryData::Account(source));
-    draft.put(LedgerEntryData::Account(created));
+    draft.create(LedgerEntryData::Account(created), sponsored_by(sponsor));
     let event = events::transfer(
         applying.native_contract,
         &Asset::Native,

@@ -1,5 +1,6 @@
 //! The operations this network knows: what each asks for, refuses and does.
 
+mod account_merge;
 mod change_trust;
 mod create_account;
 mod extend_ttl;
@@ -7,6 +8,7 @@ mod invoke;
 mod payment;
 mod restore;
 mod set_options;
+mod sponsoring;
 mod trustline_flags;
 
 use soroban_simulation::NetworkConfig;
@@ -17,6 +19,7 @@ use crate::host::Moment;
 use crate::host::modules::Modules;
 use crate::settings::TransactionLimits;
 use crate::signatures::Threshold;
+use crate::sponsorship::{CannotSponsor, Sponsorships};
 use crate::transaction::Frame;
 use crate::xdr::{
     AccountId, ContractEvent, DiagnosticEvent, Operation, OperationBody, OperationResult, ScVal,
@@ -61,10 +64,19 @@ impl Applied {
     }
 }
 
+/// A sponsor's lack of reserve is named by each operation in its own way; too many are not.
+fn unsponsored(cannot: CannotSponsor, low_reserve: OperationResult) -> OperationResult {
+    match cannot {
+        CannotSponsor::LowReserve => low_reserve,
+        CannotSponsor::TooMany => OperationResult::OpTooManySponsoring,
+    }
+}
+
 /// The weight of signatures that an operation asks of its source.
 pub fn threshold(operation: &Operation) -> Threshold {
     match &operation.body {
         OperationBody::SetOptions(options) => set_options::threshold(options),
+        OperationBody::AccountMerge(_) => Threshold::High,
         OperationBody::SetTrustLineFlags(_) => Threshold::Low,
         _ => Threshold::Medium,
     }
@@ -84,6 +96,9 @@ pub fn check(
         OperationBody::SetOptions(op) => set_options::check(op, &source),
         OperationBody::ChangeTrust(op) => change_trust::check(op, &source),
         OperationBody::SetTrustLineFlags(op) => trustline_flags::check(op, &source),
+        OperationBody::AccountMerge(destination) => account_merge::check(destination, &source),
+        OperationBody::BeginSponsoringFutureReserves(op) => sponsoring::check(op, &source),
+        OperationBody::EndSponsoringFutureReserves => Ok(()),
         OperationBody::InvokeHostFunction(op) => invoke::check(op, limits),
         OperationBody::ExtendFootprintTtl(op) => extend_ttl::check(op, frame, config),
         OperationBody::RestoreFootprint(_) => restore::check(frame),
@@ -92,16 +107,26 @@ pub fn check(
 }
 
 /// Changes `draft` as the operation says; on failure the draft is to be dropped.
-pub fn apply(operation: &Operation, draft: &mut Draft, applying: &Applying) -> Applied {
+pub fn apply(
+    operation: &Operation,
+    draft: &mut Draft,
+    sponsorships: &mut Sponsorships,
+    applying: &Applying,
+) -> Applied {
     if find_account(draft, &applying.source).is_none() {
         return Applied::failed(OperationResult::OpNoAccount);
     }
     match &operation.body {
-        OperationBody::CreateAccount(op) => create_account::apply(op, draft, applying),
+        OperationBody::CreateAccount(op) => create_account::apply(op, draft, sponsorships, applying),
         OperationBody::Payment(op) => payment::apply(op, draft, applying),
-        OperationBody::SetOptions(op) => set_options::apply(op, draft, applying),
-        OperationBody::ChangeTrust(op) => change_trust::apply(op, draft, applying),
+        OperationBody::SetOptions(op) => set_options::apply(op, draft, sponsorships, applying),
+        OperationBody::ChangeTrust(op) => change_trust::apply(op, draft, sponsorships, applying),
         OperationBody::SetTrustLineFlags(op) => trustline_flags::apply(op, draft, applying),
+        OperationBody::AccountMerge(destination) => {
+            account_merge::apply(destination, draft, sponsorships, applying)
+        }
+        OperationBody::BeginSponsoringFutureReserves(op) => sponsoring::begin(op, sponsorships, applying),
+        OperationBody::EndSponsoringFutureReserves => sponsoring::end(sponsorships, applying),
         OperationBody::InvokeHostFunction(op) => invoke::apply(op, draft, applying),
         OperationBody::ExtendFootprintTtl(op) => extend_ttl::apply(op, draft, applying),
         OperationBody::RestoreFootprint(_) => restore::apply(draft, applying),
@@ -112,7 +137,8 @@ pub fn apply(operation: &Operation, draft: &mut Draft, applying: &Applying) -> A
 /// Whether a result says that its operation did what it was asked.
 pub fn is_success(result: &OperationResult) -> bool {
     use crate::xdr::{
-        ChangeTrustResult, CreateAccountResult, ExtendFootprintTtlResult, InvokeHostFunctionResult,
+        AccountMergeResult, BeginSponsoringFutureReservesResult, ChangeTrustResult, CreateAccountResult,
+        EndSponsoringFutureReservesResult, ExtendFootprintTtlResult, InvokeHostFunctionResult,
         OperationResultTr as Tr, PaymentResult, RestoreFootprintResult, SetOptionsResult,
         SetTrustLineFlagsResult,
     };
@@ -124,6 +150,9 @@ pub fn is_success(result: &OperationResult) -> bool {
                 | Tr::SetOptions(SetOptionsResult::Success)
                 | Tr::ChangeTrust(ChangeTrustResult::Success)
                 | Tr::SetTrustLineFlags(SetTrustLineFlagsResult::Success)
+                | Tr::AccountMerge(AccountMergeResult::Success(_))
+                | Tr::BeginSponsoringFutureReserves(BeginSponsoringFutureReservesResult::Success)
+                | Tr::EndSponsoringFutureReserves(EndSponsoringFutureReservesResult::Success)
                 | Tr::InvokeHostFunction(InvokeHostFunctionResult::Success(_))
                 | Tr::ExtendFootprintTtl(ExtendFootprintTtlResult::Success)
                 | Tr::RestoreFootprint(RestoreFootprintResult::Success)

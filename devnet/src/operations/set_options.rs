@@ -1,9 +1,12 @@
 //! SetOptions: flags, thresholds, signers and the home domain of an account.
 
-use crate::accounts::{BASE_RESERVE, available_balance, find_account, note_signers_changed};
+use crate::accounts::{
+    BASE_RESERVE, available_balance, extension_v2_mut, find_account, note_signers_changed,
+};
 use crate::draft::Draft;
-use crate::operations::{Applied, Applying};
+use crate::operations::{Applied, Applying, unsponsored};
 use crate::signatures::Threshold;
+use crate::sponsorship::{SUBENTRY_RESERVES, Sponsorships, let_go, take_on};
 use crate::xdr::{
     AccountEntry, AccountFlags, AccountId, LedgerEntryData, OperationResult, OperationResultTr, SetOptionsOp,
     SetOptionsResult, Signer, SignerKey, SponsorshipDescriptor,
@@ -61,7 +64,12 @@ fn check_signer(signer: &Signer, source: &AccountId) -> Result<(), OperationResu
     if is_sound && signer.weight <= 255 { Ok(()) } else { Err(result(SetOptionsResult::BadSigner)) }
 }
 
-pub fn apply(op: &SetOptionsOp, draft: &mut Draft, applying: &Applying) -> Applied {
+pub fn apply(
+    op: &SetOptionsOp,
+    draft: &mut Draft,
+    sponsorships: &Sponsorships,
+    applying: &Applying,
+) -> Applied {
     let Some(mut account) = find_account(draft, &applying.source) else {
         return Applied::failed(OperationResult::OpNoAccount);
     };
@@ -71,9 +79,14 @@ pub fn apply(op: &SetOptionsOp, draft: &mut Draft, applying: &Applying) -> Appli
         }
         account.inflation_dest = Some(destination.clone());
     }
-    let changed = change_flags(op, &mut account).and_then(|()| change_signer(op, &mut account));
-    if let Err(code) = changed {
+    if let Err(code) = change_flags(op, &mut account) {
         return Applied::failed(result(code));
+    }
+    let sponsor = sponsorships.sponsor_of(&applying.source);
+    if let Err(failure) =
+        op.signer.as_ref().map_or(Ok(()), |signer| change_signer(signer, &mut account, sponsor, draft))
+    {
+        return Applied::failed(failure);
     }
     let weights = [op.master_weight, op.low_threshold, op.med_threshold, op.high_threshold];
     for (kept, wanted) in account.thresholds.0.iter_mut().zip(weights) {
@@ -102,33 +115,69 @@ fn change_flags(op: &SetOptionsOp, account: &mut AccountEntry) -> Result<(), Set
     if claws_back && !revokes { Err(SetOptionsResult::AuthRevocableRequired) } else { Ok(()) }
 }
 
-fn change_signer(op: &SetOptionsOp, account: &mut AccountEntry) -> Result<(), SetOptionsResult> {
-    let Some(wanted) = &op.signer else { return Ok(()) };
+fn change_signer(
+    wanted: &Signer,
+    account: &mut AccountEntry,
+    sponsor: Option<&AccountId>,
+    draft: &mut Draft,
+) -> Result<(), OperationResult> {
     let mut signers = account.signers.to_vec();
     let known = signers.iter().position(|signer| signer.key == wanted.key);
     match (known, wanted.weight) {
         (Some(position), 0) => {
             signers.remove(position);
-            account.num_sub_entries = account.num_sub_entries.saturating_sub(1);
-            note_signers_changed(account, |sponsors| {
-                sponsors.remove(position);
-            });
+            remove_reserve(position, account, draft);
         }
         (Some(position), weight) => signers[position].weight = weight,
-        (None, 0) => return Err(SetOptionsResult::BadSigner),
+        (None, 0) => return Err(result(SetOptionsResult::BadSigner)),
         (None, _) => {
             if signers.len() >= MAX_SIGNERS {
-                return Err(SetOptionsResult::TooManySigners);
-            }
-            if available_balance(account) < i64::from(BASE_RESERVE) {
-                return Err(SetOptionsResult::LowReserve);
+                return Err(result(SetOptionsResult::TooManySigners));
             }
             let position = signers.partition_point(|signer| signer.key < wanted.key);
+            add_reserve(position, account, sponsor, draft)?;
             signers.insert(position, wanted.clone());
-            account.num_sub_entries += 1;
-            note_signers_changed(account, |sponsors| sponsors.insert(position, SponsorshipDescriptor(None)));
         }
     }
-    account.signers = signers.try_into().map_err(|_| SetOptionsResult::TooManySigners)?;
+    account.signers = signers.try_into().map_err(|_| result(SetOptionsResult::TooManySigners))?;
     Ok(())
+}
+
+/// A signer at `position` is paid for by the sponsor, or else by the account itself.
+fn add_reserve(
+    position: usize,
+    account: &mut AccountEntry,
+    sponsor: Option<&AccountId>,
+    draft: &mut Draft,
+) -> Result<(), OperationResult> {
+    let low_reserve = || result(SetOptionsResult::LowReserve);
+    match sponsor {
+        Some(sponsor) => {
+            take_on(draft, sponsor, SUBENTRY_RESERVES)
+                .map_err(|cannot| unsponsored(cannot, low_reserve()))?;
+            extension_v2_mut(account).num_sponsored += SUBENTRY_RESERVES;
+        }
+        None if available_balance(account) < i64::from(BASE_RESERVE) => return Err(low_reserve()),
+        None => {}
+    }
+    account.num_sub_entries += 1;
+    note_signers_changed(account, |sponsors| {
+        sponsors.insert(position.min(sponsors.len()), SponsorshipDescriptor(sponsor.cloned()));
+    });
+    Ok(())
+}
+
+fn remove_reserve(position: usize, account: &mut AccountEntry, draft: &mut Draft) {
+    account.num_sub_entries = account.num_sub_entries.saturating_sub(1);
+    let mut sponsor = None;
+    note_signers_changed(account, |sponsors| {
+        if position < sponsors.len() {
+            sponsor = sponsors.remove(position).0;
+        }
+    });
+    if let Some(sponsor) = sponsor {
+        let_go(draft, &sponsor, SUBENTRY_RESERVES);
+        let extension = extension_v2_mut(account);
+        extension.num_sponsored = extension.num_sponsored.saturating_sub(SUBENTRY_RESERVES);
+    }
 }

@@ -11,5 +11,7 @@ mod scene;
 mod settings;
 mod signatures;
 mod soroban;
+mod sponsorship;
 mod support;
+mod surge;
 mod validation;

@@ -140,7 +140,7 @@ fn one_that_stops_being_valid_is_dropped_and_not_looked_at_for_ten_ledgers() {
     let frame = frame(&network, until);
     let mut queue = Queue::default();
     assert!(matches!(queue.offer(frame.clone(), &against(&state, 1_000)), Submission::Pending));
-    assert!(queue.take(&against(&state, 1_001)).is_empty());
+    assert!(queue.take(&against(&state, 1_001), &[]).frames.is_empty());
     for _ in 0..10 {
         assert!(matches!(queue.offer(frame.clone(), &against(&state, 1_000)), Submission::TryAgainLater));
         queue.ledger_closed();

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use ed25519_dalek::{Signer, SigningKey};
 
 use farebox_devnet::accounts::{account_id, find_account, new_account, trustline_asset};
-use farebox_devnet::chain::Chain;
+use farebox_devnet::chain::{Chain, NextLedger};
 use farebox_devnet::codec::{hash_of, sha256};
 use farebox_devnet::events::asset_contract;
 use farebox_devnet::host::{Moment, simulate::simulate};
@@ -29,7 +29,8 @@ impl Rig {
     pub fn new(payers: usize) -> anyhow::Result<Rig> {
         let options = NodeOptions {
             header: HeaderForm::Ms,
-            limits: LimitsProfile::Mainnet,
+            // More payments in a ledger than any network's limits admit.
+            limits: LimitsProfile::Unlimited,
             close: CloseMode::Manual,
             ..NodeOptions::new("Farebox benchmark")
         };
@@ -45,7 +46,8 @@ impl Rig {
         for (payer, relayer) in rig.payers.iter().zip(&rig.relayers) {
             entries.extend([account(payer), account(relayer), trustline(payer, &asset)]);
         }
-        rig.chain.close(entries);
+        let first = rig.chain.gather(NextLedger { injected: entries, ..Default::default() });
+        rig.chain.close(first);
         rig.deploy(asset)?;
         Ok(rig)
     }
@@ -88,7 +90,8 @@ impl Rig {
                 other => bail!("a payment was not taken in: {other:?}"),
             }
         }
-        let closed = self.chain.close(Vec::new());
+        let contents = self.chain.gather(NextLedger::default());
+        let closed = self.chain.close(contents);
         Ok(closed.ledger.transactions.iter().filter(|transaction| transaction.is_successful()).count())
     }
 

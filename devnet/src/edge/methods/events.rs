@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{LedgerRange, Rpc, require_base64};
+use super::{Rpc, require_base64};
 use crate::edge::cursor::{EventCursor, LAST_OPERATION, LAST_TRANSACTION, Toid};
 use crate::edge::event_filter::{EventFilters, FilterRequest};
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
+use crate::edge::view::View;
 use crate::edge::xdr_text::{encode, encode_all};
 use crate::record::{ClosedLedger, TransactionRecord};
 use crate::xdr::{
@@ -76,14 +77,13 @@ struct Window {
 }
 
 impl Rpc {
-    pub(super) fn get_events(&self, params: Option<&RawValue>) -> Outcome {
+    pub(super) fn get_events(&self, view: &View, params: Option<&RawValue>) -> Outcome {
         let request: EventsRequest = read_params(params)?;
-        let range = self.ledger_range();
-        let window = read_window(&request, &range)?;
+        let window = read_window(&request, view)?;
         let filters = EventFilters::read(&request.filters).map_err(RpcError::invalid_params)?;
         let limit = if request.pagination.limit == 0 { DEFAULT_EVENTS } else { request.pagination.limit };
         let mut events: Vec<EventInfo> = Vec::new();
-        let ledgers = (window.start..window.end).map_while(|sequence| self.node.history().ledger(sequence));
+        let ledgers = (window.start..window.end).map_while(|sequence| view.ledger(sequence));
         'scan: for ledger in ledgers {
             for (cursor, record, event) in ledger_events(&ledger) {
                 if window.after.is_some_and(|seen| cursor <= seen) || !filters.want(event) {
@@ -102,15 +102,15 @@ impl Rpc {
         result(&EventsResponse {
             events,
             cursor,
-            latest_ledger: range.latest.sequence,
-            oldest_ledger: range.oldest.sequence,
-            latest_ledger_close_time: range.latest.close_time_s().to_string(),
-            oldest_ledger_close_time: range.oldest.close_time_s().to_string(),
+            latest_ledger: view.latest().sequence,
+            oldest_ledger: view.oldest().sequence,
+            latest_ledger_close_time: view.latest().close_time_s().to_string(),
+            oldest_ledger_close_time: view.oldest().close_time_s().to_string(),
         })
     }
 }
 
-fn read_window(request: &EventsRequest, range: &LedgerRange) -> Result<Window, RpcError> {
+fn read_window(request: &EventsRequest, view: &View) -> Result<Window, RpcError> {
     require_base64(&request.xdr_format)?;
     let after = match &request.pagination.cursor {
         None => None,
@@ -128,13 +128,14 @@ fn read_window(request: &EventsRequest, range: &LedgerRange) -> Result<Window, R
         return Err(RpcError::invalid_params(format!("limit must not exceed {MAX_EVENTS}")));
     }
     let start = after.map_or(request.start_ledger, |cursor| cursor.place.ledger);
-    if !range.contains(start) {
+    if !view.contains(start) {
         return Err(RpcError::invalid_request(format!(
             "startLedger must be within the ledger range: {} - {}",
-            range.oldest.sequence, range.latest.sequence
+            view.oldest().sequence,
+            view.latest().sequence
         )));
     }
-    let end = start.saturating_add(LEDGER_SCAN_LIMIT).min(range.latest.sequence + 1);
+    let end = start.saturating_add(LEDGER_SCAN_LIMIT).min(view.latest().sequence + 1);
     let end = if request.end_ledger == 0 { end } else { end.min(request.end_ledger) };
     Ok(Window { after, start, end })
 }

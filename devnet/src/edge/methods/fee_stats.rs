@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Rpc;
 use crate::edge::jsonrpc::Outcome;
+use crate::edge::view::View;
 use crate::record::{ClosedLedger, TransactionRecord};
 
 const SOROBAN_WINDOW_LEDGERS: usize = 50;
@@ -41,31 +42,25 @@ struct FeeDistribution {
 }
 
 impl Rpc {
-    pub(super) fn get_fee_stats(&self) -> Outcome {
-        let latest = self.node.history().latest().sequence;
+    pub(super) fn get_fee_stats(&self, view: &View) -> Outcome {
+        let latest = view.latest().sequence;
         let text = self.fee_stats.get(latest, || {
             let answer = FeeStats {
-                soroban_inclusion_fee: self.distribution(latest, SOROBAN_WINDOW_LEDGERS, soroban_fee),
-                inclusion_fee: self.distribution(latest, CLASSIC_WINDOW_LEDGERS, classic_fee),
+                soroban_inclusion_fee: distribution(view, SOROBAN_WINDOW_LEDGERS, soroban_fee),
+                inclusion_fee: distribution(view, CLASSIC_WINDOW_LEDGERS, classic_fee),
                 latest_ledger: latest,
             };
             Arc::new(serde_json::to_vec(&answer).unwrap_or_default())
         });
         Ok(text.to_vec())
     }
+}
 
-    fn distribution(
-        &self,
-        latest: u32,
-        window: usize,
-        fee: fn(&TransactionRecord) -> Option<u64>,
-    ) -> FeeDistribution {
-        let history = self.node.history();
-        let ledgers: Vec<Arc<ClosedLedger>> =
-            (0..=latest).rev().take(window).map_while(|sequence| history.ledger(sequence)).collect();
-        let fees = ledgers.iter().flat_map(|ledger| &ledger.transactions).filter_map(|record| fee(record));
-        FeeDistribution::of(fees.collect(), ledgers.len() as u32)
-    }
+fn distribution(view: &View, window: usize, fee: fn(&TransactionRecord) -> Option<u64>) -> FeeDistribution {
+    let sequences = (0..=view.latest().sequence).rev().take(window);
+    let ledgers: Vec<Arc<ClosedLedger>> = sequences.map_while(|sequence| view.ledger(sequence)).collect();
+    let fees = ledgers.iter().flat_map(|ledger| &ledger.transactions).filter_map(|record| fee(record));
+    FeeDistribution::of(fees.collect(), ledgers.len() as u32)
 }
 
 /// A failed Soroban transaction has no fee details in its meta, so the real service leaves it out.

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{Rpc, require_base64};
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
+use crate::edge::view::View;
 use crate::edge::xdr_text::{decode, encode};
 use crate::record::LedgerState;
 use crate::xdr::{ContractDataDurability, LedgerKey};
@@ -40,7 +41,7 @@ struct EntryInfo {
 
 impl Rpc {
     /// Entries in the order of their keys; what is not there is left out.
-    pub(super) fn get_ledger_entries(&self, params: Option<&RawValue>) -> Outcome {
+    pub(super) fn get_ledger_entries(&self, view: &View, params: Option<&RawValue>) -> Outcome {
         let request: EntriesRequest = read_params(params)?;
         require_base64(&request.xdr_format)?;
         if request.keys.len() > MAX_KEYS {
@@ -50,7 +51,7 @@ impl Rpc {
             )));
         }
         let keys = read_keys(&request.keys)?;
-        let state = self.node.state();
+        let state = view.state();
         result(&EntriesResponse {
             entries: keys.iter().filter_map(|key| entry_info(&state, key)).collect(),
             latest_ledger: state.ledger.sequence,

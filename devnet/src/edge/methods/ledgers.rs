@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{LedgerRange, Pagination, Rpc, require_base64};
+use super::{Pagination, Rpc, require_base64};
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
+use crate::edge::view::View;
 use crate::edge::xdr_text::encode;
 use crate::record::ClosedLedger;
 
@@ -55,8 +56,8 @@ struct LedgersResponse {
 }
 
 impl Rpc {
-    pub(super) fn get_latest_ledger(&self) -> Outcome {
-        let latest = self.node.history().latest();
+    pub(super) fn get_latest_ledger(&self, view: &View) -> Outcome {
+        let latest = view.latest();
         let text = self.latest_ledger.get(latest.sequence, || {
             let answer = LatestLedger {
                 id: hex::encode(latest.hash),
@@ -71,30 +72,29 @@ impl Rpc {
         Ok(text.to_vec())
     }
 
-    pub(super) fn get_ledgers(&self, params: Option<&RawValue>) -> Outcome {
+    pub(super) fn get_ledgers(&self, view: &View, params: Option<&RawValue>) -> Outcome {
         let request: LedgersRequest = read_params(params)?;
-        let range = self.ledger_range();
-        request.pagination.check(request.start_ledger, &range)?;
+        request.pagination.check(request.start_ledger, view)?;
         require_base64(&request.xdr_format)?;
-        let start = start_ledger(&request, &range)?;
-        let ledgers: Vec<LedgerInfo> = (start..=range.latest.sequence)
+        let start = start_ledger(&request, view)?;
+        let ledgers: Vec<LedgerInfo> = (start..=view.latest().sequence)
             .take(request.pagination.limit())
-            .filter_map(|sequence| self.node.history().ledger(sequence))
+            .filter_map(|sequence| view.ledger(sequence))
             .map(|ledger| ledger_info(&ledger))
             .collect();
         let cursor = ledgers.last().map_or(start.saturating_sub(1), |ledger| ledger.sequence);
         result(&LedgersResponse {
             ledgers,
-            latest_ledger: range.latest.sequence,
-            latest_ledger_close_time: range.latest.close_time_s(),
-            oldest_ledger: range.oldest.sequence,
-            oldest_ledger_close_time: range.oldest.close_time_s(),
+            latest_ledger: view.latest().sequence,
+            latest_ledger_close_time: view.latest().close_time_s(),
+            oldest_ledger: view.oldest().sequence,
+            oldest_ledger_close_time: view.oldest().close_time_s(),
             cursor: cursor.to_string(),
         })
     }
 }
 
-fn start_ledger(request: &LedgersRequest, range: &LedgerRange) -> Result<u32, RpcError> {
+fn start_ledger(request: &LedgersRequest, view: &View) -> Result<u32, RpcError> {
     let cursor = &request.pagination.cursor;
     if cursor.is_empty() {
         return Ok(request.start_ledger);
@@ -102,12 +102,13 @@ fn start_ledger(request: &LedgersRequest, range: &LedgerRange) -> Result<u32, Rp
     let after: u32 = cursor.parse().map_err(|_| {
         RpcError::invalid_params(format!("strconv.ParseUint: parsing {cursor:?}: invalid syntax"))
     })?;
-    match after.checked_add(1).filter(|start| range.contains(*start)) {
+    match after.checked_add(1).filter(|start| view.contains(*start)) {
         Some(start) => Ok(start),
         None => Err(RpcError::invalid_params(format!(
             "cursor ('{cursor}') must be between the oldest ledger: {} and the latest ledger: {} for this rpc \
              instance",
-            range.oldest.sequence, range.latest.sequence
+            view.oldest().sequence,
+            view.latest().sequence
         ))),
     }
 }

@@ -16,12 +16,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::jsonrpc::{Methods, Outcome, RpcError, or_default};
+use super::jsonrpc::{Outcome, RpcError, or_default};
 use super::latest::LatestMemo;
+use super::view::{Sight, View};
 use crate::node::Node;
-use crate::record::ClosedLedger;
 
-const METHODS: [&str; 12] = [
+pub const METHODS: [&str; 12] = [
     "getEvents",
     "getFeeStats",
     "getHealth",
@@ -90,43 +90,35 @@ impl Rpc {
     }
 }
 
-impl Methods for Rpc {
-    async fn call(&self, method: &str, params: Option<&RawValue>) -> Option<Outcome> {
+impl Rpc {
+    pub fn count(&self, method: &str) {
         self.counts.add(method);
+    }
+
+    /// Answers as the network looks from there; `None` when there is no such method.
+    pub async fn call(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        sight: Sight,
+        is_turned_away: bool,
+    ) -> Option<Outcome> {
+        let view = &View::of(&self.node, sight);
         Some(match method {
-            "getEvents" => self.get_events(params),
-            "getFeeStats" => self.get_fee_stats(),
-            "getHealth" => self.get_health(),
-            "getLatestLedger" => self.get_latest_ledger(),
-            "getLedgerEntries" => self.get_ledger_entries(params),
-            "getLedgers" => self.get_ledgers(params),
-            "getNetwork" => self.get_network(),
-            "getTransaction" => self.get_transaction(params),
-            "getTransactions" => self.get_transactions(params),
-            "getVersionInfo" => self.get_version_info(),
-            "sendTransaction" => self.send_transaction(params).await,
-            "simulateTransaction" => self.simulate_transaction(params).await,
+            "getEvents" => self.get_events(view, params),
+            "getFeeStats" => self.get_fee_stats(view),
+            "getHealth" => self.get_health(view),
+            "getLatestLedger" => self.get_latest_ledger(view),
+            "getLedgerEntries" => self.get_ledger_entries(view, params),
+            "getLedgers" => self.get_ledgers(view, params),
+            "getNetwork" => self.get_network(view),
+            "getTransaction" => self.get_transaction(view, params),
+            "getTransactions" => self.get_transactions(view, params),
+            "getVersionInfo" => self.get_version_info(view),
+            "sendTransaction" => self.send_transaction(view, params, is_turned_away).await,
+            "simulateTransaction" => self.simulate_transaction(view, params).await,
             _ => return None,
         })
-    }
-}
-
-/// The first and the last ledger that are remembered, as one answer sees them.
-struct LedgerRange {
-    oldest: Arc<ClosedLedger>,
-    latest: Arc<ClosedLedger>,
-}
-
-impl Rpc {
-    fn ledger_range(&self) -> LedgerRange {
-        let history = self.node.history();
-        LedgerRange { oldest: history.oldest(), latest: history.latest() }
-    }
-}
-
-impl LedgerRange {
-    fn contains(&self, sequence: u32) -> bool {
-        (self.oldest.sequence..=self.latest.sequence).contains(&sequence)
     }
 }
 
@@ -149,7 +141,7 @@ impl Pagination {
     }
 
     /// Holds the page against the remembered ledgers, in the words of the real service.
-    fn check(&self, start_ledger: u32, range: &LedgerRange) -> Result<(), RpcError> {
+    fn check(&self, start_ledger: u32, view: &View) -> Result<(), RpcError> {
         if !self.cursor.is_empty() {
             if start_ledger != 0 {
                 return Err(RpcError::invalid_request(format!(
@@ -157,11 +149,12 @@ impl Pagination {
                     self.cursor
                 )));
             }
-        } else if !range.contains(start_ledger) {
+        } else if !view.contains(start_ledger) {
             return Err(RpcError::invalid_request(format!(
                 "start ledger ({start_ledger}) must be between the oldest ledger: {} and the latest ledger: {} \
                  for this rpc instance",
-                range.oldest.sequence, range.latest.sequence
+                view.oldest().sequence,
+                view.latest().sequence
             )));
         }
         if self.limit > MAX_PAGE {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Rpc;
 use crate::edge::jsonrpc::{Outcome, RpcError, result};
+use crate::edge::view::View;
 
 const MAX_HEALTHY_LATENCY_S: u64 = 30;
 
@@ -13,9 +14,8 @@ const MAX_HEALTHY_LATENCY_S: u64 = 30;
 const RPC_VERSION: &str = "30.0.0";
 
 impl Rpc {
-    pub(super) fn get_health(&self) -> Outcome {
-        let range = self.ledger_range();
-        let closed_at_s = range.latest.close_time_s();
+    pub(super) fn get_health(&self, view: &View) -> Outcome {
+        let closed_at_s = view.latest().close_time_s();
         let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let latency_s = now_s.saturating_sub(closed_at_s);
         if self.closes_on_a_clock && latency_s > MAX_HEALTHY_LATENCY_S {
@@ -25,33 +25,29 @@ impl Rpc {
         }
         result(&json!({
             "status": "healthy",
-            "latestLedger": range.latest.sequence,
+            "latestLedger": view.latest().sequence,
             "latestLedgerCloseTime": closed_at_s.to_string(),
-            "oldestLedger": range.oldest.sequence,
-            "oldestLedgerCloseTime": range.oldest.close_time_s().to_string(),
+            "oldestLedger": view.oldest().sequence,
+            "oldestLedgerCloseTime": view.oldest().close_time_s().to_string(),
             "ledgerRetentionWindow": self.retention_ledgers,
         }))
     }
 
-    pub(super) fn get_network(&self) -> Outcome {
+    pub(super) fn get_network(&self, view: &View) -> Outcome {
         result(&json!({
             "friendbotUrl": self.friendbot_url,
             "passphrase": self.node.passphrase(),
-            "protocolVersion": self.protocol_version(),
+            "protocolVersion": view.latest().header.ledger_version,
         }))
     }
 
-    pub(super) fn get_version_info(&self) -> Outcome {
+    pub(super) fn get_version_info(&self, view: &View) -> Outcome {
         result(&json!({
             "version": RPC_VERSION,
             "commitHash": "",
             "buildTimestamp": "",
             "captiveCoreVersion": concat!("farebox-devnet ", env!("CARGO_PKG_VERSION"), ", soroban-env-host 30.0.0"),
-            "protocolVersion": self.protocol_version(),
+            "protocolVersion": view.latest().header.ledger_version,
         }))
-    }
-
-    fn protocol_version(&self) -> u32 {
-        self.node.history().latest().header.ledger_version
     }
 }

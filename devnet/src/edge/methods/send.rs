@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{Rpc, require_base64};
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
+use crate::edge::view::View;
 use crate::edge::xdr_text::{decode, encode, encode_all};
 use crate::node::Submission;
 use crate::xdr::TransactionEnvelope;
@@ -32,15 +33,25 @@ struct SendResponse {
 }
 
 impl Rpc {
-    pub(super) async fn send_transaction(&self, params: Option<&RawValue>) -> Outcome {
+    /// With `is_turned_away` the envelope is read and answered TRY_AGAIN_LATER, and nothing else.
+    pub(super) async fn send_transaction(
+        &self,
+        view: &View<'_>,
+        params: Option<&RawValue>,
+        is_turned_away: bool,
+    ) -> Outcome {
         let request: SendRequest = read_params(params)?;
         require_base64(&request.xdr_format)?;
         let envelope: TransactionEnvelope =
             decode(&request.transaction).ok_or_else(|| RpcError::invalid_params("invalid_xdr"))?;
         let hash =
             envelope.hash(self.node.network_id()).map_err(|_| RpcError::invalid_params("invalid_hash"))?;
-        let latest = self.node.history().latest();
-        let (status, error_result_xdr, diagnostic_events_xdr) = match self.node.submit(envelope).await {
+        let latest = view.latest();
+        let submission = match is_turned_away {
+            true => Submission::TryAgainLater,
+            false => self.node.submit(envelope).await,
+        };
+        let (status, error_result_xdr, diagnostic_events_xdr) = match submission {
             Submission::Pending => ("PENDING", None, Vec::new()),
             Submission::Duplicate => ("DUPLICATE", None, Vec::new()),
             Submission::TryAgainLater => ("TRY_AGAIN_LATER", None, Vec::new()),

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use super::{Rpc, format_refusal};
 use crate::edge::jsonrpc::{Outcome, or_default, read_params, result};
+use crate::edge::view::View;
 use crate::edge::xdr_text::{decode, encode, encode_all};
 use crate::simulation::{AuthMode, Simulated, SimulationFailure, SimulationRequest, StateChange};
 use crate::xdr::{
@@ -76,13 +77,13 @@ struct Change {
 }
 
 impl Rpc {
-    pub(super) async fn simulate_transaction(&self, params: Option<&RawValue>) -> Outcome {
+    pub(super) async fn simulate_transaction(&self, view: &View<'_>, params: Option<&RawValue>) -> Outcome {
         let request: SimulateRequest = read_params(params)?;
         let simulation = match read_simulation(request) {
             Ok(simulation) => simulation,
             Err(error) => return result(&SimulateResponse { error: Some(error), ..Default::default() }),
         };
-        let answer = self.node.simulate(simulation).await;
+        let answer = self.node.simulate_on(view.state(), simulation).await;
         result(&match answer.outcome {
             Ok(simulated) => success(simulated, answer.ledger),
             Err(failure) => failed(failure, answer.ledger),

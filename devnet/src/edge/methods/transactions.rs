@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::{Pagination, Rpc, require_base64};
 use crate::edge::cursor::Toid;
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
+use crate::edge::view::View;
 use crate::edge::xdr_text::{encode, encode_all};
 use crate::record::TransactionRecord;
 use crate::xdr::TransactionMeta;
@@ -92,19 +93,17 @@ struct TransactionsResponse {
 }
 
 impl Rpc {
-    pub(super) fn get_transaction(&self, params: Option<&RawValue>) -> Outcome {
+    pub(super) fn get_transaction(&self, view: &View, params: Option<&RawValue>) -> Outcome {
         let request: TransactionRequest = read_params(params)?;
         require_base64(&request.xdr_format)?;
         let hash = read_hash(&request.hash)?;
-        // The transaction first: one that arrives in between then is not lost behind a newer range.
-        let record = self.node.history().transaction(&hash);
-        let range = self.ledger_range();
+        let record = view.transaction(&hash);
         let found = record.as_deref();
         result(&TransactionResponse {
-            latest_ledger: range.latest.sequence,
-            latest_ledger_close_time: range.latest.close_time_s().to_string(),
-            oldest_ledger: range.oldest.sequence,
-            oldest_ledger_close_time: range.oldest.close_time_s().to_string(),
+            latest_ledger: view.latest().sequence,
+            latest_ledger_close_time: view.latest().close_time_s().to_string(),
+            oldest_ledger: view.oldest().sequence,
+            oldest_ledger_close_time: view.oldest().close_time_s().to_string(),
             details: Details {
                 tx_hash: request.hash,
                 ..found.map_or(Details { status: "NOT_FOUND", ..Details::default() }, details)
@@ -113,17 +112,16 @@ impl Rpc {
         })
     }
 
-    pub(super) fn get_transactions(&self, params: Option<&RawValue>) -> Outcome {
+    pub(super) fn get_transactions(&self, view: &View, params: Option<&RawValue>) -> Outcome {
         let request: TransactionsRequest = read_params(params)?;
-        let range = self.ledger_range();
-        request.pagination.check(request.start_ledger, &range)?;
+        request.pagination.check(request.start_ledger, view)?;
         require_base64(&request.xdr_format)?;
         let start = first_wanted(&request)?;
         let limit = request.pagination.limit();
         let mut transactions = Vec::new();
         let mut cursor = Toid::default();
-        for sequence in start.ledger..=range.latest.sequence {
-            let ledger = self.node.history().ledger(sequence).ok_or_else(|| {
+        for sequence in start.ledger..=view.latest().sequence {
+            let ledger = view.ledger(sequence).ok_or_else(|| {
                 RpcError::invalid_params(format!("database does not contain metadata for ledger: {sequence}"))
             })?;
             let already_seen = if sequence == start.ledger { start.transaction.saturating_sub(1) } else { 0 };
@@ -142,10 +140,10 @@ impl Rpc {
         }
         result(&TransactionsResponse {
             transactions,
-            latest_ledger: range.latest.sequence,
-            latest_ledger_close_timestamp: range.latest.close_time_s(),
-            oldest_ledger: range.oldest.sequence,
-            oldest_ledger_close_timestamp: range.oldest.close_time_s(),
+            latest_ledger: view.latest().sequence,
+            latest_ledger_close_timestamp: view.latest().close_time_s(),
+            oldest_ledger: view.oldest().sequence,
+            oldest_ledger_close_timestamp: view.oldest().close_time_s(),
             cursor: cursor.to_number().to_string(),
         })
     }
