@@ -110,7 +110,7 @@ def build_services(settings: Settings) -> Services:
     settler = Settler(verifier, senders, journal, clock, waits)
     operators = {name: each.operators for name, each in networks.items()}
     return Services(
-        routes=facilitator_routes(verifier, settler, operators),
+        routes=facilitator_routes(verifier, settler, journal, operators),
         tasks=[loop for each in networks.values() for loop in each.tasks],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, *(each.rpc for each in networks.values()), _drained(settler)],

@@ -1,6 +1,7 @@
 """`/supported`, `/verify`, `/settle` and `/v1/errors` over HTTP."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -8,6 +9,7 @@ import msgspec
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.outcome import NothingSent, Settled
 from farebox.facilitator.settle import Settler
@@ -19,10 +21,12 @@ from farebox.facilitator.wire import (
     invalid_body,
     nothing_sent_body,
     settle_body,
+    settlement_body,
     supported_body,
     unsettled_body,
     verify_body,
 )
+from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
@@ -32,6 +36,7 @@ from farebox.x402.reasons import Reason
 from farebox.x402.wire import Unacceptable, read_payment
 
 _encode: Final = msgspec.json.Encoder().encode
+_HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 VERIFY: Final = "/verify"
 SETTLE: Final = "/settle"
 
@@ -105,6 +110,29 @@ class SettleEndpoint:
         await send_json(send, 200, _encode(body))
 
 
+class SettlementNotFound(Refusal):
+    """No settlement of ours has this hash."""
+
+    def __init__(self) -> None:
+        super().__init__("not_found", "No settlement of this service has this transaction hash.")
+
+
+class SettlementEndpoint:
+    """What became of the settlement with this transaction hash, outer or inner."""
+
+    def __init__(self, journal: SettlementJournal) -> None:
+        self._journal = journal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        text = str(scope["path_params"]["transaction"])
+        settlement = None
+        if _HASH.match(text):
+            settlement = await self._journal.find_by_hash(bytes.fromhex(text))
+        if settlement is None:
+            raise SettlementNotFound
+        await send_json(send, 200, _encode(settlement_body(settlement, text)))
+
+
 async def has_left(receive: Receive) -> bool:
     """Whether the caller has disconnected, as far as the server knows now."""
     pending = asyncio.ensure_future(receive())
@@ -118,13 +146,17 @@ async def has_left(receive: Receive) -> bool:
 
 
 def facilitator_routes(
-    verifier: Verifier, settler: Settler, operators: Mapping[Network, Operators]
+    verifier: Verifier,
+    settler: Settler,
+    journal: SettlementJournal,
+    operators: Mapping[Network, Operators],
 ) -> list[BaseRoute]:
     """The facilitator's routes."""
     return [
         Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
         Route(SETTLE, SettleEndpoint(settler), methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
+        Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
         Route("/v1/errors", FixedEndpoint(errors_body()), methods=["GET"]),
     ]
 

@@ -27,6 +27,11 @@ class SettlementJournal:
         async with self._database.connection() as db:
             return await store.find_settlement(db, identity)
 
+    async def find_by_hash(self, tx_hash: bytes) -> Settlement | None:
+        """The row of an envelope's outer or inner hash, or None."""
+        async with self._database.connection() as db:
+            return await store.find_by_hash(db, tx_hash)
+
     async def claim(self, claim: Claim) -> bool:
         """Take a payment's identity; False when somebody has it."""
         async with self._database.connection() as db:

@@ -58,6 +58,12 @@ async def find_settlement(db: Connection, identity: PaymentIdentity) -> Settleme
     return _settlement(row) if row is not None else None
 
 
+async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
+    """The row whose envelope has this outer or inner hash, or None."""
+    row = await db.fetchrow(_SELECT + "WHERE tx_hash = $1 OR inner_hash = $1", tx_hash)
+    return _settlement(row) if row is not None else None
+
+
 async def release_claim(db: Connection, identity: PaymentIdentity, claim_id: UUID) -> bool:
     """Give an identity back while nothing was signed for it."""
     released = await db.fetchval(

@@ -6,6 +6,7 @@ An optional member that is unknown is left out, never null: stock clients refuse
 from typing import Final, assert_never
 
 from farebox.facilitator.outcome import NothingSent, NotSettled, Pending, Settled, SettleOutcome
+from farebox.facilitator.settlement import Settlement, SettlementState
 from farebox.facilitator.verdict import Accepted, Rejected, Verdict
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
@@ -83,6 +84,31 @@ def unsettled_body(
         "network": network,
     }
     return body | {"payer": payer} if payer is not None else body
+
+
+def settlement_body(settlement: Settlement, tx_hash: str) -> Body:
+    """What became of a settlement, as anyone who knows its hash may ask."""
+    body: Body = {
+        "transaction": tx_hash,
+        "network": settlement.identity.network.value,
+        "status": _STATUS[settlement.state],
+        "payer": settlement.identity.payer,
+        "payTo": settlement.pay_to,
+        "asset": settlement.asset,
+        "amount": str(settlement.amount),
+    }
+    return body | {"reason": settlement.reason.value} if settlement.reason else body
+
+
+_STATUS: Final = {
+    SettlementState.CLAIMED: "pending",
+    SettlementState.SENDING: "pending",
+    SettlementState.SUBMITTED: "pending",
+    SettlementState.CONFIRMED: "confirmed",
+    SettlementState.FAILED: "failed",
+    SettlementState.DEAD: "failed",
+    SettlementState.UNPROVEN: "unproven",
+}
 
 
 def supported_body(networks: list[Network], signers: list[Address]) -> Body:

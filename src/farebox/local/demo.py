@@ -26,7 +26,7 @@ from farebox.local.demo_chain import Chain, open_chain
 from farebox.local.demo_story import Story, TellingPurse, TellingWatcher, receipt_line
 from farebox.local.devnet_binary import built_devnet
 from farebox.local.example_api import PAID_PATH, example_api, requirements
-from farebox.local.facilitator_client import HttpFacilitator
+from farebox.local.facilitator_client import FacilitatorAway, HttpFacilitator
 from farebox.local.faults import LocalFault, explain_disk
 from farebox.local.loopback_server import bind, serving
 from farebox.local.postgres import EmbeddedPostgres
@@ -34,6 +34,7 @@ from farebox.local.postgres_folder import PostgresNotStarted
 from farebox.local.service_process import ServedNetwork, Service, ServiceOptions, start_service
 from farebox.stellar.rpc import TransactionFound
 
+_READY_S: Final = 30.0
 PRICE: Final = BaseUnits(500_000)  # 0.05 USDC
 
 
@@ -100,8 +101,9 @@ async def open_stage(story: Story, ports: Ports) -> AsyncIterator[Stage]:
             story.step("two devnets run; on each a buyer with 100 USDC, a seller and a relayer")
             service = await start_service(_service_options(database, chains, folder, ports))
             stack.push_async_callback(service.stop)
-            story.step(f"the facilitator runs: {service.url}")
             facilitator = await stack.enter_async_context(HttpFacilitator(service.url))
+            await _ready(facilitator)
+            story.step(f"the facilitator runs: {service.url}")
             accepts = [
                 requirements(each.network, pay_to=each.seller, price=PRICE)
                 for each in chains.values()
@@ -110,6 +112,13 @@ async def open_stage(story: Story, ports: Ports) -> AsyncIterator[Stage]:
             api_url = await stack.enter_async_context(serving(app, listener))
             story.step(f"a paid API runs: {api_url}{PAID_PATH}")
             yield Stage(folder, wallet, chains, web, service, api_url)
+
+
+async def _ready(facilitator: HttpFacilitator) -> None:
+    try:
+        await facilitator.until_ready(wait_s=_READY_S)
+    except FacilitatorAway as away:
+        raise LocalFault("The service runs but does not get ready; see its log.") from away
 
 
 async def pay_once(stage: Stage, story: Story) -> str:

@@ -1,6 +1,8 @@
 """A seller's line to a facilitator: the two calls, and what is known when no answer comes."""
 
+import asyncio
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Final, Protocol, Self
 
 import aiohttp
@@ -10,6 +12,7 @@ from farebox.kernel.errors import Outage
 
 Json = dict[str, object]
 _TIMEOUT_S: Final = 90.0
+_LOOK_S: Final = 0.1
 
 
 class FacilitatorAway(Outage):
@@ -46,6 +49,24 @@ class HttpFacilitator:
     async def __aexit__(self, *_: object) -> None:
         if self._session is not None:
             await self._session.close()
+
+    async def until_ready(self, *, wait_s: float) -> None:
+        """Return once every part of it can be used.
+
+        Raises:
+            FacilitatorAway: it was not ready after `wait_s` seconds.
+        """
+        if self._session is None:
+            raise RuntimeError("used outside its context")
+        for _ in range(int(wait_s / _LOOK_S)):
+            try:
+                async with self._session.get(f"{self._url}/health/ready") as answer:
+                    if answer.status == HTTPStatus.OK:
+                        return
+            except (aiohttp.ClientError, TimeoutError) as error:
+                raise FacilitatorAway("health/ready") from error
+            await asyncio.sleep(_LOOK_S)
+        raise FacilitatorAway("health/ready")
 
     async def verify(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
         """The verdict.
