@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stellar_sdk import Keypair, xdr
+from stellar_sdk import CreateAccount, Keypair, xdr
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -140,6 +140,28 @@ async def test_an_interrupted_run_says_that_it_does_not_know_and_is_safe_to_repe
     again = await channels(alone, "create", "--count", "2")
     assert (again.code, sent(alone)) == (0, 0), again.err
     assert await reserves_sponsored(alone) == 4
+
+
+async def test_two_runs_at_once_make_each_account_once(alone: Stage) -> None:
+    both = await asyncio.gather(*(channels(alone, "create", "--count", "4") for _ in range(2)))
+    assert [ran.code for ran in both] == [0, 0], [ran.err for ran in both]
+    assert [row[1] for row in await listed(alone)] == ["active"] * 4
+    assert await reserves_sponsored(alone) == 8
+
+
+async def test_a_relayer_that_cannot_pay_the_reserves_is_told_so_and_nothing_is_made(
+    alone: Stage,
+) -> None:
+    rich, poor = await alone.ledger().account(), Keypair.random()
+    gift = CreateAccount(poor.public_key, "3")
+    await alone.ledger().submit(rich, lambda builder: builder.append_operation(gift))
+    secret = {"FAREBOX_RELAYER_SECRET_TESTNET": poor.secret}
+    stage = Stage(alone.client, alone.networks, alone.environment | secret)
+    refused = await channels(stage, "create", "--count", "5")
+    assert refused.code == 2
+    assert "1 XLM of reserve for each channel" in refused.err.splitlines()[-1]
+    assert (await listed(stage), await reserves_sponsored(stage)) == ([], 0)
+    assert (await channels(stage, "create", "--count", "1")).code == 0
 
 
 async def test_a_merge_that_a_lost_run_left_behind_is_written_down(alone: Stage) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.channel_keeper import ChannelKeeper
+from farebox.facilitator.channel_plan import ChannelsRefused
 from farebox.facilitator.operator_ledger import OperatorLedger, Terms
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
@@ -39,21 +40,14 @@ async def channel_tools(
 
     Raises:
         BadSigner: the relayer's seed cannot be used.
-        OSError: the file of the node's authority cannot be read.
+        ChannelsRefused: the node's authority cannot be read.
     """
     clock = SystemClock()
     relayer = read_signers(own.relayer_secret, own.paymaster_secret).relayer
     bid = min(_BID, own.max_inclusion_fee)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(Database(url, connections=4))
-        rpc = await opened.enter_async_context(
-            HttpSorobanRpc(
-                own.network,
-                own.rpc_url,
-                timeout_s=settings.rpc_timeout_s,
-                authority=own.rpc_authority,
-            )
-        )
+        rpc = await opened.enter_async_context(_node(settings, own))
         watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
         await opened.enter_async_context(_running(watcher))
         submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
@@ -61,6 +55,14 @@ async def channel_tools(
         ledger = OperatorLedger(own.network, rpc, submitter, clock, terms)
         keeper = ChannelKeeper(own.network, relayer, ledger, database, clock, bid=bid, tell=tell)
         yield ChannelTools(keeper, ledger)
+
+
+def _node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
+    timeout_s, authority = settings.rpc_timeout_s, own.rpc_authority
+    try:
+        return HttpSorobanRpc(own.network, own.rpc_url, timeout_s=timeout_s, authority=authority)
+    except OSError as error:  # ssl.SSLError is one
+        raise ChannelsRefused(f"{authority} is no PEM file of an authority.") from error
 
 
 @asynccontextmanager
