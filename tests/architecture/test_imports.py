@@ -22,7 +22,7 @@ MAY_IMPORT = MappingProxyType(
         "app": {"facilitator", "submission", "stellar", "x402", "storage", "web"},
         "buyer": {"stellar", "x402"},
         "local": {"app", "buyer", "stellar", "x402"},
-        "cli": {"app", "buyer", "local", "stellar", "storage", "x402"},
+        "cli": {"app", "buyer", "facilitator", "local", "stellar", "storage", "x402"},
     }
 )
 # what a feature's edge may use beside what its package may

@@ -17,6 +17,7 @@ _MODULES: Final = MappingProxyType(
         "devnet": "devnet",
         "wallet": "wallet",
         "pay": "pay",
+        "channels": "channels",
     }
 )
 

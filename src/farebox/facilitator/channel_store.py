@@ -137,3 +137,25 @@ async def change_state(
         state.value,
     )
     return changed is True
+
+
+async def fence_drained(
+    db: Connection, network: Network, address: Address, *, now: datetime
+) -> bool:
+    """No lease of a drained channel holds any more; False while it carries something."""
+    fenced = await db.fetchval(
+        """
+        UPDATE channels c SET lease_epoch = lease_epoch + 1, leased_until = NULL
+        WHERE c.network = $1 AND c.address = $2 AND c.state = 'draining'
+          AND (c.leased_until IS NULL OR c.leased_until < $3)
+          AND NOT EXISTS (
+              SELECT FROM settlements s
+              WHERE s.network = c.network AND s.source = c.address
+                AND s.state IN ('sending', 'submitted'))
+        RETURNING true
+        """,
+        network.value,
+        address,
+        now,
+    )
+    return fenced is True

@@ -191,3 +191,35 @@ async def test_a_channel_only_moves_on(database: Database, relayer: Relayer) -> 
         assert leased is None, "what drains is not handed out"
         assert await channel_store.change_state(db, NET, address, ChannelState.RETIRED)
         assert not await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
+
+
+async def test_only_a_drained_free_channel_is_fenced_and_its_last_holder_with_it(
+    database: Database, relayer: Relayer
+) -> None:
+    (address,) = await with_channels(database, relayer, 1)
+    journal = SettlementJournal(database, StillClock())
+    mine = claim(1)
+    await journal.claim(mine)
+    soon, later = START + timedelta(seconds=60), START + timedelta(seconds=61)
+    async with database.connection() as db:
+        assert not await channel_store.fence_drained(db, NET, address, now=START)
+        held = await channel_store.lease_channel(db, NET, now=START, until=soon)
+        assert held is not None
+        await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
+        assert not await channel_store.fence_drained(db, NET, address, now=START), "it is leased"
+        assert await channel_store.fence_drained(db, NET, address, now=later)
+    assert not await journal.sending(mine, envelope(address), epoch=held.epoch)
+
+
+async def test_a_drained_channel_with_an_unresolved_envelope_is_not_fenced(
+    database: Database, relayer: Relayer
+) -> None:
+    (address,) = await with_channels(database, relayer, 1)
+    journal = SettlementJournal(database, StillClock())
+    async with pool(database, relayer).source(wait_s=1) as source:
+        mine = claim(1)
+        await journal.claim(mine)
+        assert await journal.sending(mine, envelope(address), epoch=source.lease.epoch)
+    async with database.connection() as db:
+        await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
+        assert not await channel_store.fence_drained(db, NET, address, now=START)

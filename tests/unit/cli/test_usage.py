@@ -39,6 +39,11 @@ def run(*arguments: str, answer: str = "") -> Result:
         ("wallet", "balance", "--help"),
         ("devnet", "--help"),
         ("demo", "--help"),
+        ("channels", "--help"),
+        ("channels", "create", "--help"),
+        ("channels", "list", "--help"),
+        ("channels", "drain", "--help"),
+        ("channels", "retire", "--help"),
     ],
 )
 def test_every_command_explains_itself(arguments: tuple[str, ...]) -> None:

@@ -1,0 +1,76 @@
+"""The composition root of the channels command: what changes the channels of one network."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+
+from farebox.app.settings import NetworkSettings, Settings
+from farebox.facilitator.channel_keeper import ChannelKeeper
+from farebox.facilitator.channel_plan import ChannelsRefused
+from farebox.facilitator.operator_ledger import OperatorLedger, Terms
+from farebox.kernel.clock import SystemClock
+from farebox.kernel.secret import Secret
+from farebox.stellar.rpc_http import HttpSorobanRpc
+from farebox.stellar.signers import read_signers
+from farebox.storage.pool import Database
+from farebox.submission.submit import Submitter
+from farebox.submission.watch import LedgerWatcher
+
+_POLL_S: Final = 0.5
+_DELIVER_S: Final = 20.0  # the relayer may have another transaction on its way meanwhile
+_LOOK_S: Final = 0.5
+_BID: Final = 10_000  # stroops an operation; the network takes what a place costs
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelTools:
+    """The keeper of the channels, and the ledger it works on."""
+
+    keeper: ChannelKeeper
+    ledger: OperatorLedger
+
+
+@asynccontextmanager
+async def channel_tools(
+    settings: Settings, own: NetworkSettings, url: Secret[str], tell: Callable[[str], None]
+) -> AsyncIterator[ChannelTools]:
+    """Everything that changes channels, open inside this context.
+
+    Raises:
+        BadSigner: the relayer's seed cannot be used.
+        ChannelsRefused: the node's authority cannot be read.
+    """
+    clock = SystemClock()
+    relayer = read_signers(own.relayer_secret, own.paymaster_secret).relayer
+    bid = min(_BID, own.max_inclusion_fee)
+    async with AsyncExitStack() as opened:
+        database = await opened.enter_async_context(Database(url, connections=4))
+        rpc = await opened.enter_async_context(_node(settings, own))
+        watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
+        await opened.enter_async_context(_running(watcher))
+        submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+        terms = Terms(bid=bid, life_s=settings.transaction_life_s)
+        ledger = OperatorLedger(own.network, rpc, submitter, clock, terms)
+        keeper = ChannelKeeper(own.network, relayer, ledger, database, clock, bid=bid, tell=tell)
+        yield ChannelTools(keeper, ledger)
+
+
+def _node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
+    timeout_s, authority = settings.rpc_timeout_s, own.rpc_authority
+    try:
+        return HttpSorobanRpc(own.network, own.rpc_url, timeout_s=timeout_s, authority=authority)
+    except OSError as error:  # ssl.SSLError is one
+        raise ChannelsRefused(f"{authority} is no PEM file of an authority.") from error
+
+
+@asynccontextmanager
+async def _running(watcher: LedgerWatcher) -> AsyncIterator[None]:
+    looking = asyncio.create_task(watcher.run())
+    try:
+        yield
+    finally:
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking

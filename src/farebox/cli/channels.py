@@ -1,0 +1,163 @@
+"""`farebox channels`: the accounts that let many payments settle at once."""
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+
+from farebox.app.channel_tools import ChannelTools, channel_tools
+from farebox.app.settings import NetworkSettings, Settings
+from farebox.cli.database import database_of, migrate_or_end
+from farebox.cli.endings import Ended, MustChange, settings_or_end
+from farebox.cli.networks import NetworkName
+from farebox.cli.running import run
+from farebox.facilitator.channel_plan import ChannelsRefused
+from farebox.facilitator.operator_ledger import OutcomeUnknown
+from farebox.kernel.networks import Network
+from farebox.stellar.signers import BadSigner
+
+T = TypeVar("T")
+_MOST = 1000
+_network_option = click.option(
+    "--network", type=NetworkName(), required=True, help="testnet or pubnet."
+)
+
+
+class Unknown(Ended):
+    """Something was sent and may still take effect."""
+
+    exit_code = 3
+
+
+@click.group("channels")
+def command() -> None:
+    """Make, list, drain and retire channel accounts.
+
+    Configured like serve: FAREBOX_* variables and the file that FAREBOX_CONFIG names. Every
+    command is safe to repeat. Exit code 3: a transaction may still land; repeat the command.
+    """
+
+
+@command.command("create")
+@_network_option
+@click.option(
+    "--count",
+    type=click.IntRange(1, _MOST),
+    required=True,
+    help="How many channels are to be active afterwards, those there are included.",
+)
+def create(network: Network, count: int) -> None:
+    """Make channel accounts until COUNT are active.
+
+    They hold nothing; the relayer pays fees and sponsors 1 XLM of reserve for each, which comes
+    back when it is retired.
+    """
+    created = _on_ledger(network, lambda tools: tools.keeper.create(count))
+    click.echo(
+        f"{created.active} channels are active on {network.label}: "
+        f"{created.made} made now, {created.adopted} adopted"
+    )
+
+
+@command.command("list")
+@_network_option
+def list_all(network: Network) -> None:
+    """Show every channel: address, state, and whether it is free or busy."""
+    for each in _work(network, lambda tools: tools.keeper.channels()):
+        click.echo(f"{each.address} {each.state:8} {'free' if each.is_free else 'busy'}")
+
+
+@command.command("drain")
+@_network_option
+@click.argument("addresses", metavar="ADDRESS...", nargs=-1)
+@click.option("--all", "is_all", is_flag=True, help="Every active channel.")
+def drain(network: Network, addresses: tuple[str, ...], *, is_all: bool) -> None:
+    """Hand channels out no more; what they carry is finished."""
+    if bool(addresses) == is_all:
+        raise click.UsageError("Name the channels to drain, or give --all.")
+    named = None if is_all else addresses
+    drained = _work(network, lambda tools: tools.keeper.drain(named))
+    for address in drained:
+        click.echo(address)
+    click.echo(f"{len(drained)} channels are drained now; retire merges them back.", err=True)
+
+
+@command.command("retire")
+@_network_option
+def retire(network: Network) -> None:
+    """Merge drained channels that carry nothing back into the relayer."""
+    retired = _on_ledger(network, lambda tools: tools.keeper.retire())
+    for address in retired.merged:
+        click.echo(address)
+    if retired.busy:
+        count = len(retired.busy)
+        click.echo(f"{count} drained channels still carry a payment: repeat this later.", err=True)
+
+
+def _on_ledger(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -> T:
+    async def checked(tools: ChannelTools) -> T:
+        await tools.ledger.check_node()
+        return await work(tools)
+
+    return _work(network, checked)
+
+
+def _work(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -> T:
+    settings = settings_or_end(os.environ)
+    own = settings.networks.get(network)
+    if own is None:
+        label = network.label.upper()
+        raise MustChange(
+            f"{network.label} is not configured: set FAREBOX_RPC_URL_{label} "
+            f"and FAREBOX_RELAYER_SECRET_{label}."
+        )
+    return _with_tools(settings, own, work)
+
+
+def _with_tools(
+    settings: Settings, own: NetworkSettings, work: Callable[[ChannelTools], Awaitable[T]]
+) -> T:
+    sent: list[ChannelTools] = []
+    with database_of(settings) as url:
+        migrate_or_end(url)
+
+        async def opened() -> T:
+            async with channel_tools(settings, own, url, _tell) as tools:
+                sent.append(tools)
+                return await work(tools)
+
+        try:
+            return run(_refusals_kept(opened()))
+        except _Refused as refused:
+            raise MustChange(str(refused)) from refused
+        except OutcomeUnknown as unknown:
+            raise _unknown(unknown.tx_hash) from unknown
+        except BadSigner as error:
+            raise MustChange(f"The settings cannot be used: {error}.") from error
+        except (KeyboardInterrupt, Ended):
+            on_its_way = sent[0].ledger.on_its_way if sent else None
+            if on_its_way is None:
+                raise
+            raise _unknown(on_its_way) from None
+
+
+class _Refused(Exception):
+    """A refusal that the person must change something about: not an outage."""
+
+
+async def _refusals_kept(work: Awaitable[T]) -> T:
+    try:
+        return await work
+    except ChannelsRefused as refused:
+        raise _Refused(refused.message) from refused
+
+
+def _unknown(tx_hash: str) -> Unknown:
+    return Unknown(
+        f"Transaction {tx_hash} may still land: repeat the command, it looks at the ledger first."
+    )
+
+
+def _tell(line: str) -> None:
+    click.echo(f"channels: {line}", err=True)

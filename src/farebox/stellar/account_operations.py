@@ -1,0 +1,105 @@
+"""Transactions that make accounts without a balance of their own, and that end them."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from farebox.kernel.addresses import Address, raw_key
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.signers import Relayer
+from farebox.stellar.splice import SignedTransaction, fee_bump
+
+MAX_CREATED: Final = 19  # a transaction carries 20 signatures, and the sponsor's is one
+
+_TX: Final = (2).to_bytes(4, "big")  # ENVELOPE_TYPE_TX
+_ED25519: Final = bytes(4)  # of an account id and of a multiplexed account alike
+_NONE: Final = bytes(4)
+_ONE: Final = (1).to_bytes(4, "big")
+_CREATE_ACCOUNT: Final = bytes(4)
+_ACCOUNT_MERGE: Final = (8).to_bytes(4, "big")
+_BEGIN_SPONSORING: Final = (16).to_bytes(4, "big")
+_END_SPONSORING: Final = (17).to_bytes(4, "big")
+_NO_BALANCE: Final = bytes(8)
+_SIGNATURE_LENGTH: Final = (64).to_bytes(4, "big")
+_OPERATIONS_AN_ACCOUNT: Final = 3
+
+
+def create_sponsored(
+    network: Network,
+    sponsor: Relayer,
+    accounts: Sequence[Relayer],
+    *,
+    sequence: int,
+    bid: int,
+    max_time: int,
+) -> SignedTransaction:
+    """All of `accounts` come to exist, or none; they hold nothing and `sponsor` pays the reserves.
+
+    `bid` is in stroops an operation, `max_time` in Unix seconds; at most `MAX_CREATED` accounts.
+    """
+    if not 1 <= len(accounts) <= MAX_CREATED:
+        raise ValueError("one transaction creates 1 to 19 accounts")
+    operations = [part for each in accounts for part in _sponsored_account(sponsor, each)]
+    raw = _transaction(
+        sponsor.address,
+        operations,
+        fee=bid * _OPERATIONS_AN_ACCOUNT * len(accounts),
+        sequence=sequence,
+        max_time=max_time,
+    )
+    return _signed(raw, network, (sponsor, *accounts))
+
+
+def merge_account(
+    network: Network,
+    account: Relayer,
+    payer: Relayer,
+    *,
+    sequence: int,
+    bid: int,
+    max_time: int,
+) -> SignedTransaction:
+    """`account` is gone and `payer` has its balance; the payer bears the fee.
+
+    `bid` is in stroops an operation: a fee bump counts as one more. `max_time` is in Unix seconds.
+    """
+    operation = _NONE + _ACCOUNT_MERGE + _account(payer.address)
+    raw = _transaction(account.address, [operation], fee=bid, sequence=sequence, max_time=max_time)
+    inner = _signed(raw, network, (account,))
+    return fee_bump(
+        inner, fee_source=payer.address, fee=2 * bid, key=payer.key, network_id=network.id
+    )
+
+
+def _sponsored_account(sponsor: Relayer, account: Relayer) -> tuple[bytes, bytes, bytes]:
+    created = _account(account.address)
+    return (
+        _NONE + _BEGIN_SPONSORING + created,
+        _NONE + _CREATE_ACCOUNT + created + _NO_BALANCE,
+        _ONE + created + _END_SPONSORING,
+    )
+
+
+def _account(address: Address) -> bytes:
+    return _ED25519 + raw_key(address)
+
+
+def _transaction(
+    source: Address, operations: Sequence[bytes], *, fee: int, sequence: int, max_time: int
+) -> bytes:
+    head = _account(source) + fee.to_bytes(4, "big") + sequence.to_bytes(8, "big", signed=True)
+    bounds = _ONE + bytes(8) + max_time.to_bytes(8, "big")
+    count = len(operations).to_bytes(4, "big")
+    return head + bounds + _NONE + count + b"".join(operations) + _NONE
+
+
+def _signed(raw: bytes, network: Network, signers: Sequence[Relayer]) -> SignedTransaction:
+    digest = hashlib.sha256(network.id + _TX + raw).digest()
+    signatures = [
+        raw_key(each.address)[-4:] + _SIGNATURE_LENGTH + each.sign(digest) for each in signers
+    ]
+    envelope = _TX + raw + len(signatures).to_bytes(4, "big") + b"".join(signatures)
+    sealed = Secret(base64.b64encode(envelope).decode())
+    return SignedTransaction(digest.hex(), sealed, len(envelope))
