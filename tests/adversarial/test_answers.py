@@ -182,7 +182,7 @@ async def test_a_node_that_is_not_there_makes_its_network_unavailable(stage: Sta
 @promise("log:no-secrets")
 @pytest.mark.parametrize("method", [SIMULATE, "sendTransaction", "getTransactions"])
 async def test_a_nodes_url_is_seen_nowhere(
-    hasty: Stage, log_text: Callable[[], str], method: str
+    log_text: Callable[[], str], hasty: Stage, method: str
 ) -> None:
     draft = await hasty.draft()
     url = hasty.node().url

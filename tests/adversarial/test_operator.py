@@ -99,7 +99,7 @@ async def test_what_is_submitted_is_the_call_and_nothing_else_of_the_clients(
 @case("PV-094")
 @promise("log:no-payment-signatures", "log:no-authorization-xdr")
 async def test_no_signed_envelope_is_seen_in_an_answer_or_a_log_line(
-    hasty: Stage, log_text: Any
+    log_text: Any, hasty: Stage
 ) -> None:
     draft = await hasty.draft()
     hasty.node().on("sendTransaction", node.refused("no room for it today"))

@@ -162,7 +162,7 @@ async def _land(stage: Stage, key: Keypair, draft: Any) -> None:
 @case("PV-149")
 async def test_a_duplicate_is_known_after_the_authorization_has_expired(stage: Stage) -> None:
     latest = await stage.ledger().latest()
-    draft = await stage.draft(expires_at_ledger=latest + 15)
+    draft = await stage.draft(expires_at_ledger=latest + 30)
     tx_hash = await stage.settled(draft.request())
     await stage.ledger().wait_past(draft.expires_at_ledger)
     again = await stage.settle(draft.request())

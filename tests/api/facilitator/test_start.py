@@ -91,9 +91,9 @@ async def test_a_fee_of_the_operators_own_is_refused(name: str) -> None:
     "log:no-authorization-headers",
 )
 async def test_nothing_planted_in_requests_is_found_in_the_log(
-    stage: Stage, log_text: Callable[[], str]
+    log_text: Callable[[], str], hasty: Stage
 ) -> None:
-    draft = await stage.draft()
+    draft = await hasty.draft()
     planted = {
         "authorization": "Bearer planted-bearer",
         "x-api-key": "planted-key",
@@ -102,8 +102,8 @@ async def test_nothing_planted_in_requests_is_found_in_the_log(
     }
     body = draft.request()
     for path in ("/verify", "/settle", "/supported", "/planted-path?planted=1"):
-        await stage.client.post(path, body, planted)
-        await stage.client.post(path, b'{"planted-broken', planted)
+        await hasty.client.post(path, body, planted)
+        await hasty.client.post(path, b'{"planted-broken', planted)
     text = body["paymentPayload"]["payload"]["transaction"]
     entry = draft.entry()
     owned = entry.credentials.address
@@ -119,7 +119,7 @@ async def test_nothing_planted_in_requests_is_found_in_the_log(
         text,
         entry.to_xdr(),
         owned.signature.to_xdr(),
-        stage.relayer().secret,
-        stage.node().url,
+        hasty.relayer().secret,
+        hasty.node().url,
     ):
         assert secret not in written
