@@ -18,7 +18,7 @@ from farebox.local.devnet import Devnet, DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
-from support.still_clock import StillClock
+from support.manual_clock import ManualClock
 
 pytest_plugins = ("support.stage_fixtures",)
 
@@ -143,6 +143,6 @@ async def devnet_pubnet() -> AsyncIterator[Devnet]:
 
 
 @pytest.fixture
-def clock() -> StillClock:
+def clock() -> ManualClock:
     """A clock that stands still until somebody sleeps on it."""
-    return StillClock()
+    return ManualClock()

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+START = datetime(2026, 11, 21, tzinfo=UTC)
+
 
 class ManualClock:
     """Starts at a fixed moment; `sleep` returns at once and moves the time on."""
@@ -13,7 +15,7 @@ class ManualClock:
 
     def now(self) -> datetime:
         """The fixed moment and what has passed since."""
-        return datetime(2026, 11, 21, tzinfo=UTC) + timedelta(seconds=self._elapsed_s)
+        return START + timedelta(seconds=self._elapsed_s)
 
     def monotonic(self) -> float:
         """Seconds that have passed."""

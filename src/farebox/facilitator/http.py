@@ -17,7 +17,6 @@ from farebox.facilitator.verdict import Accepted, Verdict
 from farebox.facilitator.verify import Verifier
 from farebox.facilitator.wire import (
     Body,
-    duplicate_body,
     errors_body,
     invalid_body,
     nothing_sent_body,
@@ -99,12 +98,11 @@ class SettleEndpoint:
             retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
             await send_json(send, 503, _encode(nothing_sent_body(nothing)), [retry_after])
             return
-        body = settle_body(outcome)
         if isinstance(outcome, Settled):
             if await has_left(receive):
                 return  # the success stays free for the same request, sent again
-            if not await self._settler.own_success(outcome):
-                body = duplicate_body(outcome)
+            outcome = await self._settler.own_success(outcome)
+        body = settle_body(outcome)
         note_of(scope).say(
             reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"])
         )

@@ -21,6 +21,7 @@ from farebox.facilitator.verdict import Accepted, Rejected, SignedTransfer
 from farebox.facilitator.verify import Verifier
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
+from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 
@@ -64,9 +65,17 @@ class Settler:
             return await self._repeat(known, payment.request_digest())
         return await self._first(transfer, identity)
 
-    async def own_success(self, settled: Settled) -> bool:
-        """Whether this caller may answer success: True exactly once for a payment (D1)."""
-        return await self._journal.take_success(settled.identity, settled.request_digest)
+    async def own_success(self, settled: Settled) -> SettleOutcome:
+        """`settled` itself for exactly one caller, ever (D1); a duplicate for every other.
+
+        While the database is away nobody can own it: pending, and the same body asks again.
+        """
+        identity = settled.identity
+        try:
+            is_owned = await self._journal.take_success(identity, settled.request_digest)
+        except DatabaseUnavailable:
+            return Pending(identity.network, identity.payer, settled.tx_hash)
+        return settled if is_owned else _duplicate(identity, settled.tx_hash)
 
     async def drain(self) -> None:
         """Return when no settlement is being carried out any more."""
@@ -129,7 +138,10 @@ class Settler:
             if now > until or (current.sent is None and now > hash_until):
                 break
             await self._clock.sleep(_LOOK_PAUSE_S)
-            current = await self._journal.find(known.identity)
+            try:
+                current = await self._journal.find(known.identity)
+            except DatabaseUnavailable:
+                break  # what was seen before still stands
         if current is not None and current.sent is not None:
             return Pending(known.identity.network, known.identity.payer, current.tx_hash)
         raise NothingSent(
@@ -144,4 +156,8 @@ def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotS
     if ended_badly or (is_same_request and not known.is_answered):
         ending = Ending(known.state, known.reason)
         return outcome_of(ending, identity, known.request_digest, known.tx_hash)
-    return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, known.tx_hash)
+    return _duplicate(identity, known.tx_hash)
+
+
+def _duplicate(identity: PaymentIdentity, tx_hash: str) -> NotSettled:
+    return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, tx_hash)

@@ -6,14 +6,19 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
+import structlog
+
 from farebox.facilitator import channel_store
 from farebox.facilitator.channels import Lease, channel_signer
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import Relayer
+from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
 _LOOK_AGAIN_S: Final = 0.2  # for a channel that another replica gave back
+
+log = structlog.get_logger(__name__)
 
 
 class NoSourceFree(Exception):
@@ -110,15 +115,22 @@ class SourcePool:
             self._relayers_turn.release()
 
     async def _give_back(self, held: "HeldSource") -> None:
+        """The channel is free; where that cannot be written its lease ends by itself.
+
+        Raises nothing: what became of the payment is known by now and must not be lost over it.
+        """
         lease = held.lease
-        async with self._database.connection() as db:
-            await channel_store.release_lease(
-                db,
-                self._network,
-                lease.source.address,
-                lease.epoch,
-                used_sequence=held.used_sequence,
-            )
+        try:
+            async with self._database.connection() as db:
+                await channel_store.release_lease(
+                    db,
+                    self._network,
+                    lease.source.address,
+                    lease.epoch,
+                    used_sequence=held.used_sequence,
+                )
+        except DatabaseUnavailable:
+            log.warning("channel.not_given_back", channel=lease.source.address)
         self._given_back.set()
 
 

@@ -59,14 +59,6 @@ def settle_body(outcome: SettleOutcome) -> Body:
             assert_never(outcome)
 
 
-def duplicate_body(settled: Settled) -> Body:
-    """The answer to everyone but the one who owned the success."""
-    identity = settled.identity
-    return unsettled_body(
-        Reason.DUPLICATE_SETTLEMENT, identity.network.value, identity.payer, settled.tx_hash
-    )
-
-
 def nothing_sent_body(nothing: NothingSent) -> Body:
     """The answer when the service could not act."""
     return unsettled_body(Reason.SERVICE_UNAVAILABLE, nothing.network.value, nothing.payer)

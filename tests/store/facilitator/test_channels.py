@@ -18,7 +18,7 @@ from farebox.stellar.signers import Relayer, parse_secret_seed
 from farebox.storage.pool import Database
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
-from support.still_clock import START, StillClock
+from support.manual_clock import START, ManualClock
 
 SEED = "SCRLORXQ7J7KHCZSNXNAKVM6DWJQPZIGIGVE6EH2JVGEYUVS6NWTPR53"
 NET = Network.TESTNET
@@ -66,7 +66,7 @@ async def with_channels(database: Database, relayer: Relayer, count: int) -> lis
 
 
 def pool(database: Database, relayer: Relayer) -> SourcePool:
-    return SourcePool(NET, relayer, database, StillClock(), lease_s=60)
+    return SourcePool(NET, relayer, database, ManualClock(), lease_s=60)
 
 
 def test_keys_of_channels_follow_from_the_relayers_and_from_nothing_else(relayer: Relayer) -> None:
@@ -139,7 +139,7 @@ async def test_a_channel_with_an_unresolved_envelope_is_quarantined(
     database: Database, relayer: Relayer
 ) -> None:
     (address,) = await with_channels(database, relayer, 1)
-    journal = SettlementJournal(database, StillClock())
+    journal = SettlementJournal(database, ManualClock())
     sources = pool(database, relayer)
     async with sources.source(wait_s=1) as source:
         mine = claim(1)
@@ -159,7 +159,7 @@ async def test_a_holder_that_was_given_up_cannot_write_an_envelope_down(
     database: Database, relayer: Relayer
 ) -> None:
     (address,) = await with_channels(database, relayer, 1)
-    journal = SettlementJournal(database, StillClock())
+    journal = SettlementJournal(database, ManualClock())
     mine = claim(1)
     await journal.claim(mine)
     async with database.connection() as db:
@@ -197,7 +197,7 @@ async def test_only_a_drained_free_channel_is_fenced_and_its_last_holder_with_it
     database: Database, relayer: Relayer
 ) -> None:
     (address,) = await with_channels(database, relayer, 1)
-    journal = SettlementJournal(database, StillClock())
+    journal = SettlementJournal(database, ManualClock())
     mine = claim(1)
     await journal.claim(mine)
     soon, later = START + timedelta(seconds=60), START + timedelta(seconds=61)
@@ -215,7 +215,7 @@ async def test_a_drained_channel_with_an_unresolved_envelope_is_not_fenced(
     database: Database, relayer: Relayer
 ) -> None:
     (address,) = await with_channels(database, relayer, 1)
-    journal = SettlementJournal(database, StillClock())
+    journal = SettlementJournal(database, ManualClock())
     async with pool(database, relayer).source(wait_s=1) as source:
         mine = claim(1)
         await journal.claim(mine)
@@ -223,3 +223,23 @@ async def test_a_drained_channel_with_an_unresolved_envelope_is_not_fenced(
     async with database.connection() as db:
         await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
         assert not await channel_store.fence_drained(db, NET, address, now=START)
+
+
+async def test_a_lease_that_cannot_be_given_back_hides_nothing_and_ends_by_itself(
+    database: Database, postgres_url: Secret[str], relayer: Relayer
+) -> None:
+    await with_channels(database, relayer, 1)
+    clock = ManualClock()
+    async with Database(postgres_url) as own:
+        sources = SourcePool(NET, relayer, own, clock, lease_s=60)
+        async with sources.source(wait_s=1) as source:
+            await own.__aexit__(None, None, None)  # the database goes away in the middle
+            outcome = source.lease.source.address
+    assert outcome == channel_signer(relayer, NET, 0).address
+    after = SourcePool(NET, relayer, database, clock, lease_s=60)
+    with pytest.raises(NoSourceFree):
+        async with after.source(wait_s=0):
+            pass
+    clock.turn(61)
+    async with after.source(wait_s=1) as source:
+        assert source.lease.source.address == outcome

@@ -16,7 +16,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
-from support.still_clock import START, StillClock
+from support.manual_clock import START, ManualClock
 
 CONFIRMED = Ending(SettlementState.CONFIRMED, ledger=102, fee_charged=23_000)
 DEAD = Ending(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
@@ -50,7 +50,7 @@ def envelope(*, tag: int = 1, source: int = 3) -> SentEnvelope:
 
 @pytest.fixture
 def journal(database: Database) -> SettlementJournal:
-    return SettlementJournal(database, StillClock())
+    return SettlementJournal(database, ManualClock())
 
 
 async def test_one_of_fifty_claims_of_a_payment_holds(journal: SettlementJournal) -> None:

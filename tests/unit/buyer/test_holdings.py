@@ -24,7 +24,7 @@ from farebox.stellar.rpc import (
     TransactionFound,
     TransactionNotFound,
 )
-from support.still_clock import StillClock
+from support.manual_clock import ManualClock
 
 NETWORK = Network.TESTNET
 WALLET = wallet_of(Secret(Keypair.random().secret))
@@ -77,7 +77,7 @@ class RecordingFriendbot:
 
 
 def funder(node: RecordingNode, friendbot: RecordingFriendbot | None = None) -> Funder:
-    return Funder(node, friendbot or RecordingFriendbot(), StillClock(), NETWORK)
+    return Funder(node, friendbot or RecordingFriendbot(), ManualClock(), NETWORK)
 
 
 async def test_an_account_that_is_not_there_holds_nothing_and_one_without_trust_no_usdc() -> None:

@@ -19,7 +19,7 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
-from support.still_clock import START, StillClock
+from support.manual_clock import START, ManualClock
 
 HASH = "ab" * 32
 SENT = SentEnvelope(
@@ -50,7 +50,7 @@ def error(code: str | None) -> SendAnswer:
 class ScriptedRpc:
     """Answers in the order given; the last answer repeats."""
 
-    clock: StillClock
+    clock: ManualClock
     sends: list[SendAnswer | RpcUnavailable]
     lookups: list[TransactionFound | RpcUnavailable | None] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
@@ -96,8 +96,8 @@ class Taken:
 
 
 @pytest.fixture
-def clock() -> StillClock:
-    return StillClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ async def submit(rpc: ScriptedRpc, taken: Taken, *, until: float = 30) -> Fate:
 
 @pytest.mark.parametrize("answer", [PENDING, DUPLICATE])
 async def test_a_queued_envelope_is_watched_until_it_lands(
-    clock: StillClock, taken: Taken, answer: SendAnswer
+    clock: ManualClock, taken: Taken, answer: SendAnswer
 ) -> None:
     rpc = ScriptedRpc(clock, [answer], [None, None, LANDED])
     assert await submit(rpc, taken) == LANDED
@@ -120,7 +120,7 @@ async def test_a_queued_envelope_is_watched_until_it_lands(
 
 
 async def test_a_lost_answer_sends_the_same_bytes_again_and_no_others(
-    clock: StillClock, taken: Taken
+    clock: ManualClock, taken: Taken
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST, LOST, DUPLICATE], [LANDED])
     assert await submit(rpc, taken) == LANDED
@@ -128,70 +128,74 @@ async def test_a_lost_answer_sends_the_same_bytes_again_and_no_others(
 
 
 async def test_answers_lost_to_the_end_leave_it_indeterminate(
-    clock: StillClock, taken: Taken
+    clock: ManualClock, taken: Taken
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST])
     assert await submit(rpc, taken) == Indeterminate()
     assert taken.times == 0
 
 
-async def test_a_node_nobody_reached_means_it_was_not_sent(clock: StillClock, taken: Taken) -> None:
+async def test_a_node_nobody_reached_means_it_was_not_sent(
+    clock: ManualClock, taken: Taken
+) -> None:
     assert await submit(ScriptedRpc(clock, [NOT_SENT]), taken) == NotSent()
 
 
 async def test_one_lost_answer_among_refused_connections_is_not_forgotten(
-    clock: StillClock, taken: Taken
+    clock: ManualClock, taken: Taken
 ) -> None:
     assert await submit(ScriptedRpc(clock, [LOST, NOT_SENT]), taken) == Indeterminate()
 
 
 async def test_try_again_later_to_the_end_means_no_node_took_it(
-    clock: StillClock, taken: Taken
+    clock: ManualClock, taken: Taken
 ) -> None:
     assert await submit(ScriptedRpc(clock, [LATER]), taken) == NotSent()
 
 
-async def test_a_refusal_of_what_was_never_out_is_believed(clock: StillClock, taken: Taken) -> None:
+async def test_a_refusal_of_what_was_never_out_is_believed(
+    clock: ManualClock, taken: Taken
+) -> None:
     rpc = ScriptedRpc(clock, [error("txINSUFFICIENT_FEE")])
     assert await submit(rpc, taken) == Refused("txINSUFFICIENT_FEE")
 
 
 @pytest.mark.parametrize("code", ["txBAD_SEQ", "txTOO_LATE", None])
 async def test_a_refusal_after_a_lost_answer_is_looked_up_first(
-    clock: StillClock, taken: Taken, code: str | None
+    clock: ManualClock, taken: Taken, code: str | None
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST, error(code)], [LANDED])
     assert await submit(rpc, taken) == LANDED
 
 
 async def test_a_refusal_after_a_lost_answer_proves_nothing_by_itself(
-    clock: StillClock, taken: Taken
+    clock: ManualClock, taken: Taken
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST, error("txBAD_SEQ")])
     assert await submit(rpc, taken) == Indeterminate()
 
 
-async def test_a_bad_sequence_is_looked_up_by_hash_first(clock: StillClock, taken: Taken) -> None:
+async def test_a_bad_sequence_is_looked_up_by_hash_first(clock: ManualClock, taken: Taken) -> None:
     assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")], [LANDED]), taken) == LANDED
     assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")]), taken) == Refused("txBAD_SEQ")
 
 
 async def test_a_refusal_without_a_readable_code_is_not_believed(
-    clock: StillClock, taken: Taken
+    clock: ManualClock, taken: Taken
 ) -> None:
     assert await submit(ScriptedRpc(clock, [error(None)]), taken) == Indeterminate()
 
 
-async def test_an_outage_while_watching_proves_nothing(clock: StillClock, taken: Taken) -> None:
+async def test_an_outage_while_watching_proves_nothing(clock: ManualClock, taken: Taken) -> None:
     rpc = ScriptedRpc(clock, [PENDING], [LOST, NOT_SENT, LANDED])
     assert await submit(rpc, taken) == LANDED
 
 
-async def test_an_envelope_outlived_by_the_ledger_is_dead(clock: StillClock, taken: Taken) -> None:
+async def test_an_envelope_outlived_by_the_ledger_is_dead(clock: ManualClock, taken: Taken) -> None:
     assert await submit(ScriptedRpc(clock, [PENDING]), taken, until=100) == Dead()
 
 
-async def test_the_source_is_read_only_when_history_is_too_short(clock: StillClock) -> None:
+async def test_the_source_is_read_only_when_history_is_too_short(clock: ManualClock) -> None:
     rpc = ScriptedRpc(clock, [PENDING])
     submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
     await clock.sleep(60)

@@ -18,7 +18,7 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope
 from farebox.submission.watch import LedgerWatcher
-from support.still_clock import START, StillClock
+from support.manual_clock import START, ManualClock
 
 
 def sent(tag: int, *, after: int = 100, inner: int | None = None) -> SentEnvelope:
@@ -86,7 +86,7 @@ class Watching:
     """A watcher, its ledgers, and what it was asked to watch."""
 
     def __init__(self) -> None:
-        self.ledgers, self.clock = Ledgers(), StillClock()
+        self.ledgers, self.clock = Ledgers(), ManualClock()
         self.watcher = LedgerWatcher(self.ledgers, _Patient(self.clock), look_s=1)
 
     async def watch(
@@ -103,10 +103,10 @@ class Watching:
         await asyncio.sleep(0)
 
 
-class _Patient(StillClock):
+class _Patient(ManualClock):
     """Nobody's patience ends while the test is not about it."""
 
-    def __init__(self, clock: StillClock) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         super().__init__()
         self._clock = clock
 
@@ -191,7 +191,7 @@ async def test_an_outage_shows_nothing_and_the_watch_goes_on() -> None:
 
 
 async def test_nobody_waits_longer_than_they_said() -> None:
-    clock = StillClock()
+    clock = ManualClock()
     watcher = LedgerWatcher(Ledgers(), clock, look_s=1)
     assert await watcher.fate(sent(1), until=30) == Indeterminate()
     assert clock.monotonic() == 30
@@ -199,7 +199,7 @@ async def test_nobody_waits_longer_than_they_said() -> None:
 
 async def test_without_anybody_waiting_the_node_is_left_alone() -> None:
     ledgers = Ledgers()
-    running = asyncio.create_task(LedgerWatcher(ledgers, StillClock(), look_s=1).run())
+    running = asyncio.create_task(LedgerWatcher(ledgers, ManualClock(), look_s=1).run())
     for _ in range(10):
         await asyncio.sleep(0)
     assert ledgers.asked == []
