@@ -5,7 +5,7 @@ from uuid import UUID
 
 from farebox.facilitator import store
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.settlement import Claim, Ending, Settlement
+from farebox.facilitator.settlement import Claim, Ending, Recording, Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
@@ -47,14 +47,11 @@ class SettlementJournal:
         async with self._database.connection() as db:
             return await store.withdraw_envelope(db, identity, tx_hash)
 
-    async def sending(self, claim: Claim, sent: SentEnvelope, *, epoch: int = 0) -> bool:
-        """Write an envelope down before the network sees it; False when the claim was lost.
+    async def sending(self, claim: Claim, sent: SentEnvelope, *, epoch: int = 0) -> Recording:
+        """Write an envelope down before the network sees it.
 
         `epoch` is that of the source's lease, 0 for the relayer itself: with an older one than the
         channel has now nothing is written.
-
-        Raises:
-            SourceBusy: another envelope of the same source is unresolved.
         """
         async with self._database.connection() as db:
             return await store.record_sending(db, claim.identity, claim.claim_id, sent, epoch=epoch)

@@ -17,9 +17,8 @@ from farebox.facilitator.outcome import (
 )
 from farebox.facilitator.seal import seal_settlement
 from farebox.facilitator.served_network import OperatorRules
-from farebox.facilitator.settlement import Claim, Settlement, SettlementState
+from farebox.facilitator.settlement import Claim, Recording, Settlement, SettlementState
 from farebox.facilitator.sources import HeldSource, NoSourceFree, SourcePool
-from farebox.facilitator.store import SourceBusy
 from farebox.facilitator.verdict import Accepted
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
@@ -147,12 +146,12 @@ class PaymentSender:
         """The envelope, committed; waits while the source's last one is unresolved."""
         while True:
             sent = await self._prepare(accepted, source)
-            try:
-                if await self._journal.sending(claim, sent, epoch=source.lease.epoch):
-                    return sent
-                raise NoSourceFree  # the claim went stale, or the lease did
-            except SourceBusy:
-                source.forget()
+            recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
+            if recorded is Recording.WRITTEN:
+                return sent
+            if recorded is Recording.CLAIM_LOST:
+                raise NoSourceFree
+            source.forget()
             if self._clock.monotonic() + _BUSY_PAUSE_S > until:
                 raise NoSourceFree
             await self._clock.sleep(_BUSY_PAUSE_S)

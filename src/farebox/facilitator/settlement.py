@@ -47,6 +47,14 @@ NEXT: Final = {
 }
 
 
+class Recording(StrEnum):
+    """What came of writing an envelope down; only one that is `WRITTEN` may be sent."""
+
+    WRITTEN = "written"
+    CLAIM_LOST = "claim lost"  # the row is another's by now, or the source's lease is
+    SOURCE_BUSY = "source busy"  # another envelope of the source is unresolved
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What is written when an accepted payment takes its identity."""

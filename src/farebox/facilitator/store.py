@@ -10,7 +10,13 @@ from uuid import UUID
 from asyncpg import Record, UniqueViolationError
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
+from farebox.facilitator.settlement import (
+    Claim,
+    Ending,
+    Recording,
+    Settlement,
+    SettlementState,
+)
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -92,10 +98,6 @@ async def release_stale_claims(db: Connection, network: Network, *, before: date
     return len(rows)
 
 
-class SourceBusy(Exception):
-    """The source account has a transaction whose fate is not known yet."""
-
-
 async def record_sending(
     db: Connection,
     identity: PaymentIdentity,
@@ -103,12 +105,8 @@ async def record_sending(
     sent: SentEnvelope,
     *,
     epoch: int,
-) -> bool:
-    """Write down an envelope before the network sees it; False when the claim was lost.
-
-    Raises:
-        SourceBusy: another envelope of the same source is still unresolved.
-    """
+) -> Recording:
+    """Write down an envelope before the network sees it."""
     try:
         recorded = await db.fetchval(
             """
@@ -127,9 +125,9 @@ async def record_sending(
             *_sent(sent),
             epoch,
         )
-    except UniqueViolationError as error:
-        raise SourceBusy from error
-    return recorded is True
+    except UniqueViolationError:
+        return Recording.SOURCE_BUSY
+    return Recording.WRITTEN if recorded is True else Recording.CLAIM_LOST
 
 
 async def replace_dead_envelope(

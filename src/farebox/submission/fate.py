@@ -35,9 +35,13 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The node looked at it and did not take it; `result_code` is the network's word for why."""
+    """The node looked at it and did not take it; `result_code` is the network's word for why.
+
+    `fee_wanted` is what it would have taken it for (`txINSUFFICIENT_FEE` only).
+    """
 
     result_code: str
+    fee_wanted: Stroops | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ class Submitter:
         code = answer.result_code
         may_be_out = may_be_out or code is None
         if code is not None and code != BAD_SEQUENCE and not may_be_out:
-            return Refused(code)
+            return Refused(code, answer.fee_wanted)
         fate = await self.observe(sent)
         if isinstance(fate, TransactionFound):
             return fate

@@ -8,7 +8,7 @@ from farebox.facilitator import channel_store
 from farebox.facilitator.channels import ChannelState, channel_signer
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.settlement import Claim, Ending, SettlementState
+from farebox.facilitator.settlement import Claim, Ending, Recording, SettlementState
 from farebox.facilitator.sources import NoSourceFree, SourcePool
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
@@ -144,7 +144,10 @@ async def test_a_channel_with_an_unresolved_envelope_is_quarantined(
     async with sources.source(wait_s=1) as source:
         mine = claim(1)
         await journal.claim(mine)
-        assert await journal.sending(mine, envelope(address), epoch=source.lease.epoch)
+        assert (
+            await journal.sending(mine, envelope(address), epoch=source.lease.epoch)
+            is Recording.WRITTEN
+        )
     with pytest.raises(NoSourceFree):
         async with sources.source(wait_s=0):
             pass
@@ -173,11 +176,16 @@ async def test_a_holder_that_was_given_up_cannot_write_an_envelope_down(
         assert first is not None
         assert second is not None
         assert second.epoch > first.epoch
-        assert not await journal.sending(mine, envelope(address), epoch=first.epoch)
+        assert (
+            await journal.sending(mine, envelope(address), epoch=first.epoch)
+            is Recording.CLAIM_LOST
+        )
         assert not await channel_store.release_lease(
             db, NET, address, first.epoch, used_sequence=99
         )
-        assert await journal.sending(mine, envelope(address), epoch=second.epoch)
+        assert (
+            await journal.sending(mine, envelope(address), epoch=second.epoch) is Recording.WRITTEN
+        )
 
 
 async def test_a_channel_only_moves_on(database: Database, relayer: Relayer) -> None:
@@ -208,7 +216,7 @@ async def test_only_a_drained_free_channel_is_fenced_and_its_last_holder_with_it
         await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
         assert not await channel_store.fence_drained(db, NET, address, now=START), "it is leased"
         assert await channel_store.fence_drained(db, NET, address, now=later)
-    assert not await journal.sending(mine, envelope(address), epoch=held.epoch)
+    assert await journal.sending(mine, envelope(address), epoch=held.epoch) is Recording.CLAIM_LOST
 
 
 async def test_a_drained_channel_with_an_unresolved_envelope_is_not_fenced(
@@ -219,7 +227,10 @@ async def test_a_drained_channel_with_an_unresolved_envelope_is_not_fenced(
     async with pool(database, relayer).source(wait_s=1) as source:
         mine = claim(1)
         await journal.claim(mine)
-        assert await journal.sending(mine, envelope(address), epoch=source.lease.epoch)
+        assert (
+            await journal.sending(mine, envelope(address), epoch=source.lease.epoch)
+            is Recording.WRITTEN
+        )
     async with database.connection() as db:
         await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
         assert not await channel_store.fence_drained(db, NET, address, now=START)

@@ -7,8 +7,7 @@ import pytest
 
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.settlement import FINAL, NEXT, Claim, Ending, SettlementState
-from farebox.facilitator.store import SourceBusy
+from farebox.facilitator.settlement import FINAL, NEXT, Claim, Ending, Recording, SettlementState
 from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -105,20 +104,21 @@ async def test_a_claim_that_was_given_away_cannot_be_sent(journal: SettlementJou
     mine = claim()
     await journal.claim(mine)
     assert await journal.release_stale(Network.TESTNET, older_than_s=0.0 - 1) == 1
-    assert not await journal.sending(mine, envelope())
+    assert await journal.sending(mine, envelope()) is Recording.CLAIM_LOST
     await journal.claim(claim())
-    assert not await journal.sending(mine, envelope()), "the new claim is another's"
+    assert await journal.sending(mine, envelope()) is Recording.CLAIM_LOST, (
+        "the new claim is another's"
+    )
 
 
 async def test_a_source_carries_one_unresolved_envelope(journal: SettlementJournal) -> None:
     first, second = claim(nonce=1), claim(nonce=2)
     await journal.claim(first)
     await journal.claim(second)
-    assert await journal.sending(first, envelope(tag=1))
-    with pytest.raises(SourceBusy):
-        await journal.sending(second, envelope(tag=2))
+    assert await journal.sending(first, envelope(tag=1)) is Recording.WRITTEN
+    assert await journal.sending(second, envelope(tag=2)) is Recording.SOURCE_BUSY
     assert await journal.end(envelope(tag=1).tx_hash, DEAD)
-    assert await journal.sending(second, envelope(tag=2))
+    assert await journal.sending(second, envelope(tag=2)) is Recording.WRITTEN
 
 
 async def test_a_refused_envelope_gives_way_to_one_other(journal: SettlementJournal) -> None:
