@@ -163,7 +163,8 @@ class SourcePool:
             return
         self._line.end(held)
         if held.is_relayer:
-            self._relayers_lease = Lease(self._relayer, 0, held.used_sequence)
+            # another replica may use it meanwhile: its number is only known from hand to hand
+            self._relayers_lease = Lease(self._relayer, 0, None)
             self._look_now.set()
             return
         self._returned.append(_returned(held))
