@@ -6,8 +6,9 @@ from typing import Final, Protocol
 
 import structlog
 
+from farebox.facilitator.budget import OverBudget
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.landing import ending_of, moved_more
+from farebox.facilitator.landing import ending_of
 from farebox.facilitator.outcome import (
     NothingSent,
     NotSettled,
@@ -130,6 +131,8 @@ class PaymentSender:
                 break
             source.forget()
             another = await self._replace(claim, accepted, source, dead=sent)
+            if isinstance(another, OverBudget):
+                return await self._withdraw(claim, sent, another.reason)
             if another is None:
                 break
             sent = another
@@ -149,6 +152,8 @@ class PaymentSender:
             recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
             if recorded is Recording.WRITTEN:
                 return sent
+            if isinstance(recorded, OverBudget):
+                raise _NotPayableNow(recorded.reason)
             if recorded is Recording.CLAIM_LOST:
                 raise NoSourceFree
             source.forget()
@@ -158,14 +163,16 @@ class PaymentSender:
 
     async def _replace(
         self, claim: Claim, accepted: Accepted, source: HeldSource, *, dead: SentEnvelope
-    ) -> SentEnvelope | None:
+    ) -> SentEnvelope | OverBudget | None:
         """Another envelope in the place of one refused for its sequence number, or None."""
         try:
             sent = await self._prepare(accepted, source)
         except (_NotPayableNow, NoSourceFree):
             return None
         written = await self._journal.replace(claim, dead=dead.tx_hash, sent=sent)
-        return sent if written else None
+        if isinstance(written, OverBudget):
+            return written
+        return sent if written is Recording.WRITTEN else None
 
     async def _prepare(self, accepted: Accepted, source: HeldSource) -> SentEnvelope:
         try:
@@ -205,6 +212,17 @@ class PaymentSender:
             sent, until=until, on_taken=on_taken, may_be_out=may_be_out
         )
 
+    async def _withdraw(
+        self, payment: Claim | Settlement, sent: SentEnvelope, reason: Reason
+    ) -> SettleOutcome:
+        """The payment is free again; pending while that cannot be written."""
+        identity = payment.identity
+        try:
+            await self._journal.withdraw(identity, sent.tx_hash)
+        except DatabaseUnavailable:
+            return Pending(identity.network, identity.payer, sent.tx_hash.hex())
+        return NotSettled(reason, identity.network, identity.payer)
+
     async def _conclude(
         self, payment: Claim | Settlement, sent: SentEnvelope, fate: Fate
     ) -> SettleOutcome:
@@ -214,11 +232,10 @@ class PaymentSender:
             if isinstance(fate, Indeterminate):
                 return pending
             if isinstance(fate, NotSent | Refused):
-                await self._journal.withdraw(identity, sent.tx_hash)
-                return NotSettled(_why_not_sent(fate), identity.network, identity.payer)
-            if isinstance(fate, TransactionFound) and moved_more(fate, payment):
-                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
+                return await self._withdraw(payment, sent, _why_not_sent(fate))
             ending = ending_of(fate, payment)
+            if ending.moved_more:
+                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
             await self._journal.end(sent.tx_hash, ending)
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
