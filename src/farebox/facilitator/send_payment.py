@@ -7,8 +7,9 @@ from typing import Final, Protocol
 
 import structlog
 
+from farebox.facilitator.budget import OverBudget
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.landing import ending_of, moved_more
+from farebox.facilitator.landing import ending_of
 from farebox.facilitator.outcome import (
     NothingSent,
     NotSettled,
@@ -106,6 +107,8 @@ class PaymentSender:
                 if recorded is Recording.WRITTEN:
                     until = started + self._waits.answer_s
                     return await self._send(claim, accepted, source, sent, until=until)
+                if isinstance(recorded, OverBudget):
+                    raise NotPayableNow(recorded.reason)
                 source.forget()
                 place = source.place
                 if recorded is Recording.CLAIM_LOST:  # or the lease was
@@ -144,7 +147,9 @@ class PaymentSender:
                 break
             source.forget()
             another = await self._replace(claim, again, source, dead=sent)
-            if another is None:
+            if isinstance(another, OverBudget) and isinstance(fate, Refused):
+                return await self._withdraw(claim, sent, another.reason)
+            if not isinstance(another, SentEnvelope):
                 break
             accepted, sent = again, another
             fate = await self._submit(sent, until, source=source)
@@ -179,7 +184,7 @@ class PaymentSender:
 
     async def _replace(
         self, claim: Claim, accepted: Accepted, source: HeldSource, *, dead: SentEnvelope
-    ) -> SentEnvelope | None:
+    ) -> SentEnvelope | OverBudget | None:
         """Another envelope in the place of one that can never land, or None.
 
         Where it is not known whether it was written down it is not sent either.
@@ -189,7 +194,9 @@ class PaymentSender:
             written = await self._journal.replace(claim, dead=dead.tx_hash, sent=sent)
         except (NotPayableNow, NoSourceFree, DatabaseUnavailable):
             return None
-        return sent if written else None
+        if isinstance(written, OverBudget):
+            return written
+        return sent if written is Recording.WRITTEN else None
 
     async def _submit(
         self,
@@ -210,6 +217,17 @@ class PaymentSender:
             sent, until=until, on_taken=on_taken, may_be_out=may_be_out
         )
 
+    async def _withdraw(
+        self, payment: Claim | Settlement, sent: SentEnvelope, reason: Reason
+    ) -> SettleOutcome:
+        """The payment is free again; pending while that cannot be written."""
+        identity = payment.identity
+        try:
+            await self._journal.withdraw(identity, sent.tx_hash)
+        except DatabaseUnavailable:
+            return Pending(identity.network, identity.payer, sent.tx_hash.hex())
+        return NotSettled(reason, identity.network, identity.payer)
+
     async def _conclude(
         self, payment: Claim | Settlement, sent: SentEnvelope, fate: Fate
     ) -> SettleOutcome:
@@ -219,11 +237,10 @@ class PaymentSender:
             if isinstance(fate, Indeterminate):
                 return pending
             if isinstance(fate, NotSent | Refused):
-                await self._journal.withdraw(identity, sent.tx_hash)
-                return NotSettled(_why_not_sent(fate), identity.network, identity.payer)
-            if isinstance(fate, TransactionFound) and moved_more(fate, payment):
-                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
+                return await self._withdraw(payment, sent, _why_not_sent(fate))
             ending = ending_of(fate, payment)
+            if ending.moved_more:
+                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
             await self._journal.end(sent.tx_hash, ending)
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
