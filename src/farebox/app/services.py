@@ -11,6 +11,7 @@ from farebox.app.network_part import NetworkPart
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.ledger_room import RoomMeter
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
 from farebox.facilitator.seal import Sealer
@@ -142,8 +143,11 @@ def _network(
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
-    sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
-    sealer = Sealer(rules, signers.relayer, rpc, ledgers)
+    meter = RoomMeter(lambda: state.settings)
+    sources = SourcePool(
+        own.network, signers.relayer, database, clock, lease_s=_LEASE_S, room=meter
+    )
+    sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
     sending = SendingNetwork(rules, sources, sealer, state, submitter)
     return _Network(
         rules=rules,
