@@ -128,7 +128,7 @@ class Delivery:
 
     async def _judge(self, answer: SendAnswer) -> Delivered | _Again:
         if answer.hash != self._sent.tx_hash.hex():
-            # Ours is the record; what the node took for another transaction may be out all the same.
+            # Ours is the record; what the node took for another one may be out all the same.
             log.error("submission.hash_differs", tx_hash=self._sent.tx_hash.hex())
             self._may_be_out = True
             return Indeterminate()
