@@ -141,7 +141,9 @@ def _network(
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
-    submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+    submitter = Submitter(
+        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
+    )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers)
     sending = SendingNetwork(rules, sources, sealer, state, submitter)
