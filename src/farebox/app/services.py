@@ -13,6 +13,7 @@ from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
+from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
@@ -21,6 +22,7 @@ from farebox.facilitator.sponsor import Sponsor
 from farebox.facilitator.verify import VerifiedNetwork, Verifier
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
+from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_state import NetworkState
@@ -32,7 +34,6 @@ from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
-_LOOK_S: Final = 0.25  # between two looks for what has landed, while somebody waits
 _LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
 
@@ -145,32 +146,44 @@ def _network(
     )
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
-    watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
-    submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+    watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
+    submitter = Submitter(
+        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
+    )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
-    sending = SendingNetwork(rules, signers.relayer, sources, rpc, ledgers, submitter)
+    purse = Purse(signers, own.balance_floor, sponsor)
+    sealer = Sealer(rules, signers.relayer, rpc, ledgers)
+    sending = SendingNetwork(rules, sources, sealer, state, submitter)
     return _Network(
         rules=rules,
         signers=signers,
         rpc=rpc,
         ledgers=ledgers,
         state=state,
-        part=NetworkPart(
-            own.network, rpc, ledgers, state, Purse(signers, own.balance_floor, sponsor), clock
-        ),
+        part=NetworkPart(own.network, rpc, ledgers, state, purse, clock),
         sender=PaymentSender(sending, journal, clock, waits),
-        reconciler=Reconciler(
-            own.network,
-            submitter,
-            journal,
-            clock,
-            every_s=_RECONCILE_EVERY_S,
-            leave_to_callers_s=settings.settle_deadline_s,
-        ),
+        reconciler=_reconciler(settings, own.network, submitter, journal, clock),
         operators=Operators(own.network, signers.addresses, database, clock),
         watcher=watcher,
         sponsor=sponsor,
+    )
+
+
+def _reconciler(
+    settings: Settings,
+    network: Network,
+    submitter: Submitter,
+    journal: SettlementJournal,
+    clock: Clock,
+) -> Reconciler:
+    return Reconciler(
+        network,
+        submitter,
+        journal,
+        clock,
+        every_s=_RECONCILE_EVERY_S,
+        leave_to_callers_s=settings.settle_deadline_s,
     )
 
 
