@@ -10,11 +10,14 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerClock
 from farebox.stellar.network_state import NetworkState
-from farebox.stellar.rpc import RpcUnavailable, SorobanRpc
-from farebox.stellar.start_check import StartFault, check_accounts, check_node
+from farebox.stellar.rpc import RpcUnavailable
+from farebox.stellar.rpc_nodes import RpcNodes
+from farebox.stellar.start_check import StartFault, check_accounts
 
 _ASK_AGAIN_S: Final = 2.0  # a node that is away, or unfit, may be mended any moment
 _ACCOUNTS_EVERY_S: Final = 60.0
+_NODES_EVERY_S: Final = 2.0
+_LOOKS_TO_A_CHECK: Final = 5  # an unfit node beside a fit one is checked again this seldom
 _NOT_ASKED_YET: Final = "starting"
 _NODE_AWAY: Final = "rpc_unavailable"
 _STALE: Final = "ledger_clock_stale"
@@ -32,7 +35,7 @@ class NetworkPart:
     def __init__(
         self,
         network: Network,
-        rpc: SorobanRpc,
+        rpc: RpcNodes,
         ledgers: LedgerClock,
         state: NetworkState,
         accounts: frozenset[Address],
@@ -49,19 +52,30 @@ class NetworkPart:
         return self._network.value
 
     async def health(self) -> PartHealth:
-        """What is known now, without a call to the node."""
+        """What is known now, without a call to the node; a node that is out is a warning."""
         reasons = self._node_reasons or self._clock_reasons()
         codes = tuple(dict.fromkeys(fault.code.value for fault in self._account_faults))
-        return PartHealth(is_usable=not reasons and not codes, reasons=reasons + codes)
+        is_usable = not reasons and not codes
+        warnings = () if self._node_reasons else self._rpc.warnings
+        return PartHealth(is_usable=is_usable, reasons=reasons + codes + warnings)
 
     async def run(self) -> None:
-        """Check the node until it is fit, then keep its clock."""
+        """Check the nodes until one is fit, then keep its clock."""
         while self._node_reasons:
             self._node_reasons = await self._check_node()
             if self._node_reasons:
                 await self._clock.sleep(_ASK_AGAIN_S)
         log.info("network.ready", network=self._network.value)
         await self._ledgers.run()
+
+    async def watch_nodes(self) -> None:
+        """Notice for ever which node is out, and which is back."""
+        while True:
+            for _ in range(_LOOKS_TO_A_CHECK):
+                await self._clock.sleep(_NODES_EVERY_S)
+                await self._rpc.look_after()
+            if not self._node_reasons:
+                await self._rpc.check()
 
     async def watch_accounts(self) -> None:
         """Look after the operator's accounts for ever."""
@@ -78,14 +92,14 @@ class NetworkPart:
             await self._clock.sleep(_ACCOUNTS_EVERY_S if not self._account_faults else _ASK_AGAIN_S)
 
     async def _check_node(self) -> tuple[str, ...]:
+        await self._rpc.check()
+        if self._rpc.faults:
+            return self._rpc.faults
         try:
-            faults = await check_node(self._network, self._rpc)
             await self._learn_cadence()
         except RpcUnavailable:
             return (_NODE_AWAY,)
-        for fault in faults:
-            log.error("network.unfit", network=self._network.value, why=fault.sentence)
-        return tuple(fault.code.value for fault in faults)
+        return ()
 
     async def _learn_cadence(self) -> None:
         await self._state.refresh()

@@ -13,6 +13,7 @@ from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
+from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
@@ -24,6 +25,7 @@ from farebox.stellar.fees import FeePolicy
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
@@ -31,7 +33,6 @@ from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
-_LOOK_S: Final = 0.25  # between two looks for what has landed, while somebody waits
 _LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
 
@@ -56,7 +57,7 @@ class _Network:
 
     rules: OperatorRules
     signers: Signers
-    rpc: HttpSorobanRpc
+    rpc: RpcNodes
     ledgers: LedgerClock
     state: NetworkState
     part: NetworkPart
@@ -71,6 +72,7 @@ class _Network:
         name = self.rules.network.value
         return (
             Loop(f"{name} clock", self.part.run),
+            Loop(f"{name} nodes", self.part.watch_nodes),
             Loop(f"{name} accounts", self.part.watch_accounts),
             Loop(f"{name} state", self.state.run),
             Loop(f"{name} operators", self.operators.run),
@@ -135,17 +137,16 @@ def _network(
 ) -> _Network:
     journal = SettlementJournal(database, clock)
     rules = _rules(settings, own, signers)
-    rpc = HttpSorobanRpc(
-        own.network, own.rpc_url, timeout_s=settings.rpc_timeout_s, authority=own.rpc_authority
-    )
+    rpc = _nodes(settings, own, clock)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
-    watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
+    watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = Submitter(
         rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
     )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
-    sending = SendingNetwork(rules, signers.relayer, sources, rpc, ledgers, submitter)
+    sealer = Sealer(rules, signers.relayer, rpc, ledgers)
+    sending = SendingNetwork(rules, sources, sealer, state, submitter)
     return _Network(
         rules=rules,
         signers=signers,
@@ -165,6 +166,17 @@ def _network(
         operators=Operators(own.network, signers.addresses, database, clock),
         watcher=watcher,
     )
+
+
+def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:
+    """The node and its fallback, if there is one; the deadline of a call is shared by them."""
+    urls = [own.rpc_url] if own.fallback_rpc_url is None else [own.rpc_url, own.fallback_rpc_url]
+    timeout_s = settings.rpc_timeout_s / len(urls)
+    nodes = [
+        HttpSorobanRpc(own.network, url, timeout_s=timeout_s, authority=own.rpc_authority)
+        for url in urls
+    ]
+    return RpcNodes(own.network, nodes, clock, wait_s=settings.rpc_timeout_s)
 
 
 def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> OperatorRules:

@@ -1,5 +1,7 @@
 """A devnet as a child process: start it, read where it listens, drive it, stop it."""
 
+import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -49,6 +51,7 @@ class DevnetOptions:
     port: int = 0
     admin_port: int = 0
     log: Path | None = None
+    journal: Path | None = None  # what decides the ledgers, replayed at the next start
     extra: tuple[str, ...] = ()
 
     def arguments(self) -> list[str]:
@@ -62,6 +65,8 @@ class DevnetOptions:
             arguments += ["--tls", str(self.tls)]
         if self.threads is not None:
             arguments += ["--threads", str(self.threads)]
+        if self.journal is not None:
+            arguments += ["--journal", str(self.journal)]
         return [*arguments, *self.extra, "--stop-with-stdin"]
 
 
@@ -142,10 +147,46 @@ class Devnet:
             self.admin_url, payers=payers, payees=payees, payer_units=payer_units
         )
 
-    async def close(self, count: int = 1) -> int:
-        """Close `count` ledgers now; returns the latest sequence."""
-        answer = msgspec.json.decode(await self._admin("/close", {"count": count}))
+    async def close(self, count: int = 1, *, empty: bool = False) -> int:
+        """Close `count` ledgers now; returns the latest sequence.
+
+        `empty` leaves out what waits, which is dropped after four such ledgers.
+        """
+        answer = msgspec.json.decode(await self._admin("/close", {"count": count, "empty": empty}))
         return int(answer["ledger"])
+
+    async def jump(self, seconds: int, *, ledgers: int = 1) -> int:
+        """Move the network's clock forward and close empty ledgers; the latest sequence."""
+        wanted = {"seconds": seconds, "ledgers": ledgers}
+        return int(msgspec.json.decode(await self._admin("/jump", wanted))["ledger"])
+
+    async def land(self, envelope: Secret[bytes]) -> str:
+        """Put a valid envelope into the next ledger past the queue; its hash.
+
+        Raises:
+            LocalFault: it is not valid now.
+        """
+        text = base64.b64encode(envelope.reveal()).decode()
+        return str(msgspec.json.decode(await self._admin("/land", {"envelope": text}))["hash"])
+
+    async def land_wrapped(self, tx_hash: str) -> str:
+        """Put the waiting envelope of that hash into the next ledger in a stranger's fee bump."""
+        return str(msgspec.json.decode(await self._admin("/land", {"wrap": tx_hash}))["hash"])
+
+    async def fault(self, effect: Mapping[str, object], **rule: object) -> int:
+        """Set a fault, as the devnet's page describes them; its number.
+
+        Raises:
+            LocalFault: the devnet knows no such effect or rule.
+        """
+        answer = await self._admin("/faults", {"effect": dict(effect), **rule})
+        return int(msgspec.json.decode(answer)["id"])
+
+    async def clear_faults(self, number: int | None = None) -> int:
+        """Take one fault back, or all of them; how many there were."""
+        path = "/faults" if number is None else f"/faults?id={number}"
+        answer = await _ask(self.admin_url, path, None, method="DELETE")
+        return int(msgspec.json.decode(answer)["cleared"])
 
     async def counts(self) -> dict[str, int]:
         """RPC calls by method since the last reset."""
@@ -189,9 +230,9 @@ async def ask_scene(admin_url: str, *, payers: int, payees: int, payer_units: in
     )
 
 
-async def _ask(admin_url: str, path: str, body: object) -> bytes:
+async def _ask(admin_url: str, path: str, body: object, *, method: str | None = None) -> bytes:
     timeout = aiohttp.ClientTimeout(total=_ADMIN_S)
-    method = "GET" if body is None else "POST"
+    method = method or ("GET" if body is None else "POST")
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,

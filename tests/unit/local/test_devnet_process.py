@@ -26,10 +26,16 @@ def program(folder: Path, script: str) -> Path:
 
 
 def test_the_options_become_the_binarys_command_line() -> None:
-    options = DevnetOptions("A net", close_ms=None, header=HeaderForm.SECONDS, tls=Path("/t"))
+    options = DevnetOptions(
+        "A net",
+        close_ms=None,
+        header=HeaderForm.SECONDS,
+        tls=Path("/t"),
+        journal=Path("/j"),
+    )
     line = " ".join(options.arguments())
     assert "--passphrase A net --close-ms manual --header seconds --limits mainnet" in line
-    assert "--port 0 --admin-port 0 --tls /t" in line
+    assert "--port 0 --admin-port 0 --tls /t --journal /j" in line
     assert line.endswith("--stop-with-stdin")
 
 

@@ -1,0 +1,84 @@
+"""The devnet as the project's own code drives it: time, ledgers, faults, and a journal."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from stellar_sdk import Asset, Keypair, SorobanServer, TransactionBuilder
+
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import Devnet, DevnetOptions, start_devnet
+from farebox.local.faults import LocalFault
+from support.ledger import Ledger
+
+OPTIONS = DevnetOptions(passphrase=Network.TESTNET.passphrase, close_ms=None)
+
+
+@pytest.fixture
+async def driven() -> AsyncIterator[Devnet]:
+    """A network whose ledgers close only when the test says so."""
+    async with await start_devnet(OPTIONS) as running:
+        yield running
+
+
+async def _payment(ledger: Ledger, key: Keypair) -> tuple[Secret[bytes], str]:
+    """A signed payment to itself, next in its sequence, and its hash."""
+    account = await asyncio.to_thread(SorobanServer(ledger.rpc_url).load_account, key.public_key)
+    builder = TransactionBuilder(account, Network.TESTNET.passphrase, base_fee=100)
+    builder.append_payment_op(key.public_key, Asset.native(), "1").add_time_bounds(0, 0)
+    envelope = builder.build()
+    envelope.sign(key)
+    return Secret(envelope.to_xdr_object().to_xdr_bytes()), envelope.hash_hex()
+
+
+async def test_an_empty_ledger_leaves_out_what_a_full_one_takes(driven: Devnet) -> None:
+    ledger = Ledger(Network.TESTNET, driven.rpc_url)
+    key = await ledger.account()
+    envelope, tx_hash = await _payment(ledger, key)
+    text = base64.b64encode(envelope.reveal()).decode()
+    sent = await ledger.call("sendTransaction", {"transaction": text})
+    assert sent["status"] == "PENDING", sent
+    before = await ledger.latest()
+    assert await driven.close(empty=True) == before + 1
+    assert (await ledger.found(tx_hash))["status"] == "NOT_FOUND"
+    assert await driven.close() == before + 2
+    assert (await ledger.found(tx_hash))["ledger"] == before + 2
+
+
+async def test_an_envelope_lands_past_the_queue_and_an_impossible_one_is_refused(
+    driven: Devnet,
+) -> None:
+    ledger = Ledger(Network.TESTNET, driven.rpc_url)
+    key = await ledger.account()
+    envelope, tx_hash = await _payment(ledger, key)
+    assert await driven.land(envelope) == tx_hash
+    await driven.close()
+    assert (await ledger.found(tx_hash))["status"] == "SUCCESS"
+    with pytest.raises(LocalFault, match="not valid"):
+        await driven.land(envelope)
+
+
+async def test_time_jumps_and_faults_come_and_go(driven: Devnet) -> None:
+    ledger = Ledger(Network.TESTNET, driven.rpc_url)
+    before = int((await ledger.call("getLatestLedger"))["closeTime"])
+    await driven.jump(3600, ledgers=2)
+    assert int((await ledger.call("getLatestLedger"))["closeTime"]) >= before + 3600
+    refusing = await driven.fault({"kind": "rpc_error", "code": -1, "message": "no"}, count=5)
+    with pytest.raises(AssertionError, match="no"):
+        await ledger.latest()
+    assert await driven.clear_faults(refusing) == 1
+    assert await ledger.latest() > 0
+    assert await driven.clear_faults() == 0
+    with pytest.raises(LocalFault, match="refused /faults"):
+        await driven.fault({"kind": "nonsense"})
+
+
+async def test_a_journal_brings_the_same_network_back(tmp_path: Path) -> None:
+    options = DevnetOptions(OPTIONS.passphrase, close_ms=None, journal=tmp_path / "journal")
+    async with await start_devnet(options) as running:
+        latest = await running.close(3)
+    async with await start_devnet(options) as running:
+        assert await Ledger(Network.TESTNET, running.rpc_url).latest() == latest
