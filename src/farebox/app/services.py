@@ -13,6 +13,7 @@ from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
+from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
@@ -31,7 +32,6 @@ from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
-_LOOK_S: Final = 0.25  # between two looks for what has landed, while somebody waits
 _LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
 
@@ -140,10 +140,13 @@ def _network(
     )
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
-    watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
-    submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+    watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
+    submitter = Submitter(
+        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
+    )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
-    sending = SendingNetwork(rules, signers.relayer, sources, rpc, ledgers, submitter)
+    sealer = Sealer(rules, signers.relayer, rpc, ledgers)
+    sending = SendingNetwork(rules, sources, sealer, state, submitter)
     return _Network(
         rules=rules,
         signers=signers,

@@ -32,6 +32,7 @@ def _landed(found: TransactionFound, payment: Claim | Settlement) -> Ending:
         detail=found.operation_code or found.result_code,
         ledger=found.ledger,
         fee_charged=found.fee_charged,
+        moved_more=moved_more(found, payment),
     )
 
 

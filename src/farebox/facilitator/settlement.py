@@ -67,6 +67,7 @@ class Claim:
     pay_to: Address
     expires_at_ledger: int
     claimed_at: datetime
+    caller: str | None = None  # the API key that asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +100,9 @@ class Ending:
     detail: str | None = None  # the network's own result code
     ledger: int | None = None
     fee_charged: int | None = None  # stroops
+    moved_more: bool = False  # tokens moved beside the payment
+
+    @property
+    def cost_for_nothing(self) -> bool:
+        """Whether its fee counts as a loss that the payer brought about."""
+        return self.state is SettlementState.FAILED or self.moved_more
