@@ -197,16 +197,8 @@ async def record_submitted(db: Connection, hashes: Sequence[bytes]) -> list[bool
     return _first_of_each(hashes, {row["tx_hash"] for row in rows})
 
 
-async def record_ends(
-    db: Connection, endings: Sequence[tuple[bytes, Ending]], *, at: datetime
-) -> list[bool]:
-    """Write down the fates of envelopes; False where one was known already. Under the lock.
-
-    What an envelope was charged stays spent, the rest of what it held is free again; where nobody
-    knows whether it was charged, all of it stays spent.
+_END: Final[LiteralString] = (
     """
-    rows = await db.fetch(
-        """
         WITH ended AS (
             SELECT s.network, s.payer, s.nonce, s.fee_held AS was_held, item.*
             FROM (SELECT DISTINCT ON (tx_hash) *
@@ -232,8 +224,21 @@ async def record_ends(
             RETURNING ended.i, s.network, s.budget_on, s.payer, s.pay_to, s.caller, s.asset,
                       s.asset_is_named, s.fee_held - ended.was_held AS held, s.fee_lost AS lost),
         """
-        + COUNTED
-        + "SELECT i FROM moved",
+    + COUNTED
+    + "SELECT i FROM moved"
+)
+
+
+async def record_ends(
+    db: Connection, endings: Sequence[tuple[bytes, Ending]], *, at: datetime
+) -> list[bool]:
+    """Write down the fates of envelopes; False where one was known already. Under the lock.
+
+    What an envelope was charged stays spent, the rest of what it held is free again; where nobody
+    knows whether it was charged, all of it stays spent.
+    """
+    rows = await db.fetch(
+        _END,
         [tx_hash for tx_hash, _ in endings],
         [ending.state.value for _, ending in endings],
         [ending.reason.value if ending.reason is not None else None for _, ending in endings],
