@@ -55,7 +55,7 @@ async def lease_channels(
                   WHERE s.network = c.network AND s.source = c.address
                     AND s.state IN ('sending', 'submitted'))
             ORDER BY c.lease_epoch, c.derivation_index
-            LIMIT least($4, greatest(0, $5 - (
+            LIMIT least($4, greatest(0, coalesce($5, 2147483647) - (
                 SELECT count(*) FROM channels l
                 WHERE l.network = $1 AND l.leased_until >= $2)))
             FOR UPDATE SKIP LOCKED) AS free
