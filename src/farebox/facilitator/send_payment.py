@@ -147,9 +147,9 @@ class PaymentSender:
                 break
             source.forget()
             another = await self._replace(claim, again, source, dead=sent)
-            if isinstance(another, OverBudget):
+            if isinstance(another, OverBudget) and isinstance(fate, Refused):
                 return await self._withdraw(claim, sent, another.reason)
-            if another is None:
+            if not isinstance(another, SentEnvelope):
                 break
             accepted, sent = again, another
             fate = await self._submit(sent, until, source=source)
