@@ -40,6 +40,7 @@ _SERVICE: Final = frozenset(
 _NETWORK: Final = frozenset(
     {
         "RPC_URL",
+        "FALLBACK_RPC_URL",
         "RPC_AUTHORITY",
         "RELAYER_SECRET",
         "PAYMASTER_SECRET",
@@ -196,6 +197,10 @@ class _Reading:
                 self._faults.append(
                     Fault(PREFIX + name + suffix, f"is needed to serve {network.value}")
                 )
+        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
+        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
+            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
+            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
         paymaster = self._value("PAYMASTER_SECRET" + suffix, rules.secret_seed, None)
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
@@ -211,6 +216,7 @@ class _Reading:
         return NetworkSettings(
             network=network,
             rpc_url=url,
+            fallback_rpc_url=fallback,
             rpc_authority=authority,
             relayer_secret=relayer,
             paymaster_secret=paymaster,

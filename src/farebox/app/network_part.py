@@ -12,12 +12,15 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerClock
 from farebox.stellar.network_state import NetworkState
-from farebox.stellar.rpc import RpcUnavailable, SorobanRpc
+from farebox.stellar.rpc import RpcUnavailable
+from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers
-from farebox.stellar.start_check import FaultCode, StartFault, check_accounts, check_node
+from farebox.stellar.start_check import FaultCode, StartFault, check_accounts
 
 _ASK_AGAIN_S: Final = 2.0  # a node that is away, or unfit, may be mended any moment
 _ACCOUNTS_EVERY_S: Final = 10.0  # a full ledger costs some 0.5 XLM
+_NODES_EVERY_S: Final = 2.0
+_LOOKS_TO_A_CHECK: Final = 5  # an unfit node beside a fit one is checked again this seldom
 _NOT_ASKED_YET: Final = "starting"
 _NODE_AWAY: Final = "rpc_unavailable"
 _STALE: Final = "ledger_clock_stale"
@@ -45,7 +48,7 @@ class NetworkPart:
     def __init__(
         self,
         network: Network,
-        rpc: SorobanRpc,
+        rpc: RpcNodes,
         ledgers: LedgerClock,
         state: NetworkState,
         purse: Purse,
@@ -62,22 +65,32 @@ class NetworkPart:
         return self._network.value
 
     async def health(self) -> PartHealth:
-        """What is known now, without a call to the node."""
+        """What is known now, without a call to the node; a node that is out is a warning."""
         reasons = self._node_reasons or self._clock_reasons()
         faults = self._account_faults
         codes = tuple(dict.fromkeys(fault.code.value for fault in faults))
         is_usable = not reasons and all(fault.is_warning for fault in faults)
         stopped = (_STOPPED,) if self._purse.sponsor.is_stopped else ()
-        return PartHealth(is_usable=is_usable, reasons=reasons + codes + stopped)
+        warnings = () if self._node_reasons else self._rpc.warnings
+        return PartHealth(is_usable=is_usable, reasons=reasons + codes + stopped + warnings)
 
     async def run(self) -> None:
-        """Check the node until it is fit, then keep its clock."""
+        """Check the nodes until one is fit, then keep its clock."""
         while self._node_reasons:
             self._node_reasons = await self._check_node()
             if self._node_reasons:
                 await self._clock.sleep(_ASK_AGAIN_S)
         log.info("network.ready", network=self._network.value)
         await self._ledgers.run()
+
+    async def watch_nodes(self) -> None:
+        """Notice for ever which node is out, and which is back."""
+        while True:
+            for _ in range(_LOOKS_TO_A_CHECK):
+                await self._clock.sleep(_NODES_EVERY_S)
+                await self._rpc.look_after()
+            if not self._node_reasons:
+                await self._rpc.check()
 
     async def watch_accounts(self) -> None:
         """Look after the operator's accounts for ever."""
@@ -103,14 +116,14 @@ class NetworkPart:
             await self._clock.sleep(_ACCOUNTS_EVERY_S if is_well else _ASK_AGAIN_S)
 
     async def _check_node(self) -> tuple[str, ...]:
+        await self._rpc.check()
+        if self._rpc.faults:
+            return self._rpc.faults
         try:
-            faults = await check_node(self._network, self._rpc)
             await self._learn_cadence()
         except RpcUnavailable:
             return (_NODE_AWAY,)
-        for fault in faults:
-            log.error("network.unfit", network=self._network.value, why=fault.sentence)
-        return tuple(fault.code.value for fault in faults)
+        return ()
 
     async def _learn_cadence(self) -> None:
         await self._state.refresh()

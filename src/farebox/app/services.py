@@ -27,6 +27,7 @@ from farebox.stellar.fees import FeePolicy
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
@@ -58,7 +59,7 @@ class _Network:
 
     rules: OperatorRules
     signers: Signers
-    rpc: HttpSorobanRpc
+    rpc: RpcNodes
     ledgers: LedgerClock
     state: NetworkState
     part: NetworkPart
@@ -74,6 +75,7 @@ class _Network:
         name = self.rules.network.value
         return (
             Loop(f"{name} clock", self.part.run),
+            Loop(f"{name} nodes", self.part.watch_nodes),
             Loop(f"{name} accounts", self.part.watch_accounts),
             Loop(f"{name} state", self.state.run),
             Loop(f"{name} operators", self.operators.run),
@@ -141,9 +143,7 @@ def _network(
 ) -> _Network:
     journal = SettlementJournal(database, clock, {own.network: own.budgets})
     rules = _rules(settings, own, signers)
-    rpc = HttpSorobanRpc(
-        own.network, own.rpc_url, timeout_s=settings.rpc_timeout_s, authority=own.rpc_authority
-    )
+    rpc = _nodes(settings, own, clock)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
@@ -185,6 +185,17 @@ def _reconciler(
         every_s=_RECONCILE_EVERY_S,
         leave_to_callers_s=settings.settle_deadline_s,
     )
+
+
+def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:
+    """The node and its fallback, if there is one; the deadline of a call is shared by them."""
+    urls = [own.rpc_url] if own.fallback_rpc_url is None else [own.rpc_url, own.fallback_rpc_url]
+    timeout_s = settings.rpc_timeout_s / len(urls)
+    nodes = [
+        HttpSorobanRpc(own.network, url, timeout_s=timeout_s, authority=own.rpc_authority)
+        for url in urls
+    ]
+    return RpcNodes(own.network, nodes, clock, wait_s=settings.rpc_timeout_s)
 
 
 def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> OperatorRules:

@@ -19,6 +19,7 @@ class NetworkSettings:
 
     network: Network
     rpc_url: Secret[str]
+    fallback_rpc_url: Secret[str] | None  # another node, asked where the first one fails
     rpc_authority: Path | None  # a PEM file trusted beside the system's authorities
     relayer_secret: Secret[str]
     paymaster_secret: Secret[str] | None

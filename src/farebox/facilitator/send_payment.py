@@ -107,9 +107,9 @@ class PaymentSender:
                 if recorded is Recording.WRITTEN:
                     until = started + self._waits.answer_s
                     return await self._send(claim, accepted, source, sent, until=until)
-                source.forget()
                 if isinstance(recorded, OverBudget):
                     raise NotPayableNow(recorded.reason)
+                source.forget()
                 place = source.place
                 if recorded is Recording.CLAIM_LOST:  # or the lease was
                     leases_lost += 1

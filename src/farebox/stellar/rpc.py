@@ -19,16 +19,24 @@ class RpcUnavailable(Outage):
 
     `certainly_not_sent` is True only when the request never left this process. In every other
     case the node may have acted on it, whatever it answered. `code` is the JSON-RPC error code
-    when the node itself refused. The words never carry the node's address or its own words.
+    when the node itself refused, `retry_after_s` the pause it asked for (status 429 or 503). The
+    words never carry the node's address or its own words.
     """
 
     def __init__(
-        self, network: Network, message: str, *, certainly_not_sent: bool, code: int | None = None
+        self,
+        network: Network,
+        message: str,
+        *,
+        certainly_not_sent: bool,
+        code: int | None = None,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(network.value, message)
         self.network = network
         self.certainly_not_sent = certainly_not_sent
         self.code = code
+        self.retry_after_s = retry_after_s
 
 
 class SendStatus(StrEnum):
