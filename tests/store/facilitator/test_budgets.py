@@ -188,21 +188,30 @@ async def test_it_is_given_back_to_the_day_it_was_taken_from(database: Database)
     ), "the day the row counts on"
 
 
-async def test_two_processes_at_the_edge_never_pass_it_and_all_is_given_back(
+async def test_processes_at_the_edge_never_pass_it_and_all_is_given_back(
     database: Database, other_pool: Database
 ) -> None:
-    room = 37
+    """Ten journals on two pools, all at once: that many transactions look at the same counters."""
+    room, count = 37, 100
     budgets = Budgets(total=Stroops(1000 * room * FEE), payer=Stroops(room * FEE + FEE - 1))
     journals = [
-        SettlementJournal(pool, ManualClock(), {NET: budgets}) for pool in (database, other_pool)
+        SettlementJournal(pool, ManualClock(), {NET: budgets})
+        for pool in (database, other_pool)
+        for _ in range(5)
     ]
-    recorded = await asyncio.gather(*(sent(journals[n % 2], n) for n in range(120)))
+    claims = [claim(n) for n in range(count)]
+    for journal in journals:  # every pool has its connections
+        await asyncio.gather(*map(journal.claim, claims))
+    recorded = await asyncio.gather(
+        *(journals[n % 10].sending(claims[n], envelope(n)) for n in range(count))
+    )
     written = [n for n, each in enumerate(recorded) if each is Recording.WRITTEN]
     assert len(written) == room
-    assert {each for each in recorded if each is not Recording.WRITTEN} == {OverBudget(Scope.PAYER)}
+    assert set(recorded) == {Recording.WRITTEN, OverBudget(Scope.PAYER)}
     assert (await stands_at(database))["payer"] == room * FEE
     ended = await asyncio.gather(
-        *(journals[n % 2].end(envelope(n).tx_hash, DEAD) for n in written for _ in range(2))
+        *(journals[n % 10].end(envelope(n).tx_hash, DEAD) for n in written for _ in range(2)),
+        *(journals[-n % 10].end(envelope(n).tx_hash, DEAD) for n in written),
     )
     assert ended.count(True) == room
     assert await stands_at(database) == {}
