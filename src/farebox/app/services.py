@@ -142,7 +142,13 @@ def _network(
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = Submitter(
-        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
+        rpc,
+        watcher,
+        clock,
+        poll_s=_POLL_S,
+        deliver_s=_DELIVER_S,
+        ledgers=ledgers,
+        on_resources_refused=state.suspect,
     )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers)
