@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
 from farebox.app.settings import NetworkSettings, Settings, default_data_dir
+from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
@@ -46,8 +47,16 @@ _NETWORK: Final = frozenset(
         "MAX_FEE_STROOPS",
         "MAX_INCLUSION_FEE_STROOPS",
         "ASSETS",
+        "BUDGET_TOTAL_STROOPS",
+        "BUDGET_PAYER_STROOPS",
+        "BUDGET_PAY_TO_STROOPS",
+        "BUDGET_KEY_STROOPS",
+        "BUDGET_ASSET_STROOPS",
+        "PAYER_LOSS_STROOPS",
+        "BALANCE_FLOOR_STROOPS",
     }
 )
+_XLM: Final = 10_000_000  # stroops
 _SUFFIXES: Final = {network: f"_{network.label.upper()}" for network in Network}
 KNOWN: Final = frozenset(
     {PREFIX + name for name in _SERVICE}
@@ -214,7 +223,23 @@ class _Reading:
             max_fee=Stroops(fee),
             max_inclusion_fee=Stroops(bid),
             assets=assets,
+            budgets=self._budgets(suffix, assets),
+            balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
         )
+
+    def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
+        return Budgets(
+            total=self._stroops("BUDGET_TOTAL_STROOPS" + suffix, 200 * _XLM),
+            payer=self._stroops("BUDGET_PAYER_STROOPS" + suffix, 2 * _XLM),
+            pay_to=self._stroops("BUDGET_PAY_TO_STROOPS" + suffix, 20 * _XLM),
+            key=self._stroops("BUDGET_KEY_STROOPS" + suffix, 0),
+            asset=self._stroops("BUDGET_ASSET_STROOPS" + suffix, 0),
+            payer_loss=self._stroops("PAYER_LOSS_STROOPS" + suffix, _XLM // 10),
+            named_assets=assets if isinstance(assets, frozenset) else frozenset(),
+        )
+
+    def _stroops(self, name: str, default: int) -> Stroops:
+        return Stroops(self._value(name, rules.whole(0, 10**15 - 1), default))
 
     def _judge_secrets(self, settings: Settings) -> None:
         """A relayer that is a paymaster somewhere could be made to pay for itself."""

@@ -1,28 +1,41 @@
 """One network as a part of the service: checked, then watched, and what readiness says of it."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
 from farebox.app.health import PartHealth
-from farebox.kernel.addresses import Address
+from farebox.facilitator.sponsor import Sponsor
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerClock
 from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.rpc_nodes import RpcNodes
-from farebox.stellar.start_check import StartFault, check_accounts
+from farebox.stellar.signers import Signers
+from farebox.stellar.start_check import FaultCode, StartFault, check_accounts
 
 _ASK_AGAIN_S: Final = 2.0  # a node that is away, or unfit, may be mended any moment
-_ACCOUNTS_EVERY_S: Final = 60.0
+_ACCOUNTS_EVERY_S: Final = 10.0  # a full ledger costs some 0.5 XLM
 _NODES_EVERY_S: Final = 2.0
 _LOOKS_TO_A_CHECK: Final = 5  # an unfit node beside a fit one is checked again this seldom
 _NOT_ASKED_YET: Final = "starting"
 _NODE_AWAY: Final = "rpc_unavailable"
 _STALE: Final = "ledger_clock_stale"
+_STOPPED: Final = "sponsor_stopped"  # the operator's own order: nothing is out of order
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Who pays on a network, the least they must be able to pay, and who is told."""
+
+    signers: Signers
+    floor: Stroops
+    sponsor: Sponsor
 
 
 class NetworkPart:
@@ -38,11 +51,11 @@ class NetworkPart:
         rpc: RpcNodes,
         ledgers: LedgerClock,
         state: NetworkState,
-        accounts: frozenset[Address],
+        purse: Purse,
         clock: Clock,
     ) -> None:
         self._network, self._rpc, self._ledgers, self._state = network, rpc, ledgers, state
-        self._accounts, self._clock = accounts, clock
+        self._purse, self._clock = purse, clock
         self._node_reasons: tuple[str, ...] = (_NOT_ASKED_YET,)
         self._account_faults: tuple[StartFault, ...] = ()
 
@@ -54,10 +67,12 @@ class NetworkPart:
     async def health(self) -> PartHealth:
         """What is known now, without a call to the node; a node that is out is a warning."""
         reasons = self._node_reasons or self._clock_reasons()
-        codes = tuple(dict.fromkeys(fault.code.value for fault in self._account_faults))
-        is_usable = not reasons and not codes
+        faults = self._account_faults
+        codes = tuple(dict.fromkeys(fault.code.value for fault in faults))
+        is_usable = not reasons and all(fault.is_warning for fault in faults)
+        stopped = (_STOPPED,) if self._purse.sponsor.is_stopped else ()
         warnings = () if self._node_reasons else self._rpc.warnings
-        return PartHealth(is_usable=is_usable, reasons=reasons + codes + warnings)
+        return PartHealth(is_usable=is_usable, reasons=reasons + codes + stopped + warnings)
 
     async def run(self) -> None:
         """Check the nodes until one is fit, then keep its clock."""
@@ -82,14 +97,23 @@ class NetworkPart:
         while True:
             try:
                 self._account_faults = await check_accounts(
-                    self._network, self._rpc, sorted(self._accounts)
+                    self._network,
+                    self._rpc,
+                    sorted(self._purse.signers.addresses),
+                    floor=self._purse.floor,
                 )
             except RpcUnavailable:
                 await self._clock.sleep(_ASK_AGAIN_S)
                 continue
+            relayer = self._purse.signers.relayer.address
+            self._purse.sponsor.balance_is_low = any(
+                fault.code is FaultCode.ACCOUNT_UNFUNDED and fault.account == relayer
+                for fault in self._account_faults
+            )
             for fault in self._account_faults:
                 log.warning("network.account", network=self._network.value, why=fault.sentence)
-            await self._clock.sleep(_ACCOUNTS_EVERY_S if not self._account_faults else _ASK_AGAIN_S)
+            is_well = all(fault.is_warning for fault in self._account_faults)
+            await self._clock.sleep(_ACCOUNTS_EVERY_S if is_well else _ASK_AGAIN_S)
 
     async def _check_node(self) -> tuple[str, ...]:
         await self._rpc.check()

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 
@@ -201,11 +201,21 @@ class NodeHealth:
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
-    """An account on the ledger: the last sequence number it used, and its native balance."""
+    """An account on the ledger: the last sequence number it used, and its native balance.
+
+    `reserved` is what of the balance pays no fee: reserves, its own and those it sponsors, and
+    what its offers sell; nothing where that could not be read.
+    """
 
     sequence: int
     balance: Stroops
     as_of_ledger: int  # the newest ledger the node had applied
+    reserved: Stroops = NO_STROOPS
+
+    @property
+    def available(self) -> int:
+        """What is left for fees, stroops; may be less than nothing."""
+        return self.balance - self.reserved
 
 
 class SorobanRpc(Protocol):
