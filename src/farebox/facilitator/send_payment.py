@@ -126,7 +126,7 @@ class PaymentSender:
         have it; otherwise it is only watched.
         """
         until = self._clock.monotonic() + self._waits.answer_s
-        if known.state is SettlementState.SENDING and self._clock.now() < sent.max_time:
+        if known.state is SettlementState.SENDING:
             fate = await self._submit(sent, until, may_be_out=True)
         else:
             fate = await self._network.submitter.wait(sent, until=until)
