@@ -7,7 +7,7 @@ from typing import Final
 
 from farebox.app.assembly import Loop, Services
 from farebox.app.health import PartHealth
-from farebox.app.network_part import NetworkPart
+from farebox.app.network_part import NetworkPart, Purse
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
@@ -18,13 +18,16 @@ from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Wait
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.sources import SourcePool
+from farebox.facilitator.sponsor import Sponsor
 from farebox.facilitator.verify import VerifiedNetwork, Verifier
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
+from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
@@ -56,7 +59,7 @@ class _Network:
 
     rules: OperatorRules
     signers: Signers
-    rpc: HttpSorobanRpc
+    rpc: RpcNodes
     ledgers: LedgerClock
     state: NetworkState
     part: NetworkPart
@@ -64,6 +67,7 @@ class _Network:
     reconciler: Reconciler
     operators: Operators
     watcher: LedgerWatcher
+    sponsor: Sponsor
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -71,10 +75,12 @@ class _Network:
         name = self.rules.network.value
         return (
             Loop(f"{name} clock", self.part.run),
+            Loop(f"{name} nodes", self.part.watch_nodes),
             Loop(f"{name} accounts", self.part.watch_accounts),
             Loop(f"{name} state", self.state.run),
             Loop(f"{name} operators", self.operators.run),
             Loop(f"{name} watch", self.watcher.run),
+            Loop(f"{name} sponsor", self.sponsor.run),
             Loop(f"{name} reconciliation", self.reconciler.run),
         )
 
@@ -102,7 +108,9 @@ def build_services(settings: Settings) -> Services:
     }
     verifier = Verifier(
         {
-            name: VerifiedNetwork(each.rules, each.operators, each.rpc, each.ledgers, each.state)
+            name: VerifiedNetwork(
+                each.rules, each.operators, each.rpc, each.ledgers, each.state, each.sponsor
+            )
             for name, each in networks.items()
         }
     )
@@ -133,11 +141,9 @@ def _network(
     clock: Clock,
     waits: Waits,
 ) -> _Network:
-    journal = SettlementJournal(database, clock)
+    journal = SettlementJournal(database, clock, {own.network: own.budgets})
     rules = _rules(settings, own, signers)
-    rpc = HttpSorobanRpc(
-        own.network, own.rpc_url, timeout_s=settings.rpc_timeout_s, authority=own.rpc_authority
-    )
+    rpc = _nodes(settings, own, clock)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
@@ -145,6 +151,8 @@ def _network(
         rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
     )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
+    sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
+    purse = Purse(signers, own.balance_floor, sponsor)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers)
     sending = SendingNetwork(rules, sources, sealer, state, submitter)
     return _Network(
@@ -153,19 +161,41 @@ def _network(
         rpc=rpc,
         ledgers=ledgers,
         state=state,
-        part=NetworkPart(own.network, rpc, ledgers, state, signers.addresses, clock),
+        part=NetworkPart(own.network, rpc, ledgers, state, purse, clock),
         sender=PaymentSender(sending, journal, clock, waits),
-        reconciler=Reconciler(
-            own.network,
-            submitter,
-            journal,
-            clock,
-            every_s=_RECONCILE_EVERY_S,
-            leave_to_callers_s=settings.settle_deadline_s,
-        ),
+        reconciler=_reconciler(settings, own.network, submitter, journal, clock),
         operators=Operators(own.network, signers.addresses, database, clock),
         watcher=watcher,
+        sponsor=sponsor,
     )
+
+
+def _reconciler(
+    settings: Settings,
+    network: Network,
+    submitter: Submitter,
+    journal: SettlementJournal,
+    clock: Clock,
+) -> Reconciler:
+    return Reconciler(
+        network,
+        submitter,
+        journal,
+        clock,
+        every_s=_RECONCILE_EVERY_S,
+        leave_to_callers_s=settings.settle_deadline_s,
+    )
+
+
+def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:
+    """The node and its fallback, if there is one; the deadline of a call is shared by them."""
+    urls = [own.rpc_url] if own.fallback_rpc_url is None else [own.rpc_url, own.fallback_rpc_url]
+    timeout_s = settings.rpc_timeout_s / len(urls)
+    nodes = [
+        HttpSorobanRpc(own.network, url, timeout_s=timeout_s, authority=own.rpc_authority)
+        for url in urls
+    ]
+    return RpcNodes(own.network, nodes, clock, wait_s=settings.rpc_timeout_s)
 
 
 def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> OperatorRules:

@@ -107,9 +107,9 @@ class PaymentSender:
                 if recorded is Recording.WRITTEN:
                     until = started + self._waits.answer_s
                     return await self._send(claim, accepted, source, sent, until=until)
-                source.forget()
                 if isinstance(recorded, OverBudget):
                     raise NotPayableNow(recorded.reason)
+                source.forget()
                 place = source.place
                 if recorded is Recording.CLAIM_LOST:  # or the lease was
                     leases_lost += 1
@@ -147,9 +147,9 @@ class PaymentSender:
                 break
             source.forget()
             another = await self._replace(claim, again, source, dead=sent)
-            if isinstance(another, OverBudget):
+            if isinstance(another, OverBudget) and isinstance(fate, Refused):
                 return await self._withdraw(claim, sent, another.reason)
-            if another is None:
+            if not isinstance(another, SentEnvelope):
                 break
             accepted, sent = again, another
             fate = await self._submit(sent, until, source=source)
