@@ -17,6 +17,7 @@ from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _REACHED_WITHIN_S: Final = 8.0
+_IDLE_S: Final = 3.0
 _LATER_S: Final = 0.5
 _LOOK_S: Final = 0.1
 
@@ -40,7 +41,7 @@ class Outcome:
 
 async def record(world: World, crew: Crew) -> list[Boundary]:
     """The calls of one undisturbed settlement, in the order they were made."""
-    async with opened_arena(world, {"FAREBOX_CLOCK_POLL_S": "20"}) as arena:
+    async with opened_arena(world) as arena:
         replicas = await _crew(arena, crew)
         caller = Caller(arena, await arena.payment())
         for replica in replicas:
@@ -51,6 +52,16 @@ async def record(world: World, crew: Crew) -> list[Boundary]:
         if sum(answer.is_success for answer in caller.answers) != 1:
             raise LocalFault(f"an undisturbed settlement was answered {caller.answers}")
         return [boundary for replica in replicas for boundary in replica.gate.crossed]
+
+
+async def record_idle(world: World) -> frozenset[str]:
+    """What a replica asks of its node by itself, while nobody wants anything of it."""
+    async with opened_arena(world) as arena:
+        replica = await arena.start("a")
+        replica.gate.open()
+        await asyncio.sleep(_IDLE_S)
+        labels = {boundary.label for boundary in replica.gate.crossed}
+    return frozenset(label for label in labels if label.startswith("rpc "))
 
 
 async def _crew(arena: Arena, crew: Crew) -> list[Replica]:
@@ -96,6 +107,8 @@ async def _until_struck(strike: Strike, asked: list[asyncio.Task[Answer]]) -> bo
     try:
         ends: set[asyncio.Future[Any]] = {struck, answered}
         await asyncio.wait(ends, timeout=_REACHED_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
+        if strike.is_spent:  # the answer may break off before the replica is quite dead
+            await struck
     finally:
         struck.cancel()
     return strike.struck.is_set()

@@ -14,7 +14,7 @@ from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from prove.case import Boundaries, Case, Crew, short_sweep, sweep, thrown
 from prove.control import control_sources
-from prove.crash import Outcome, play, record
+from prove.crash import Outcome, play, record, record_idle
 from prove.gate import Boundary
 from prove.lanes import in_lanes
 from prove.truth import Fault
@@ -28,14 +28,13 @@ _CONTROL_EVERY: Final = 7
 
 async def boundaries_of(world: World) -> Boundaries:
     """Every call boundary of a settlement, found by watching undisturbed ones of each crew."""
+    idle = await record_idle(world)
     crews = [crew for crew in Crew for _ in range(_RECORDINGS)]
     recorded = await in_lanes(crews, lambda crew: record(world, crew), lanes=2, told="recording")
-    return {
-        crew: sorted(
-            {b for own, each in zip(crews, recorded, strict=True) if own is crew for b in each}
-        )
-        for crew in Crew
-    }
+    found: dict[Crew, set[Boundary]] = {crew: set() for crew in Crew}
+    for crew, crossed in zip(crews, recorded, strict=True):
+        found[crew] |= {boundary for boundary in crossed if boundary.label not in idle}
+    return {crew: sorted(each) for crew, each in found.items()}
 
 
 def all_of(boundaries: Boundaries) -> list[Boundary]:
