@@ -29,6 +29,7 @@ from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
+from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
@@ -94,8 +95,8 @@ def build_services(settings: Settings) -> Services:
     """
     if settings.database_url is None:
         raise Outage("database", "No database is named: set FAREBOX_DATABASE_URL.")
-    clock = SystemClock()
     database = Database(settings.database_url)
+    clock = DatabaseClock(database, SystemClock())
     journal = SettlementJournal(database, clock)
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     signers = {
@@ -119,9 +120,12 @@ def build_services(settings: Settings) -> Services:
     operators = {name: each.operators for name, each in networks.items()}
     return Services(
         routes=facilitator_routes(verifier, settler, journal, operators),
-        tasks=[loop for each in networks.values() for loop in each.tasks],
+        tasks=[
+            Loop("clock", clock.run),
+            *(loop for each in networks.values() for loop in each.tasks),
+        ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, *(each.rpc for each in networks.values()), _drained(settler)],
+        resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
         failure_bodies=failure_bodies(),
     )
 
@@ -148,7 +152,13 @@ def _network(
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = Submitter(
-        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
+        rpc,
+        watcher,
+        clock,
+        poll_s=_POLL_S,
+        deliver_s=_DELIVER_S,
+        ledgers=ledgers,
+        on_resources_refused=state.suspect,
     )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
