@@ -22,7 +22,7 @@ from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
-from farebox.facilitator.sources import SourcePool
+from farebox.facilitator.sources import PASS_ON_S, SourcePool
 from farebox.facilitator.sponsor import Sponsor
 from farebox.facilitator.verify import VerifiedNetwork, Verifier
 from farebox.kernel.clock import Clock, SystemClock
@@ -34,6 +34,7 @@ from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
+from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
 from farebox.submission.catch_up import CatchUp
 from farebox.submission.submit import Submitter
@@ -41,8 +42,8 @@ from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
-_LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
+_LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers: what takes longer, its caller may be gone
 _SIGN_S: Final = 5.0  # the longest from a free channel to an envelope written down
 
 log = structlog.get_logger(__name__)
@@ -104,8 +105,8 @@ def build_services(settings: Settings) -> Services:
     """
     if settings.database_url is None:
         raise Outage("database", "No database is named: set FAREBOX_DATABASE_URL.")
-    clock = SystemClock()
     database = Database(settings.database_url)
+    clock = DatabaseClock(database, SystemClock())
     journal = SettlementJournal(database, clock)
     departure = Departure()
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
@@ -132,9 +133,12 @@ def build_services(settings: Settings) -> Services:
     operators = {name: each.operators for name, each in networks.items()}
     return Services(
         routes=facilitator_routes(verifier, settler, journal, operators),
-        tasks=[loop for each in networks.values() for loop in each.tasks],
+        tasks=[
+            Loop("clock", clock.run),
+            *(loop for each in networks.values() for loop in each.tasks),
+        ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, *(each.rpc for each in networks.values()), _drained(settler)],
+        resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
         failure_bodies=failure_bodies(),
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
@@ -177,13 +181,10 @@ def _network(
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
-    submitter = Submitter(
-        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
-    )
+    submitter = _submitter(rpc, watcher, ledgers, state, clock)
     meter = RoomMeter(lambda: state.settings)
-    sources = SourcePool(
-        own.network, signers.relayer, database, clock, lease_s=_LEASE_S, room=meter
-    )
+    lease_s = PASS_ON_S + settings.rpc_timeout_s + _SIGN_S
+    sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=lease_s, room=meter)
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
@@ -206,6 +207,20 @@ def _network(
     )
 
 
+def _submitter(
+    rpc: RpcNodes, watcher: LedgerWatcher, ledgers: LedgerClock, state: NetworkState, clock: Clock
+) -> Submitter:
+    return Submitter(
+        rpc,
+        watcher,
+        clock,
+        poll_s=_POLL_S,
+        deliver_s=_DELIVER_S,
+        ledgers=ledgers,
+        on_resources_refused=state.suspect,
+    )
+
+
 def _reconciler(
     settings: Settings,
     network: Network,
@@ -215,7 +230,7 @@ def _reconciler(
 ) -> Reconciler:
     times = ReconcileTimes(
         every_s=min(_RECONCILE_EVERY_S, settings.settle_deadline_s / 10),
-        leave_to_callers_s=settings.settle_deadline_s,
+        leave_to_callers_s=min(_LEAVE_TO_CALLERS_S, settings.settle_deadline_s),
         stale_claim_s=settings.channel_wait_s + 2 * settings.rpc_timeout_s + _SIGN_S,
     )
     return Reconciler(network, observer, journal, clock, times)

@@ -1,9 +1,8 @@
 """Channel accounts and their leases in PostgreSQL; every function is one statement."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from farebox.facilitator.channels import Channel, ChannelState
 from farebox.kernel.addresses import Address
@@ -69,13 +68,7 @@ async def lease_channels(
         count,
         most,
     )
-    return [_leased(row) for row in rows]
-
-
-def _leased(row: Mapping[str, Any]) -> LeasedRow:
-    return LeasedRow(
-        Address(row["address"]), row["derivation_index"], row["lease_epoch"], row["used_sequence"]
-    )
+    return [LeasedRow(Address(address), *rest) for address, *rest in rows]
 
 
 async def release_leases(db: Connection, network: Network, given_back: Sequence[Returned]) -> int:

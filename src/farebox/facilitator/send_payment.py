@@ -29,6 +29,7 @@ from farebox.kernel.clock import Clock
 from farebox.stellar.rpc import FeeStats, TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
+from farebox.submission.not_taken import NotTakenCause
 from farebox.submission.submit import BAD_SEQUENCE, Submitter
 from farebox.x402.reasons import Reason
 
@@ -127,7 +128,7 @@ class PaymentSender:
         have it; otherwise it is only watched.
         """
         until = self._clock.monotonic() + self._waits.answer_s
-        if known.state is SettlementState.SENDING and self._clock.now() < sent.max_time:
+        if known.state is SettlementState.SENDING:
             fate = await self._submit(sent, until, may_be_out=True)
         else:
             waited = self._network.submitter.wait(sent, until=until)
@@ -173,7 +174,7 @@ class PaymentSender:
             return accepted
         if isinstance(fate, Refused) and fate.result_code == _UNDERBID:
             wanted = fate.fee_wanted
-        elif isinstance(fate, Dead):
+        elif isinstance(fate, Dead) or _is_crowded_out(fate):
             wanted = None
         else:
             return None
@@ -254,6 +255,11 @@ class PaymentSender:
             return pending  # the row still says `sending`: reconciliation ends it
         log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
         return outcome_of(ending, identity, payment.request_digest, tx_hash)
+
+
+def _is_crowded_out(fate: Fate) -> bool:
+    """Whether the queue was full of better bids; the envelope's hash is banned there by now."""
+    return isinstance(fate, Refused) and fate.result_code == NotTakenCause.QUEUE_FULL
 
 
 def _why_not_sent(fate: NotSent | Refused) -> Reason:

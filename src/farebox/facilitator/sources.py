@@ -42,7 +42,8 @@ class SourcePool:
     may have prepared for it; after `PASS_ON_S` at most it goes back to the pool all the same, so
     that waiters of another replica get it. No more are out together, of all replicas, than one
     ledger has room for: the rest waits here, in its order, and not in the network's queue, which
-    drops what waits for long. One whose last envelope is unresolved is not leased
+    drops what waits for long. A lease has to last until an envelope is written down, which then
+    protects the channel itself. One whose last envelope is unresolved is not leased
     to anybody, in this process or another.
     """
 
