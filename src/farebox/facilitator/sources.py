@@ -112,7 +112,9 @@ class SourcePool:
             while self._line:
                 self._look_now.clear()
                 await self._look()
-                self._line.turn_away(NoSourceFree, late_at=self._clock.monotonic())
+                late = self._line.turn_away(NoSourceFree, late_at=self._clock.monotonic())
+                if late:
+                    log.info("source.none_free", network=self._network, turned_away=late)
                 if self._line:
                     await self._rest()
         except DatabaseUnavailable as away:
