@@ -13,6 +13,7 @@ import msgspec
 from bench.settle_payments import Identity
 from e2e.machine import RunFailed
 from farebox.stellar.network_settings import LedgerLimits, read_network_settings, setting_keys
+from farebox.stellar.transaction_result import read_transaction_result
 from farebox.stellar.transfer_envelope import TransferEnvelope, read_transfer_envelope
 
 _PAGE: Final = 200
@@ -26,6 +27,7 @@ class _Transaction(msgspec.Struct):
     txHash: str  # noqa: N815 - as on the wire
     ledger: int
     envelopeXdr: str  # noqa: N815
+    resultXdr: str  # noqa: N815
 
 
 class _Page(msgspec.Struct):
@@ -46,6 +48,7 @@ class Landed:
     ledger: int
     tx_hash: str
     is_success: bool
+    code: str  # of the contract call, or of the transaction
     envelope: bytes
 
 
@@ -114,8 +117,16 @@ def _transfer(transaction: _Transaction) -> Landed | None:
         ledger=transaction.ledger,
         tx_hash=transaction.txHash,
         is_success=transaction.status == "SUCCESS",
+        code=_code(transaction.resultXdr),
         envelope=envelope,
     )
+
+
+def _code(text: str) -> str:
+    result = read_transaction_result(text)
+    if result is None:
+        return "unreadable"
+    return result.telling_operation_code or result.telling_code
 
 
 def inner_envelope(envelope: bytes) -> bytes:

@@ -49,6 +49,11 @@ class Answer(msgspec.Struct, frozen=True):
     attempts: int = 1
     successes: int = 0  # answers that said success, over all attempts
 
+    @property
+    def is_final(self) -> bool:
+        """Whether it is an answer, and one that does not ask to come again."""
+        return self.status != 0 and self.reason not in _AGAIN
+
 
 class Report(msgspec.Struct, frozen=True):
     """Every answer, in the order they came."""
@@ -142,19 +147,19 @@ class _Callers:
                 said = _read(raw)
             successes += said.success
             now = time.monotonic()
-            is_final = status != 0 and said.errorReason not in _AGAIN
-            if is_final or now - began > self._plan.patience_s:
-                return Answer(
-                    index=index,
-                    sent_at=began,
-                    answered_at=now,
-                    status=status,
-                    success=said.success,
-                    reason=said.errorReason,
-                    transaction=said.transaction,
-                    attempts=attempts,
-                    successes=successes,
-                )
+            answer = Answer(
+                index=index,
+                sent_at=began,
+                answered_at=now,
+                status=status,
+                success=said.success,
+                reason=said.errorReason,
+                transaction=said.transaction,
+                attempts=attempts,
+                successes=successes,
+            )
+            if answer.is_final or now - began > self._plan.patience_s:
+                return answer
             await asyncio.sleep(_PAUSE_S)
 
 

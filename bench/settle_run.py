@@ -19,10 +19,28 @@ from bench.settle_load import Answer, Plan, Report
 from bench.settle_payments import Payment
 from e2e.machine import ROOT, RunFailed, environment, say
 
-_STARTS_S: Final = 1.5  # until the load generator is up
-_AFTER_CLOSE_S: Final = 0.1
+STARTS_S: Final = 1.5  # until the load generator is up
+_BEFORE_CLOSE_S: Final = 0.3
 _SPARE: Final = 4  # ledgers' worth of payments beyond those measured
 _STALLED_S: Final = 200.0  # longer than any caller waits
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one side used in a window."""
+
+    calls: Counter[str]
+    cpu_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The ledgers that are measured, and when they closed (monotonic)."""
+
+    ledgers: range
+    began: float
+    ended: float
+    sides: list[Seen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +115,7 @@ class Run:
             "answers": len(self.answers),
             "failed": self.failed,
             "reasons": dict(reasons.most_common(5)),
+            "failed_on_ledger": Counter(e.code for e in self.landed if not e.is_success),
             "p50_s": self.latency_s(0.5),
             "p95_s": self.latency_s(0.95),
             "rpc_per_settle": self.rpc_per_settle,
@@ -130,8 +149,8 @@ async def sustained(ground: Ground, loads: Sequence[Load], *, warm: int, ledgers
                     servers=[server_of(load.side.url)],
                     bodies=bodies_of(own),
                     in_flight=load.in_flight,
-                    start_at=closed_at + _STARTS_S,
-                    stop_at=end + _AFTER_CLOSE_S,
+                    start_at=closed_at + STARTS_S,
+                    stop_at=end,
                 )
             )
         )
@@ -145,7 +164,7 @@ async def sustained(ground: Ground, loads: Sequence[Load], *, warm: int, ledgers
             caller.cancel()
     landed = await ground.reader.landed(first, await ground.reader.latest())
     runs = [
-        _run(load.side, own, report.answers, landed, window, seen)
+        run_of(load.side, own, report.answers, landed, window, seen)
         for load, own, report, seen in zip(loads, payments, reports, window.sides, strict=True)
     ]
     for load, run in zip(loads, runs, strict=True):
@@ -153,14 +172,15 @@ async def sustained(ground: Ground, loads: Sequence[Load], *, warm: int, ledgers
     return runs
 
 
-def _run(
+def run_of(
     side: Side,
     payments: Sequence[Payment],
     answers: Sequence[Answer],
     landed: Sequence[Landed],
-    window: "_Window",
-    seen: "_Seen",
+    window: Window,
+    seen: Seen,
 ) -> Run:
+    """One side's part of what was seen."""
     mine = frozenset(each.identity for each in payments)
     return Run(
         side=side.name,
@@ -182,36 +202,26 @@ def _say(load: Load, run: Run) -> None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    calls: Counter[str]
-    cpu_share: float | None
+async def _window(ground: Ground, sides: Sequence[Side], begin: float, end: float) -> Window:
+    """Wait out the window; which ledgers closed in it, and what each side used meanwhile.
 
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    ledgers: range
-    began: float
-    ended: float
-    sides: list[_Seen]
-
-
-async def _window(ground: Ground, sides: Sequence[Side], begin: float, end: float) -> _Window:
-    """Wait out the window; which ledgers closed in it, and what each side used meanwhile."""
-    await asyncio.sleep(begin + _AFTER_CLOSE_S - time.monotonic())
+    It is cut just before ledgers close, when everybody waits: what was sent for a ledger falls
+    whole into the window or outside of it.
+    """
+    await asyncio.sleep(begin - _BEFORE_CLOSE_S - time.monotonic())
     before = await ground.reader.latest()
     await ground.devnet.reset_counts()
     calls = [side.tap.calls.copy() for side in sides]
     cpu = [side.cpu_s() if side.pid else None for side in sides]
-    await asyncio.sleep(end + _AFTER_CLOSE_S - time.monotonic())
+    await asyncio.sleep(end - _BEFORE_CLOSE_S - time.monotonic())
     counted = await ground.devnet.counts()
+    after = await ground.reader.latest()
     seen = []
     for side, had, used in zip(sides, calls, cpu, strict=True):
         share = round((side.cpu_s() - used) / (end - begin), 3) if used is not None else None
-        seen.append(_Seen(side.tap.calls - had, share))
+        seen.append(Seen(side.tap.calls - had, share))
     _agree(counted, sum((each.calls for each in seen), Counter[str]()))
-    ledgers = range(before + 1, await ground.reader.latest() + 1)
-    return _Window(ledgers, begin, end, seen)
+    return Window(range(before + 2, after + 2), begin, end, seen)
 
 
 def _agree(counted: dict[str, int], relayed: Counter[str]) -> None:
@@ -277,7 +287,7 @@ async def burst(ground: Ground, side: Side, count: int) -> Run:
     """`count` payments at once, just after a ledger closed; each is answered or given up."""
     payments = await new_payments(ground, count)
     first, closed_at = await ground.next_close()
-    start_at = closed_at + _STARTS_S
+    start_at = closed_at + STARTS_S
     side.tap.reset()
     plan = Plan(
         servers=[server_of(side.url)],
@@ -288,9 +298,9 @@ async def burst(ground: Ground, side: Side, count: int) -> Run:
     )
     report = await call(plan)
     last = await ground.reader.latest()
-    window = _Window(range(first + 1, last + 1), start_at, time.monotonic(), [])
+    window = Window(range(first + 1, last + 1), start_at, time.monotonic(), [])
     landed = await ground.reader.landed(first, last)
-    seen = _Seen(side.tap.calls.copy(), None)
-    run = _run(side, payments, report.answers, landed, window, seen)
+    seen = Seen(side.tap.calls.copy(), None)
+    run = run_of(side, payments, report.answers, landed, window, seen)
     say(f"burst of {count} on {side.name}: {len(run.paid)} paid, {run.failed} failed")
     return run

@@ -25,9 +25,13 @@ async def in_lanes(
             outcomes[number] = await play(item)
             progress.tell(len(outcomes))
 
-    async with asyncio.TaskGroup() as group:
-        for _ in range(lanes):
-            group.create_task(lane())
+    running = [asyncio.create_task(lane()) for _ in range(lanes)]
+    try:
+        await asyncio.gather(*running)
+    finally:
+        for each in running:
+            each.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
     return [outcomes[number] for number in range(len(items))]
 
 
