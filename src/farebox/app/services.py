@@ -151,15 +151,7 @@ def _network(
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
-    submitter = Submitter(
-        rpc,
-        watcher,
-        clock,
-        poll_s=_POLL_S,
-        deliver_s=_DELIVER_S,
-        ledgers=ledgers,
-        on_resources_refused=state.suspect,
-    )
+    submitter = _submitter(rpc, watcher, clock, ledgers, state)
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
@@ -177,6 +169,24 @@ def _network(
         operators=Operators(own.network, signers.addresses, database, clock),
         watcher=watcher,
         sponsor=sponsor,
+    )
+
+
+def _submitter(
+    rpc: RpcNodes,
+    watcher: LedgerWatcher,
+    clock: Clock,
+    ledgers: LedgerClock,
+    state: NetworkState,
+) -> Submitter:
+    return Submitter(
+        rpc,
+        watcher,
+        clock,
+        poll_s=_POLL_S,
+        deliver_s=_DELIVER_S,
+        ledgers=ledgers,
+        on_resources_refused=state.suspect,
     )
 
 
