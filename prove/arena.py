@@ -42,7 +42,7 @@ _START_S: Final = 20.0
 _LOOK_S: Final = 0.01
 _QUIET_S: Final = 0.05
 _AMOUNT: Final = BaseUnits(10_000)
-_TIMEOUT_S: Final = 900
+_TIMEOUT_S: Final = 3600  # ledgers pass fast here, and no authorization is to run out
 _numbers: Final = itertools.count(1)
 
 

@@ -17,7 +17,7 @@ class Caller:
     """Keeps every answer it was given, in order."""
 
     def __init__(self, arena: Arena, payment: SignedPayment) -> None:
-        self._arena, self._payment = arena, payment
+        self._arena, self.payment = arena, payment
         self.answers: list[Answer] = []
 
     @property
@@ -29,7 +29,7 @@ class Caller:
         """One request, to the replica given."""
         timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
         headers = {"content-type": "application/json"}
-        url, body = f"{replica.url}/settle", self._payment.body
+        url, body = f"{replica.url}/settle", self.payment.body
         try:
             async with self._arena.web.post(
                 url, data=body, headers=headers, timeout=timeout

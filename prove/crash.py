@@ -12,14 +12,13 @@ from prove.caller import Caller
 from prove.case import Asking, Case, Crew
 from prove.gate import Boundary, Side, Strike
 from prove.ledgers import Landing
-from prove.truth import FINAL_STATES, Answer, Fault, Found, judge, read_ledger, read_row
+from prove.truth import Answer, Fault, Found, judge, read_ledger, read_row, settled_down
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _REACHED_WITHIN_S: Final = 8.0
 _IDLE_S: Final = 3.0
 _LATER_S: Final = 0.5
-_LOOK_S: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class Outcome:
     case: Case
     is_reached: bool
     found: list[Found]
-    is_answer_cut: bool
+    answer_cut: int
     answers: list[str] = field(default_factory=list)
     state: str = "free"
     took_s: float = 0.0
@@ -95,7 +94,8 @@ async def play(world: World, case: Case) -> Outcome:
         await asyncio.gather(*asked)
         if case.asking is Asking.REPEATS and not caller.is_answered:
             await caller.insist(until=until)
-        is_down = await _settled_down(arena, payment, until=until)
+        await asyncio.gather(*arena.later)
+        is_down = await settled_down(arena, payment, until=until)
         await arena.devnet.clear_faults()
         return await _outcome(arena, case, payment, caller, is_reached, is_down, began)
 
@@ -142,18 +142,6 @@ async def _network_goes_on(arena: Arena, case: Case) -> None:
     await (arena.hand.hasten() if case.landing is Landing.LANDS else arena.hand.starve())
 
 
-async def _settled_down(arena: Arena, payment: SignedPayment, *, until: float) -> bool:
-    """Whether the payment got a final state, or is free, by `until`."""
-    loop = asyncio.get_running_loop()
-    await asyncio.gather(*arena.later)
-    while loop.time() < until:
-        row = await read_row(arena, payment)
-        if row is None or row.state in FINAL_STATES:
-            return True
-        await asyncio.sleep(_LOOK_S)
-    return False
-
-
 async def _outcome(
     arena: Arena,
     case: Case,
@@ -178,7 +166,7 @@ async def _outcome(
         case,
         is_reached,
         found,
-        is_answer_cut=row is not None and row.answered_at is not None and not was_told,
+        answer_cut=int(row is not None and row.answered_at is not None and not was_told),
         answers=[str(answer) for answer in caller.answers],
         state=row.state if row is not None else "free",
         took_s=asyncio.get_running_loop().time() - began,

@@ -1,5 +1,6 @@
 """What really happened to a payment: on the ledger, in the journal, and in the answers given."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from farebox.x402.reasons import REGISTRY, Reason, Retry
 from prove.arena import Arena, SignedPayment
 
 _PAGE: Final = 200
+_LOOK_S: Final = 0.1
 FINAL_STATES: Final = ("confirmed", "failed", "dead", "unproven")
 
 
@@ -106,6 +108,17 @@ async def read_row(arena: Arena, payment: SignedPayment) -> Row | None:
         payment.nonce,
     )
     return _row(rows[0]) if rows else None
+
+
+async def settled_down(arena: Arena, payment: SignedPayment, *, until: float) -> bool:
+    """Whether the payment has a final state, or is free, before `until` (of the loop's clock)."""
+    while True:
+        row = await read_row(arena, payment)
+        if row is None or row.state in FINAL_STATES:
+            return True
+        if asyncio.get_running_loop().time() > until:
+            return False
+        await asyncio.sleep(_LOOK_S)
 
 
 def _row(record: asyncpg.Record) -> Row:
