@@ -152,15 +152,7 @@ def _network(
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
-    submitter = Submitter(
-        rpc,
-        watcher,
-        clock,
-        poll_s=_POLL_S,
-        deliver_s=_DELIVER_S,
-        ledgers=ledgers,
-        on_resources_refused=state.suspect,
-    )
+    submitter = _submitter(rpc, watcher, clock, ledgers, state)
     meter = RoomMeter(lambda: state.settings)
     sources = SourcePool(
         own.network, signers.relayer, database, clock, lease_s=_LEASE_S, room=meter
@@ -181,6 +173,24 @@ def _network(
         operators=Operators(own.network, signers.addresses, database, clock),
         watcher=watcher,
         sponsor=sponsor,
+    )
+
+
+def _submitter(
+    rpc: RpcNodes,
+    watcher: LedgerWatcher,
+    clock: Clock,
+    ledgers: LedgerClock,
+    state: NetworkState,
+) -> Submitter:
+    return Submitter(
+        rpc,
+        watcher,
+        clock,
+        poll_s=_POLL_S,
+        deliver_s=_DELIVER_S,
+        ledgers=ledgers,
+        on_resources_refused=state.suspect,
     )
 
 

@@ -16,7 +16,7 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProx
 _SESSION: Final = {
     "application_name": "farebox",
     "timezone": "UTC",
-    "idle_in_transaction_session_timeout": "60000",
+    "idle_in_transaction_session_timeout": "5000",  # a frozen process must not hold locks
     "jit": "off",
 }
 
