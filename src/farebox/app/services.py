@@ -11,6 +11,7 @@ from farebox.app.network_part import NetworkPart, Purse
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.ledger_room import RoomMeter
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
 from farebox.facilitator.seal import Sealer
@@ -162,10 +163,13 @@ def _network(
         ledgers=ledgers,
         on_resources_refused=state.suspect,
     )
-    sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
+    meter = RoomMeter(lambda: state.settings)
+    sources = SourcePool(
+        own.network, signers.relayer, database, clock, lease_s=_LEASE_S, room=meter
+    )
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
-    sealer = Sealer(rules, signers.relayer, rpc, ledgers)
+    sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
     sending = SendingNetwork(rules, sources, sealer, state, submitter)
     return _Network(
         rules=rules,

@@ -142,7 +142,7 @@ async def test_an_envelope_that_a_node_took_and_that_died_gives_way_to_one_to_be
     assert await journal.replace(mine, dead=first.tx_hash, sent=second) is Recording.WRITTEN
     row = await journal.find(mine.identity)
     assert row is not None
-    assert (row.state, row.sent) == (SettlementState.SENDING, second)
+    assert (row.state, row.tx_hash) == (SettlementState.SENDING, second.tx_hash.hex())
     assert await journal.withdraw(mine.identity, second.tx_hash), "it was never sent"
 
 
