@@ -39,6 +39,8 @@ _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
 _LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
+_READS_BEFORE_SIGNING: Final = 2  # calls to a node between a claim and its envelope, at most
+_WRITES_BEFORE_SIGNING_S: Final = 5.0
 
 
 class DatabasePart:
@@ -208,6 +210,9 @@ def _reconciler(
         clock,
         every_s=_RECONCILE_EVERY_S,
         leave_to_callers_s=settings.settle_deadline_s,
+        claim_lost_after_s=settings.channel_wait_s
+        + _READS_BEFORE_SIGNING * settings.rpc_timeout_s
+        + _WRITES_BEFORE_SIGNING_S,
     )
 
 

@@ -14,7 +14,6 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, Unproven
 
 _BATCH: Final = 100
-_STALE_CLAIM_S: Final = 45.0  # a live claim is signed or given back long before
 
 log = structlog.get_logger(__name__)
 
@@ -30,7 +29,9 @@ class Observer(Protocol):
 class Reconciler:
     """Observes the unresolved envelopes of one network; it never sends one.
 
-    A pass costs one call to the node for each unresolved row that no living call can own.
+    A pass costs one call to the node for each unresolved row that no living call can own. A claim
+    that was not signed for `claim_lost_after_s` is given back; should its call live after all, it
+    finds the claim lost and sends nothing.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class Reconciler:
         *,
         every_s: float,
         leave_to_callers_s: float,
+        claim_lost_after_s: float,
     ) -> None:
         self._network, self._observer = network, observer
         self._journal, self._clock = journal, clock
         self._every_s, self._leave_to_callers_s = every_s, leave_to_callers_s
+        self._claim_lost_after_s = claim_lost_after_s
 
     async def run(self) -> None:
         """Reconcile for ever: everything at the start, later what no call waits for any more."""
@@ -64,7 +67,7 @@ class Reconciler:
         Raises:
             DatabaseUnavailable: the pass stopped; nothing is lost by it.
         """
-        await self._journal.release_stale(self._network, older_than_s=_STALE_CLAIM_S)
+        await self._journal.release_stale(self._network, older_than_s=self._claim_lost_after_s)
         rows = await self._journal.unresolved(
             self._network, older_than_s=older_than_s, limit=_BATCH
         )
