@@ -1,19 +1,23 @@
 """The composition root: constructors only, top to bottom."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
+
+import structlog
 
 from farebox.app.assembly import Loop, Services
 from farebox.app.health import PartHealth
 from farebox.app.network_part import NetworkPart, Purse
 from farebox.app.settings import NetworkSettings, Settings
+from farebox.facilitator.departure import Departure
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.ledger_room import RoomMeter
 from farebox.facilitator.operators import Operators
-from farebox.facilitator.reconcile import Reconciler
+from farebox.facilitator.reconcile import Reconciler, ReconcileTimes
 from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
@@ -32,6 +36,7 @@ from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
+from farebox.submission.catch_up import CatchUp
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
 
@@ -39,8 +44,9 @@ _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
 _LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
-_READS_BEFORE_SIGNING: Final = 2  # calls to a node between a claim and its envelope, at most
-_WRITES_BEFORE_SIGNING_S: Final = 5.0
+_SIGN_S: Final = 5.0  # the longest from a free channel to an envelope written down
+
+log = structlog.get_logger(__name__)
 
 
 class DatabasePart:
@@ -72,6 +78,7 @@ class _Network:
     operators: Operators
     watcher: LedgerWatcher
     sponsor: Sponsor
+    sources: SourcePool
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -101,13 +108,16 @@ def build_services(settings: Settings) -> Services:
     database = Database(settings.database_url)
     clock = DatabaseClock(database, SystemClock())
     journal = SettlementJournal(database, clock)
+    departure = Departure()
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     signers = {
         each.network: read_signers(each.relayer_secret, each.paymaster_secret)
         for each in settings.networks.values()
     }
     networks = {
-        each.network: _network(settings, each, signers[each.network], database, clock, waits)
+        each.network: _network(
+            settings, each, signers[each.network], database, clock, waits, departure
+        )
         for each in settings.networks.values()
     }
     verifier = Verifier(
@@ -119,7 +129,7 @@ def build_services(settings: Settings) -> Services:
         }
     )
     senders = {name: each.sender for name, each in networks.items()}
-    settler = Settler(verifier, senders, journal, clock, waits)
+    settler = Settler(verifier, senders, journal, clock, waits, departure)
     operators = {name: each.operators for name, each in networks.items()}
     return Services(
         routes=facilitator_routes(verifier, settler, journal, operators),
@@ -130,7 +140,23 @@ def build_services(settings: Settings) -> Services:
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
         failure_bodies=failure_bodies(),
+        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
+
+
+async def _leave(
+    settler: Settler,
+    departure: Departure,
+    networks: Mapping[Network, _Network],
+    grace_s: float,
+) -> None:
+    """What was begun is carried out for so long; then it is handed over."""
+    is_drained = await settler.drain(within_s=grace_s)
+    log.info("service.leaving", is_drained=is_drained)
+    departure.begin()
+    for each in networks.values():
+        each.sources.close()
+    await settler.drain()
 
 
 @asynccontextmanager
@@ -147,6 +173,7 @@ def _network(
     database: Database,
     clock: Clock,
     waits: Waits,
+    departure: Departure,
 ) -> _Network:
     journal = SettlementJournal(database, clock, {own.network: own.budgets})
     rules = _rules(settings, own, signers)
@@ -162,7 +189,7 @@ def _network(
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
-    sending = SendingNetwork(rules, sources, sealer, state, submitter)
+    sending = SendingNetwork(rules, sources, sealer, state, submitter, departure)
     return _Network(
         rules=rules,
         signers=signers,
@@ -171,10 +198,13 @@ def _network(
         state=state,
         part=NetworkPart(own.network, rpc, ledgers, state, purse, clock),
         sender=PaymentSender(sending, journal, clock, waits),
-        reconciler=_reconciler(settings, own.network, submitter, journal, clock),
+        reconciler=_reconciler(
+            settings, own.network, CatchUp(rpc, submitter, ledgers), journal, clock
+        ),
         operators=Operators(own.network, signers.addresses, database, clock),
         watcher=watcher,
         sponsor=sponsor,
+        sources=sources,
     )
 
 
@@ -199,21 +229,16 @@ def _submitter(
 def _reconciler(
     settings: Settings,
     network: Network,
-    submitter: Submitter,
+    observer: CatchUp,
     journal: SettlementJournal,
     clock: Clock,
 ) -> Reconciler:
-    return Reconciler(
-        network,
-        submitter,
-        journal,
-        clock,
-        every_s=_RECONCILE_EVERY_S,
+    times = ReconcileTimes(
+        every_s=min(_RECONCILE_EVERY_S, settings.settle_deadline_s / 10),
         leave_to_callers_s=settings.settle_deadline_s,
-        claim_lost_after_s=settings.channel_wait_s
-        + _READS_BEFORE_SIGNING * settings.rpc_timeout_s
-        + _WRITES_BEFORE_SIGNING_S,
+        stale_claim_s=settings.channel_wait_s + 2 * settings.rpc_timeout_s + _SIGN_S,
     )
+    return Reconciler(network, observer, journal, clock, times)
 
 
 def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:

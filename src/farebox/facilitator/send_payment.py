@@ -8,6 +8,7 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.facilitator.budget import OverBudget
+from farebox.facilitator.departure import Departure
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.landing import ending_of
 from farebox.facilitator.outcome import (
@@ -57,6 +58,7 @@ class SendingNetwork:
     sealer: Sealer
     market: Market
     submitter: Submitter
+    departure: Departure
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ class PaymentSender:
         if known.state is SettlementState.SENDING:
             fate = await self._submit(sent, until, may_be_out=True)
         else:
-            fate = await self._network.submitter.wait(sent, until=until)
+            waited = self._network.submitter.wait(sent, until=until)
+            fate = await self._network.departure.until_then(waited) or Indeterminate()
         return await self._conclude(known, sent, fate)
 
     async def _send(
@@ -218,10 +221,14 @@ class PaymentSender:
             with suppress(DatabaseUnavailable):  # `sending` says enough for reconciliation
                 await self._journal.submitted(sent.tx_hash)
 
+        submitter, departure = self._network.submitter, self._network.departure
+        if departure.has_begun:
+            return Indeterminate() if may_be_out else NotSent()
         log.info("settlement.sending", tx_hash=sent.tx_hash.hex())
-        return await self._network.submitter.submit(
-            sent, until=until, on_taken=on_taken, may_be_out=may_be_out
+        fate = await departure.until_then(
+            submitter.submit(sent, until=until, on_taken=on_taken, may_be_out=may_be_out)
         )
+        return fate if fate is not None else Indeterminate()
 
     async def _withdraw(
         self, payment: Claim | Settlement, sent: SentEnvelope, reason: Reason
@@ -241,6 +248,7 @@ class PaymentSender:
         pending = Pending(identity.network, identity.payer, tx_hash)
         try:
             if isinstance(fate, Indeterminate):
+                await self._journal.hand_over(sent.tx_hash)
                 return pending
             if isinstance(fate, NotSent | Refused):
                 return await self._withdraw(payment, sent, _why_not_sent(fate))

@@ -1,10 +1,12 @@
 """Settle a payment: one identity, one envelope at a time, at most one success ever answered."""
 
 import asyncio
+import math
 from collections.abc import Coroutine, Mapping
 from typing import Final
 from uuid import uuid4
 
+from farebox.facilitator.departure import Departure
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.outcome import (
@@ -28,6 +30,7 @@ from farebox.x402.reasons import Reason
 _LOOK_PAUSE_S: Final = 0.25
 _HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, well within this
 _RETRY_AFTER_S: Final = 5
+_DRAIN_PAUSE_S: Final = 0.05
 
 
 class Settler:
@@ -40,9 +43,11 @@ class Settler:
         journal: SettlementJournal,
         clock: Clock,
         waits: Waits,
+        departure: Departure,
     ) -> None:
-        self._verifier, self._senders = verifier, senders
+        self._verifier, self._senders, self._departure = verifier, senders, departure
         self._journal, self._clock, self._waits = journal, clock, waits
+        self._callers = 0
         self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
     async def settle(self, payment: Payment) -> SettleOutcome:
@@ -56,6 +61,13 @@ class Settler:
             NothingSent: the service could not act; the same body may be repeated.
             DatabaseUnavailable: likewise.
         """
+        self._callers += 1
+        try:
+            return await self._settle(payment)
+        finally:
+            self._callers -= 1
+
+    async def _settle(self, payment: Payment) -> SettleOutcome:
         transfer = self._verifier.examine(payment)
         if isinstance(transfer, Rejected):
             return NotSettled(transfer.reason, payment.terms.network, transfer.payer)
@@ -77,10 +89,17 @@ class Settler:
             return Pending(identity.network, identity.payer, settled.tx_hash)
         return settled if is_owned else _duplicate(identity, settled.tx_hash)
 
-    async def drain(self) -> None:
-        """Return when no settlement is being carried out any more."""
-        while self._live:
-            await asyncio.wait(set(self._live.values()))
+    async def drain(self, *, within_s: float | None = None) -> bool:
+        """Return once nobody waits and nothing is carried out, or after so many seconds.
+
+        Whether it is so.
+        """
+        until = math.inf if within_s is None else self._clock.monotonic() + within_s
+        while self._live or self._callers:
+            if self._clock.monotonic() >= until:
+                return False
+            await self._clock.sleep(_DRAIN_PAUSE_S)
+        return True
 
     async def _first(self, transfer: SignedTransfer, identity: PaymentIdentity) -> SettleOutcome:
         digest = transfer.payment.request_digest()
@@ -136,6 +155,8 @@ class Settler:
                 return await self._live_call(known.identity, sender.resume(current, current.sent))
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
+                break
+            if self._departure.has_begun:
                 break
             await self._clock.sleep(_LOOK_PAUSE_S)
             try:

@@ -12,6 +12,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable, translated
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+Row: TypeAlias = asyncpg.Record
 
 _SESSION: Final = {
     "application_name": "farebox",
