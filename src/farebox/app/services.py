@@ -22,7 +22,7 @@ from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
-from farebox.facilitator.sources import SourcePool
+from farebox.facilitator.sources import PASS_ON_S, SourcePool
 from farebox.facilitator.sponsor import Sponsor
 from farebox.facilitator.verify import VerifiedNetwork, Verifier
 from farebox.kernel.clock import Clock, SystemClock
@@ -42,7 +42,6 @@ from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
-_LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
 _SIGN_S: Final = 5.0  # the longest from a free channel to an envelope written down
 
@@ -184,7 +183,7 @@ def _network(
     submitter = _submitter(rpc, watcher, clock, ledgers, state)
     meter = RoomMeter(lambda: state.settings)
     sources = SourcePool(
-        own.network, signers.relayer, database, clock, lease_s=_LEASE_S, room=meter
+        own.network, signers.relayer, database, clock, lease_s=_lease_s(settings), room=meter
     )
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
@@ -224,6 +223,15 @@ def _submitter(
         ledgers=ledgers,
         on_resources_refused=state.suspect,
     )
+
+
+def _lease_s(settings: Settings) -> float:
+    """How long a lease lasts: passed on as long as may be, and then signed with once more.
+
+    From there on the envelope that is written down keeps others away from the channel. A process
+    that was killed keeps its channels from the others for no longer than this.
+    """
+    return PASS_ON_S + 2 * settings.rpc_timeout_s + _SIGN_S
 
 
 def _reconciler(
