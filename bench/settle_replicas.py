@@ -10,21 +10,18 @@ from typing import Final
 
 from bench.cores import divide_cores
 from bench.settle_aftermath import Aftermath, aftermath, journal_rows
-from bench.settle_ground import CADENCE_S, Ground, Side, ground
-from bench.settle_load import Plan
-from bench.settle_run import (
+from bench.settle_drive import (
     STARTS_S,
     Load,
-    Run,
-    Seen,
-    Window,
     bodies_of,
     call,
     new_payments,
-    run_of,
     server_of,
     sustained,
 )
+from bench.settle_ground import CADENCE_S, Ground, Side, ground
+from bench.settle_load import Plan
+from bench.settle_run import Run, Seen, Window, run_of
 from e2e.ending import end_with_figures
 from e2e.machine import OurProcess, RunFailed, say, scratch_folder
 

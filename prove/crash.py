@@ -116,6 +116,8 @@ async def _until_struck(strike: Strike, asked: list[asyncio.Task[Answer]]) -> bo
 
 async def _aftermath(arena: Arena, case: Case, strike: Strike) -> None:
     """The network goes on, and a replica is there again, in the order the case wants."""
+    if case.landing is Landing.NEVER:
+        arena.hand.wait()
     if case.side is Side.BEFORE and case.landing is Landing.LANDS and _is_sending(case):
         await strike.deliver_held()  # the bytes were on their way already
     if case.is_landing_first:

@@ -181,10 +181,11 @@ def _network(
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
-    submitter = _submitter(rpc, watcher, ledgers, state, clock)
+    submitter = _submitter(rpc, watcher, clock, ledgers, state)
     meter = RoomMeter(lambda: state.settings)
-    lease_s = PASS_ON_S + settings.rpc_timeout_s + _SIGN_S
-    sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=lease_s, room=meter)
+    sources = SourcePool(
+        own.network, signers.relayer, database, clock, lease_s=_lease_s(settings), room=meter
+    )
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
@@ -208,7 +209,11 @@ def _network(
 
 
 def _submitter(
-    rpc: RpcNodes, watcher: LedgerWatcher, ledgers: LedgerClock, state: NetworkState, clock: Clock
+    rpc: RpcNodes,
+    watcher: LedgerWatcher,
+    clock: Clock,
+    ledgers: LedgerClock,
+    state: NetworkState,
 ) -> Submitter:
     return Submitter(
         rpc,
@@ -219,6 +224,15 @@ def _submitter(
         ledgers=ledgers,
         on_resources_refused=state.suspect,
     )
+
+
+def _lease_s(settings: Settings) -> float:
+    """How long a lease lasts: passed on as long as may be, and then signed with once more.
+
+    From there on the envelope that is written down keeps others away from the channel. A process
+    that was killed keeps its channels from the others for no longer than this.
+    """
+    return PASS_ON_S + 2 * settings.rpc_timeout_s + _SIGN_S
 
 
 def _reconciler(

@@ -7,7 +7,7 @@ from datetime import datetime
 from farebox.facilitator.channels import Channel, ChannelState
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Connection, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,13 @@ async def lease_channels(
         count,
         most,
     )
-    return [LeasedRow(Address(address), *rest) for address, *rest in rows]
+    return [_leased(row) for row in rows]
+
+
+def _leased(row: Row) -> LeasedRow:
+    return LeasedRow(
+        Address(row["address"]), row["derivation_index"], row["lease_epoch"], row["used_sequence"]
+    )
 
 
 async def release_leases(db: Connection, network: Network, given_back: Sequence[Returned]) -> int:

@@ -40,7 +40,9 @@ class ReconcileTimes:
 class Reconciler:
     """Observes the unresolved envelopes of one network; it never sends one.
 
-    It takes the rows that no living call can own, or that were handed over.
+    It takes the rows that no living call can own, or that were handed over. A claim that was not
+    signed for `stale_claim_s` is given back; should its call live after all, it finds the claim
+    lost and sends nothing.
     """
 
     def __init__(

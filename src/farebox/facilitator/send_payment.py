@@ -146,7 +146,7 @@ class PaymentSender:
     ) -> SettleOutcome:
         fate = await self._submit(sent, until, source=source)
         for attempt in range(1, _MAX_ENVELOPES):
-            again = self._once_more(accepted, fate, attempt, until)
+            again = self._once_more(accepted, sent, fate, attempt, until=until)
             if again is None:
                 break
             source.forget()
@@ -165,7 +165,7 @@ class PaymentSender:
         return outcome
 
     def _once_more(
-        self, accepted: Accepted, fate: Fate, attempt: int, until: float
+        self, accepted: Accepted, sent: SentEnvelope, fate: Fate, attempt: int, *, until: float
     ) -> Accepted | None:
         """What a new envelope carries, when the old one can certainly not land; or None."""
         if self._clock.monotonic() >= until:
@@ -180,7 +180,12 @@ class PaymentSender:
             return None
         rules = self._network.rules
         again = bid_higher(
-            accepted, rules.fees, self._network.market.fees, attempt=attempt, wanted=wanted
+            accepted,
+            rules.fees,
+            self._network.market.fees,
+            attempt=attempt,
+            wanted=wanted,
+            is_bumped=sent.inner_hash is not None,
         )
         if again is not None:
             log.info("settlement.bids_higher", bid=again.fee.inclusion_bid, attempt=attempt)
