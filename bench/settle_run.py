@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from bench.settle_ground import Side
+from bench.settle_ground import CADENCE_S, Side
 from bench.settle_ledger import Landed, per_ledger
 from bench.settle_load import Answer
 from bench.settle_payments import Payment
@@ -87,7 +87,17 @@ class Run:
             for each in self.answers
             if began <= each.answered_at <= ended
         )
-        return round(found[min(len(found) - 1, int(len(found) * share))], 3) if found else 0.0
+        return _quantile(found, share)
+
+    def after_close_s(self, share: float) -> float:
+        """The quantile of how long after a ledger closed the answers came, within the window."""
+        began, ended = self.window
+        found = sorted(
+            (each.answered_at - began) % CADENCE_S
+            for each in self.answers
+            if began <= each.answered_at <= ended
+        )
+        return _quantile(found, share)
 
     @property
     def rpc_per_settle(self) -> float:
@@ -110,11 +120,18 @@ class Run:
             "failed_on_ledger": Counter(e.code for e in self.landed if not e.is_success),
             "p50_s": self.latency_s(0.5),
             "p95_s": self.latency_s(0.95),
+            "after_close_p50_s": self.after_close_s(0.5),
+            "after_close_p95_s": self.after_close_s(0.95),
             "rpc_per_settle": self.rpc_per_settle,
             "rpc_calls": dict(self.calls),
             "send_answers": dict(self.sends),
             "cpu_share": self.cpu_share,
         }
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    last = len(ordered) - 1
+    return round(ordered[min(last, int(len(ordered) * share))], 3) if ordered else 0.0
 
 
 def run_of(
