@@ -43,6 +43,7 @@ from farebox.submission.watch import LedgerWatcher
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
 _RECONCILE_EVERY_S: Final = 5.0
+_LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers: what takes longer, its caller may be gone
 _SIGN_S: Final = 5.0  # the longest from a free channel to an envelope written down
 
 log = structlog.get_logger(__name__)
@@ -243,7 +244,7 @@ def _reconciler(
 ) -> Reconciler:
     times = ReconcileTimes(
         every_s=min(_RECONCILE_EVERY_S, settings.settle_deadline_s / 10),
-        leave_to_callers_s=settings.settle_deadline_s,
+        leave_to_callers_s=min(_LEAVE_TO_CALLERS_S, settings.settle_deadline_s),
         stale_claim_s=settings.channel_wait_s + 2 * settings.rpc_timeout_s + _SIGN_S,
     )
     return Reconciler(network, observer, journal, clock, times)
