@@ -75,10 +75,12 @@ class Ground:
     def settings(self) -> dict[str, str]:
         """The settings every Farebox process here has.
 
-        All payments go to one seller, who may cost as much in a day as the whole network.
+        All payments go to one seller, who may cost as much in a day as the whole network; their
+        asset is named, because those that are not share a tenth of it.
         """
         return {
             "FAREBOX_DATABASE_URL": self.database.reveal(),
+            "FAREBOX_ASSETS_TESTNET": self.press.terms.asset,
             "FAREBOX_BUDGET_PAY_TO_STROOPS_TESTNET": str(_SELLERS_BUDGET),
         }
 
