@@ -36,7 +36,7 @@ _ANSWERED_WITHIN_S: Final = 90.0
 _SAMPLE_S: Final = 1.0
 _TROUBLE_EVERY_S: Final = 6.0
 _TELL_EVERY: Final = 30
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "FAREBOX_SETTLE_DEADLINE_S": "8",
     "FAREBOX_CHANNEL_WAIT_S": "3",
     # counted, and out of reach: so few payers and one payee use up a day's defaults in minutes
@@ -66,18 +66,20 @@ async def soak(is_quick: bool) -> tuple[bool, dict[str, object]]:
     with scratch_folder("fbx-soak-") as folder:
         async with (
             opened_world(folder, channels=_CHANNELS, payers=_PAYERS) as world,
-            opened_arena(world, _SETTINGS) as arena,
+            opened_arena(world, SETTINGS) as arena,
         ):
             return await run(arena, minutes * 60, seed)
 
 
-async def run(arena: Arena, seconds: float, seed: int) -> tuple[bool, dict[str, object]]:
-    """Soak an arena for so long."""
+async def run(
+    arena: Arena, seconds: float, seed: int, *, every_s: float = _TROUBLE_EVERY_S
+) -> tuple[bool, dict[str, object]]:
+    """Soak an arena for so long, something going wrong about every so many seconds."""
     before, watch, began = await opening(arena), Watch(), time.monotonic()
     first = await arena.start("replica-0")
     await arena.start("replica-1")
     await arena.hand.hasten()
-    trouble = Trouble(arena, seed, every_s=_TROUBLE_EVERY_S)
+    trouble = Trouble(arena, seed, every_s=every_s)
     buying = [asyncio.create_task(_buy(arena, watch, each, began + seconds)) for each in _BUYING]
     making = asyncio.create_task(trouble.run())
     while time.monotonic() < began + seconds and not making.done():

@@ -219,6 +219,14 @@ _NODE_RELIABILITY: Final = _rows(
     },
 )
 
+_ENDURANCE: Final = _rows(
+    "Reliability",
+    {
+        "RL-012": "Kills at random moments, one after the other, with many payments in flight.",
+        "RL-044": "Memory and descriptors under load and faults.",
+    },
+)
+
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_NODE_RELIABILITY)
 
-ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE)
+ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE, *_ENDURANCE)
