@@ -5,6 +5,7 @@ SOAK_PLOT=docs/soak.svg to draw the run.
 """
 
 import asyncio
+import contextlib
 import os
 import sys
 import time
@@ -15,6 +16,8 @@ from typing import Final
 
 from e2e.ending import end_with_figures
 from e2e.machine import say, scratch_folder
+from farebox.buyer.authorization import AuthorizationRefused
+from farebox.stellar.rpc import RpcUnavailable
 from prove.arena import Arena, opened_arena
 from prove.books import Opening, audit, opening
 from prove.caller import Caller
@@ -82,7 +85,8 @@ async def run(
     trouble = Trouble(arena, seed, every_s=every_s)
     buying = [asyncio.create_task(_buy(arena, watch, each, began + seconds)) for each in _BUYING]
     making = asyncio.create_task(trouble.run())
-    while time.monotonic() < began + seconds and not making.done():
+    at_work = (making, *buying)
+    while time.monotonic() < began + seconds and not any(task.done() for task in at_work):
         at_s = time.monotonic() - began
         watch.samples.append(look(first.process_id, at_s=at_s, settled=watch.settled))
         if len(watch.samples) % _TELL_EVERY == 0:
@@ -90,9 +94,8 @@ async def run(
             say(f"{at_s:.0f} s: {last.settled} settled, {last.rss / 1e6:.0f} MB, {trouble.made}")
         await asyncio.sleep(_SAMPLE_S)
     making.cancel()
-    troubled = await asyncio.gather(making, return_exceptions=True)
-    if isinstance(troubled[0], Exception):
-        raise troubled[0]
+    with contextlib.suppress(asyncio.CancelledError):
+        await making
     await arena.devnet.clear_faults()
     await asyncio.gather(*buying)
     found = await _judged(arena, watch, before)
@@ -106,7 +109,11 @@ async def _buy(arena: Arena, watch: Watch, buyer: int, until: float) -> None:
     """One payment after the other, each asked for until its answer is final."""
     turn = buyer
     while time.monotonic() < until:
-        caller = Caller(arena, await arena.payment(turn))
+        try:
+            caller = Caller(arena, await arena.payment(turn))
+        except (RpcUnavailable, AuthorizationRefused):  # the buyer's node has faults as well
+            await asyncio.sleep(_BUYERS_PAUSE_S)
+            continue
         watch.callers.append(caller)
         turn += _BUYERS
         await caller.insist(until=asyncio.get_running_loop().time() + _ANSWERED_WITHIN_S)
