@@ -225,7 +225,15 @@ _CHANNEL_RELIABILITY: Final = _rows(
     },
 )
 
-_RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY)
+_ENDURANCE: Final = _rows(
+    "Reliability",
+    {
+        "RL-012": "Kills at random moments, one after the other, with many payments in flight.",
+        "RL-044": "Memory and descriptors under load and faults.",
+    },
+)
+
+_RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE)
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
 
 ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE)
