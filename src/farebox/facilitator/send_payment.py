@@ -77,15 +77,17 @@ class PaymentSender:
     ) -> None:
         self._network, self._journal, self._clock, self._waits = network, journal, clock, waits
 
-    async def carry_out(self, claim: Claim, accepted: Accepted) -> SettleOutcome:
+    async def carry_out(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
         """Sign, write down, send and wait; the claim ends in an outcome or is given back.
+
+        The caller has waited since `began` (monotonic), judging included.
 
         Raises:
             NothingSent: no source account was free in time; the claim was given back.
             DatabaseUnavailable: before anything was sent.
         """
         try:
-            return await self._through_a_source(claim, accepted)
+            return await self._through_a_source(claim, accepted, began)
         except NoSourceFree as missed:
             await self._journal.release(claim.identity, claim.claim_id)
             raise NothingSent(
@@ -95,7 +97,9 @@ class PaymentSender:
             await self._journal.release(claim.identity, claim.claim_id)
             return NotSettled(refusal.reason, claim.identity.network, claim.identity.payer)
 
-    async def _through_a_source(self, claim: Claim, accepted: Accepted) -> SettleOutcome:
+    async def _through_a_source(
+        self, claim: Claim, accepted: Accepted, began: float
+    ) -> SettleOutcome:
         """Wait for a source, and for another when the envelope cannot be written down with it."""
         started = self._clock.monotonic()
         prepare = partial(self._network.sealer.ahead, accepted)
@@ -108,7 +112,7 @@ class PaymentSender:
                 sent = await self._network.sealer.seal(accepted, source)
                 recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
                 if recorded is Recording.WRITTEN:
-                    until = started + self._waits.answer_s
+                    until = began + self._waits.answer_s
                     return await self._send(claim, accepted, source, sent, until=until)
                 if isinstance(recorded, OverBudget):
                     raise NotPayableNow(recorded.reason)

@@ -102,6 +102,7 @@ class Settler:
         return True
 
     async def _first(self, transfer: SignedTransfer, identity: PaymentIdentity) -> SettleOutcome:
+        began = self._clock.monotonic()
         digest = transfer.payment.request_digest()
         verdict = await self._verifier.judge(transfer)
         if isinstance(verdict, Rejected):
@@ -112,7 +113,7 @@ class Settler:
         claim = self._claim(identity, digest, verdict)
         if await self._journal.claim(claim):
             sender = self._senders[identity.network]
-            return await self._live_call(identity, sender.carry_out(claim, verdict))
+            return await self._live_call(identity, sender.carry_out(claim, verdict, began=began))
         known = await self._journal.find(identity)
         if known is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
