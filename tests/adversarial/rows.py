@@ -187,13 +187,8 @@ _REPLAY: Final = _rows(
         "PV-147": "A thousand verifies before the settle.",
         "PV-148": "Somebody else submits the same entry first.",
         "PV-149": "A duplicate after the authorization has expired.",
+        "PV-150": "The payment-identifier extension, repeated, changed, in parallel, malformed.",
     },
-    Row(
-        "PV-150",
-        "Replay, duplicates, races",
-        "The payment-identifier extension, repeated, changed, in parallel, malformed.",
-        "accounts, keys and vault: idempotency; the extension is not advertised before",
-    ),
 )
 
 _ANSWERS: Final = _rows(

@@ -77,6 +77,7 @@ async def stage(
 async def _clear(stage: Stage) -> None:
     for each in stage.networks.values():
         each.node.reset()
+    await stage.query("DELETE FROM request_names")
     await stage.query("DELETE FROM settlements")
 
 

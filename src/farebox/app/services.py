@@ -9,7 +9,9 @@ from farebox.app.assembly import Loop, Services
 from farebox.app.health import PartHealth
 from farebox.app.network_part import NetworkPart
 from farebox.app.settings import NetworkSettings, Settings
+from farebox.facilitator.answer import Answering
 from farebox.facilitator.http import facilitator_routes, failure_bodies
+from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
@@ -109,9 +111,15 @@ def build_services(settings: Settings) -> Services:
     senders = {name: each.sender for name, each in networks.items()}
     settler = Settler(verifier, senders, journal, clock, waits)
     operators = {name: each.operators for name, each in networks.items()}
+    names = RequestNames(database, clock)
+    ledgers = {name: each.ledgers for name, each in networks.items()}
+    answering = Answering(settler, names, ledgers, clock)
     return Services(
-        routes=facilitator_routes(verifier, settler, journal, operators),
-        tasks=[loop for each in networks.values() for loop in each.tasks],
+        routes=facilitator_routes(verifier, answering, journal, operators),
+        tasks=[
+            *(loop for each in networks.values() for loop in each.tasks),
+            Loop("request names", names.run),
+        ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, *(each.rpc for each in networks.values()), _drained(settler)],
         failure_bodies=failure_bodies(),

@@ -3,22 +3,25 @@
 import asyncio
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import msgspec
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from farebox.facilitator.answer import Answering
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
-from farebox.facilitator.outcome import NothingSent, Settled
-from farebox.facilitator.settle import Settler
+from farebox.facilitator.outcome import NotAdmitted, NothingSent, SettleOutcome
+from farebox.facilitator.request_name import read_idempotency_key
 from farebox.facilitator.verdict import Accepted, Verdict
 from farebox.facilitator.verify import Verifier
 from farebox.facilitator.wire import (
     Body,
     errors_body,
     invalid_body,
+    not_admitted_body,
     nothing_sent_body,
     settle_body,
     settlement_body,
@@ -39,6 +42,7 @@ _encode: Final = msgspec.json.Encoder().encode
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 VERIFY: Final = "/verify"
 SETTLE: Final = "/settle"
+IDEMPOTENCY_KEY: Final = b"idempotency-key"
 
 
 class FixedEndpoint:
@@ -80,33 +84,42 @@ class VerifyEndpoint:
 
 
 class SettleEndpoint:
-    """Every outcome is HTTP 200; 503 says that nothing was sent."""
+    """Every outcome is HTTP 200; 503 says that nothing was sent, 409 that a name is taken."""
 
-    def __init__(self, settler: Settler) -> None:
-        self._settler = settler
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        key = read_idempotency_key([v for n, v in scope["headers"] if n == IDEMPOTENCY_KEY])
         payment = read_payment(await read_body(receive))
+        if isinstance(key, Reason):
+            network = "" if isinstance(payment, Unacceptable) else payment.terms.network.value
+            payment = Unacceptable(key, network)
         if isinstance(payment, Unacceptable):
             body = unsettled_body(payment.reason, payment.network)
             note_of(scope).say(reason=payment.reason.value)
             await send_json(send, _status(payment), _encode(body))
             return
+        note = note_of(scope)
+
+        def told(outcome: SettleOutcome) -> bytes:
+            body = settle_body(outcome)
+            note.say(reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"]))
+            return _encode(body)
+
         try:
-            outcome = await self._settler.settle(payment)
+            answer = await self._answering.answer(
+                payment, key=key, body=told, has_left=partial(has_left, receive)
+            )
         except NothingSent as nothing:
             retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
             await send_json(send, 503, _encode(nothing_sent_body(nothing)), [retry_after])
-            return
-        if isinstance(outcome, Settled):
-            if await has_left(receive):
-                return  # the success stays free for the same request, sent again
-            outcome = await self._settler.own_success(outcome)
-        body = settle_body(outcome)
-        note_of(scope).say(
-            reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"])
-        )
-        await send_json(send, 200, _encode(body))
+        except NotAdmitted as refused:
+            note.say(reason=refused.reason.value)
+            await send_json(send, 409, _encode(not_admitted_body(refused)))
+        else:
+            if answer is not None:
+                await send_json(send, 200, answer)
 
 
 class SettlementNotFound(Refusal):
@@ -146,14 +159,14 @@ async def has_left(receive: Receive) -> bool:
 
 def facilitator_routes(
     verifier: Verifier,
-    settler: Settler,
+    answering: Answering,
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
 ) -> list[BaseRoute]:
     """The facilitator's routes."""
     return [
         Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
-        Route(SETTLE, SettleEndpoint(settler), methods=["POST"]),
+        Route(SETTLE, SettleEndpoint(answering), methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
         Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
         Route("/v1/errors", FixedEndpoint(errors_body()), methods=["GET"]),
@@ -182,6 +195,15 @@ def _reason(failure: Failure, otherwise: Reason) -> Reason:
 _CODES: Final = frozenset(Reason)
 
 
+_BAD_REQUESTS: Final = frozenset(
+    (
+        Reason.INVALID_JSON,
+        Reason.INVALID_IDEMPOTENCY_KEY,
+        Reason.INVALID_PAYMENT_IDENTIFIER,
+        Reason.PAYMENT_IDENTIFIER_REQUIRED,
+    )
+)
+
+
 def _status(payment: object) -> int:
-    is_unread = isinstance(payment, Unacceptable) and payment.reason is Reason.INVALID_JSON
-    return 400 if is_unread else 200
+    return 400 if isinstance(payment, Unacceptable) and payment.reason in _BAD_REQUESTS else 200

@@ -223,7 +223,7 @@ class PaymentSender:
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
         log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
-        return outcome_of(ending, identity, payment.request_digest, tx_hash)
+        return outcome_of(ending, payment, tx_hash)
 
 
 def _why_not_sent(fate: NotSent | Refused) -> Reason:

@@ -1,7 +1,7 @@
 """Settle a payment: one identity, one envelope at a time, at most one success ever answered."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Final
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ from farebox.facilitator.outcome import (
     Pending,
     Settled,
     SettleOutcome,
+    duplicate_of,
     outcome_of,
 )
 from farebox.facilitator.send_payment import PaymentSender, Waits
@@ -56,14 +57,39 @@ class Settler:
             NothingSent: the service could not act; the same body may be repeated.
             DatabaseUnavailable: likewise.
         """
+        found = self.identify(payment)
+        return found if isinstance(found, NotSettled) else await self.settle_identified(*found)
+
+    def identify(self, payment: Payment) -> tuple[SignedTransfer, PaymentIdentity] | NotSettled:
+        """Which payment this is, without a call; or why it can never be settled."""
         transfer = self._verifier.examine(payment)
         if isinstance(transfer, Rejected):
             return NotSettled(transfer.reason, payment.terms.network, transfer.payer)
         identity = PaymentIdentity(payment.terms.network, transfer.payer, transfer.entry.nonce)
+        return transfer, identity
+
+    async def settle_identified(
+        self,
+        transfer: SignedTransfer,
+        identity: PaymentIdentity,
+        *,
+        on_claimed: Callable[[], Awaitable[object]] | None = None,
+    ) -> SettleOutcome:
+        """`settle` for a payment that `identify` found.
+
+        `on_claimed` is awaited once the payment is claimed and before anything is signed; what it
+        raises is raised here, after the claim was given back.
+        """
         known = await self._journal.find(identity)
         if known is not None:
-            return await self._repeat(known, payment.request_digest())
-        return await self._first(transfer, identity)
+            return await self._repeat(known, transfer.payment.request_digest())
+        return await self._first(transfer, identity, on_claimed)
+
+    async def known_hash(self, payment: Payment) -> str:
+        """The hash recorded for the payment; empty when there is none."""
+        found = self.identify(payment)
+        known = None if isinstance(found, NotSettled) else await self._journal.find(found[1])
+        return known.tx_hash if known is not None else ""
 
     async def own_success(self, settled: Settled) -> SettleOutcome:
         """`settled` itself for exactly one caller, ever (D1); a duplicate for every other.
@@ -75,14 +101,19 @@ class Settler:
             is_owned = await self._journal.take_success(identity, settled.request_digest)
         except DatabaseUnavailable:
             return Pending(identity.network, identity.payer, settled.tx_hash)
-        return settled if is_owned else _duplicate(identity, settled.tx_hash)
+        return settled if is_owned else duplicate_of(settled)
 
     async def drain(self) -> None:
         """Return when no settlement is being carried out any more."""
         while self._live:
             await asyncio.wait(set(self._live.values()))
 
-    async def _first(self, transfer: SignedTransfer, identity: PaymentIdentity) -> SettleOutcome:
+    async def _first(
+        self,
+        transfer: SignedTransfer,
+        identity: PaymentIdentity,
+        on_claimed: Callable[[], Awaitable[object]] | None,
+    ) -> SettleOutcome:
         digest = transfer.payment.request_digest()
         verdict = await self._verifier.judge(transfer)
         if isinstance(verdict, Rejected):
@@ -92,12 +123,25 @@ class Settler:
             return NotSettled(verdict.reason, identity.network, verdict.payer)
         claim = self._claim(identity, digest, verdict)
         if await self._journal.claim(claim):
-            sender = self._senders[identity.network]
-            return await self._live_call(identity, sender.carry_out(claim, verdict))
+            return await self._live_call(identity, self._carry_out(claim, verdict, on_claimed))
         known = await self._journal.find(identity)
         if known is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
         return await self._repeat(known, digest)
+
+    async def _carry_out(
+        self,
+        claim: Claim,
+        accepted: Accepted,
+        on_claimed: Callable[[], Awaitable[object]] | None,
+    ) -> SettleOutcome:
+        if on_claimed is not None:
+            try:
+                await on_claimed()
+            except Exception:
+                await self._journal.release(claim.identity, claim.claim_id)
+                raise
+        return await self._senders[claim.identity.network].carry_out(claim, accepted)
 
     def _claim(self, identity: PaymentIdentity, digest: bytes, accepted: Accepted) -> Claim:
         terms = accepted.transfer.payment.terms
@@ -110,6 +154,7 @@ class Settler:
             pay_to=terms.pay_to,
             expires_at_ledger=accepted.transfer.entry.expires_at_ledger,
             claimed_at=self._clock.now(),
+            token_is_verified=accepted.token_is_verified,
         )
 
     async def _live_call(
@@ -155,7 +200,7 @@ def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotS
     ended_badly = known.state in FINAL and known.state is not SettlementState.CONFIRMED
     if ended_badly or (is_same_request and not known.is_answered):
         ending = Ending(known.state, known.reason)
-        return outcome_of(ending, identity, known.request_digest, known.tx_hash)
+        return outcome_of(ending, known, known.tx_hash)
     return _duplicate(identity, known.tx_hash)
 
 

@@ -28,7 +28,7 @@ from farebox.x402.reasons import Reason
 _SELECT: Final[LiteralString] = """
     SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
-    reason, answered_at
+    reason, answered_at, token_unverified, landed_hash
     FROM settlements
 """
 
@@ -38,8 +38,8 @@ async def claim_identity(db: Connection, claim: Claim) -> bool:
     inserted = await db.fetchval(
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
-                                 asset, amount, pay_to, expires_at_ledger)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                                 asset, amount, pay_to, expires_at_ledger, token_unverified)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
         ON CONFLICT (network, payer, nonce) DO NOTHING
         RETURNING true
         """,
@@ -51,6 +51,7 @@ async def claim_identity(db: Connection, claim: Claim) -> bool:
         claim.amount,
         claim.pay_to,
         claim.expires_at_ledger,
+        not claim.token_is_verified,
     )
     return inserted is True
 
@@ -65,8 +66,16 @@ async def find_settlement(db: Connection, identity: PaymentIdentity) -> Settleme
 
 
 async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
-    """The row whose envelope has this outer or inner hash, or None."""
-    row = await db.fetchrow(_SELECT + "WHERE tx_hash = $1 OR inner_hash = $1", tx_hash)
+    """The row whose envelope has this outer or inner hash, or that it landed as; or None."""
+    row = await db.fetchrow(
+        _SELECT
+        + """
+        WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
+        ORDER BY landed_hash = $1 NULLS FIRST
+        LIMIT 1
+        """,
+        tx_hash,
+    )
     return _settlement(row) if row is not None else None
 
 
@@ -181,7 +190,8 @@ async def record_end(db: Connection, tx_hash: bytes, ending: Ending, *, at: date
     recorded = await db.fetchval(
         """
         UPDATE settlements
-        SET state = $2, reason = $3, detail = $4, ledger = $5, fee_charged = $6, finished_at = $7
+        SET state = $2, reason = $3, detail = $4, ledger = $5, fee_charged = $6, finished_at = $7,
+            landed_hash = $8
         WHERE tx_hash = $1 AND state IN ('sending', 'submitted')
         RETURNING true
         """,
@@ -192,6 +202,7 @@ async def record_end(db: Connection, tx_hash: bytes, ending: Ending, *, at: date
         ending.ledger,
         ending.fee_charged,
         at,
+        ending.landed_hash,
     )
     return recorded is True
 
@@ -273,4 +284,6 @@ def _settlement(row: Record) -> Settlement:
         sent=sent,
         reason=Reason(row["reason"]) if row["reason"] is not None else None,
         is_answered=row["answered_at"] is not None,
+        token_is_verified=not row["token_unverified"],
+        landed_hash=row["landed_hash"],
     )
