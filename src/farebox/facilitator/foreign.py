@@ -1,0 +1,118 @@
+"""Find who used a payment's authorization when it was not us, and prove it.
+
+An event only says that such a transfer happened. The proof is the envelope itself: its hash is
+computed here, and one of its authorization entries bears the payer's address and nonce.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import structlog
+
+from farebox.facilitator.identity import PaymentIdentity
+from farebox.kernel.addresses import Address
+from farebox.stellar.rpc import LedgerEntries, RpcUnavailable, TransferWindow
+from farebox.stellar.transfer_envelope import LandedCall, read_landed_call
+from farebox.stellar.transfer_search import nonce_key
+
+_CANDIDATES: Final = 20  # transfers between the same two in so few ledgers: far more than there are
+_LOOK_S: Final = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+class Node(Protocol):
+    """The calls a look-up makes."""
+
+    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries: ...
+
+    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]: ...
+
+    async def landed_envelope(self, tx_hash: str) -> bytes | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """What was authorized, by whom to whom."""
+
+    identity: PaymentIdentity
+    asset: Address
+    pay_to: Address
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignLanding:
+    """A transaction that is none of our record used the authorization and moved the payment."""
+
+    tx_hash: bytes
+    call: LandedCall
+    envelope: bytes
+
+
+class LookUpFailed(Exception):
+    """The node could not be asked now; whether there is such a transaction is unknown."""
+
+
+class ForeignLandings:
+    """Looks on one network, one payment at a time and each within a few seconds."""
+
+    def __init__(self, node: Node, *, look_s: float = _LOOK_S) -> None:
+        self._node, self._look_s = node, look_s
+        self._turn = asyncio.Lock()
+
+    async def of_used_nonce(self, authorization: Authorization) -> ForeignLanding | None:
+        """Who used an authorization that has not expired; None when nobody did or none is proven.
+
+        Raises:
+            LookUpFailed: nothing is known.
+        """
+        return await self._look(self._by_nonce(authorization))
+
+    async def between(
+        self, authorization: Authorization, *, first_ledger: int, last_ledger: int
+    ) -> ForeignLanding | None:
+        """Who used an authorization in one of these ledgers; None when none is proven.
+
+        Raises:
+            LookUpFailed: nothing is known.
+        """
+        return await self._look(self._in_ledgers(authorization, first_ledger, last_ledger))
+
+    async def _look(self, work: "asyncio._CoroutineLike[ForeignLanding | None]") -> ForeignLanding | None:
+        try:
+            async with asyncio.timeout(self._look_s), self._turn:
+                return await work
+        except (RpcUnavailable, TimeoutError) as outage:
+            log.info("foreign.not_looked_up", cause=type(outage).__name__)
+            raise LookUpFailed from outage
+
+    async def _by_nonce(self, authorization: Authorization) -> ForeignLanding | None:
+        identity = authorization.identity
+        found = await self._node.ledger_entries([nonce_key(identity.payer, identity.nonce)])
+        ledger = found.entries[0].modified_in_ledger if found.entries else None
+        return None if ledger is None else await self._in_ledgers(authorization, ledger, ledger)
+
+    async def _in_ledgers(
+        self, authorization: Authorization, first: int, last: int
+    ) -> ForeignLanding | None:
+        identity = authorization.identity
+        window = TransferWindow(
+            authorization.asset, identity.payer, authorization.pay_to, first, last
+        )
+        for text in await self._node.transfers(window, limit=_CANDIDATES):
+            envelope = await self._node.landed_envelope(text)
+            call = None if envelope is None else read_landed_call(envelope)
+            if envelope is not None and call is not None and _used(call, identity, text):
+                return ForeignLanding(bytes.fromhex(text), call, envelope)
+        return None
+
+
+def _used(call: LandedCall, identity: PaymentIdentity, tx_hash: str) -> bool:
+    """Whether this transaction, and no other envelope shown in its place, used the nonce."""
+    if call.hash(identity.network.id).hex() != tx_hash:
+        return False
+    return any(
+        (entry.address, entry.nonce) == (identity.payer, identity.nonce) for entry in call.entries
+    )
