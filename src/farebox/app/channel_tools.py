@@ -12,6 +12,7 @@ from farebox.facilitator.channel_plan import ChannelsRefused
 from farebox.facilitator.operator_ledger import OperatorLedger, Terms
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
+from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.signers import read_signers
 from farebox.storage.pool import Database
@@ -48,7 +49,8 @@ async def channel_tools(
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(Database(url, connections=4))
         rpc = await opened.enter_async_context(_node(settings, own))
-        watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
+        ledgers = LedgerClock(own.network, rpc, clock)
+        watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=_LOOK_S)
         await opened.enter_async_context(_running(watcher))
         submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
         terms = Terms(bid=bid, life_s=settings.transaction_life_s)

@@ -10,11 +10,14 @@ from farebox.app.health import PartHealth
 from farebox.app.network_part import NetworkPart
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.answer import Answering
+from farebox.facilitator.conclude import Conclusions
+from farebox.facilitator.foreign import ForeignLandings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
+from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
@@ -33,7 +36,6 @@ from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
-_LOOK_S: Final = 0.25  # between two looks for what has landed, while somebody waits
 _LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
 
@@ -66,6 +68,7 @@ class _Network:
     reconciler: Reconciler
     operators: Operators
     watcher: LedgerWatcher
+    foreign: ForeignLandings
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -109,7 +112,8 @@ def build_services(settings: Settings) -> Services:
         }
     )
     senders = {name: each.sender for name, each in networks.items()}
-    settler = Settler(verifier, senders, journal, clock, waits)
+    foreign = {name: each.foreign for name, each in networks.items()}
+    settler = Settler(verifier, senders, journal, clock, waits, foreign=foreign)
     operators = {name: each.operators for name, each in networks.items()}
     names = RequestNames(database, clock)
     ledgers = {name: each.ledgers for name, each in networks.items()}
@@ -148,10 +152,15 @@ def _network(
     )
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
-    watcher = LedgerWatcher(rpc, clock, look_s=_LOOK_S)
-    submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+    watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
+    submitter = Submitter(
+        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
+    )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
-    sending = SendingNetwork(rules, signers.relayer, sources, rpc, ledgers, submitter)
+    sealer = Sealer(rules, signers.relayer, rpc, ledgers)
+    foreign = ForeignLandings(rpc)
+    conclusions = Conclusions(foreign, clock)
+    sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions)
     return _Network(
         rules=rules,
         signers=signers,
@@ -163,6 +172,7 @@ def _network(
         reconciler=Reconciler(
             own.network,
             submitter,
+            conclusions,
             journal,
             clock,
             every_s=_RECONCILE_EVERY_S,
@@ -170,6 +180,7 @@ def _network(
         ),
         operators=Operators(own.network, signers.addresses, database, clock),
         watcher=watcher,
+        foreign=foreign,
     )
 
 

@@ -20,19 +20,28 @@ class LeasedRow:
     used_sequence: int | None
 
 
-async def lease_channel(
-    db: Connection, network: Network, *, now: datetime, until: datetime
-) -> LeasedRow | None:
-    """Take a free channel until `until`; None when there is none.
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A lease to be given back; `used_sequence` None: read it from the ledger first."""
+
+    address: Address
+    epoch: int
+    used_sequence: int | None
+
+
+async def lease_channels(
+    db: Connection, network: Network, *, count: int, now: datetime, until: datetime
+) -> list[LeasedRow]:
+    """Take up to `count` free channels until `until`.
 
     A channel whose envelope is unresolved is not free, whoever leased it: it is quarantined until
-    reconciliation ends the row. The channel unused for longest goes first.
+    reconciliation ends the row. The channels unused for longest go first.
     """
-    row = await db.fetchrow(
+    rows = await db.fetch(
         """
-        UPDATE channels SET lease_epoch = lease_epoch + 1, leased_until = $3
-        WHERE (network, address) = (
-            SELECT c.network, c.address FROM channels c
+        UPDATE channels SET lease_epoch = channels.lease_epoch + 1, leased_until = $3
+        FROM (
+            SELECT c.address FROM channels c
             WHERE c.network = $1 AND c.state = 'active'
               AND (c.leased_until IS NULL OR c.leased_until < $2)
               AND NOT EXISTS (
@@ -40,37 +49,44 @@ async def lease_channel(
                   WHERE s.network = c.network AND s.source = c.address
                     AND s.state IN ('sending', 'submitted'))
             ORDER BY c.lease_epoch, c.derivation_index
-            LIMIT 1
-            FOR UPDATE SKIP LOCKED)
-        RETURNING address, derivation_index, lease_epoch, used_sequence
+            LIMIT $4
+            FOR UPDATE SKIP LOCKED) AS free
+        WHERE channels.network = $1 AND channels.address = free.address
+        RETURNING channels.address, derivation_index, channels.lease_epoch, used_sequence
         """,
         network.value,
         now,
         until,
+        count,
     )
-    if row is None:
-        return None
-    return LeasedRow(
-        Address(row["address"]), row["derivation_index"], row["lease_epoch"], row["used_sequence"]
-    )
+    return [
+        LeasedRow(
+            Address(row["address"]),
+            row["derivation_index"],
+            row["lease_epoch"],
+            row["used_sequence"],
+        )
+        for row in rows
+    ]
 
 
-async def release_lease(
-    db: Connection, network: Network, address: Address, epoch: int, *, used_sequence: int | None
-) -> bool:
-    """Give a channel back; False when the lease had passed to somebody else."""
-    released = await db.fetchval(
+async def release_leases(db: Connection, network: Network, given_back: Sequence[Returned]) -> int:
+    """Give channels back; one whose lease had passed to somebody else stays as it is."""
+    rows = await db.fetch(
         """
-        UPDATE channels SET leased_until = NULL, used_sequence = $4
-        WHERE network = $1 AND address = $2 AND lease_epoch = $3
-        RETURNING true
+        UPDATE channels SET leased_until = NULL, used_sequence = back.used_sequence
+        FROM unnest($2::text[], $3::bigint[], $4::bigint[])
+            AS back (address, lease_epoch, used_sequence)
+        WHERE channels.network = $1 AND channels.address = back.address
+          AND channels.lease_epoch = back.lease_epoch
+        RETURNING channels.address
         """,
         network.value,
-        address,
-        epoch,
-        used_sequence,
+        [each.address for each in given_back],
+        [each.epoch for each in given_back],
+        [each.used_sequence for each in given_back],
     )
-    return released is True
+    return len(rows)
 
 
 async def count_active(db: Connection, network: Network) -> int:

@@ -5,11 +5,10 @@ computed here, and one of its authorization entries bears the payer's address an
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
-
-import structlog
 
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.kernel.addresses import Address
@@ -19,8 +18,6 @@ from farebox.stellar.transfer_search import nonce_key
 
 _CANDIDATES: Final = 20  # transfers between the same two in so few ledgers: far more than there are
 _LOOK_S: Final = 5.0
-
-log = structlog.get_logger(__name__)
 
 
 class Node(Protocol):
@@ -52,7 +49,11 @@ class ForeignLanding:
 
 
 class LookUpFailed(Exception):
-    """The node could not be asked now; whether there is such a transaction is unknown."""
+    """Nothing is known; `is_refused`: the node said so itself, and will not know more later."""
+
+    def __init__(self, *, is_refused: bool) -> None:
+        super().__init__("refused" if is_refused else "no answer")
+        self.is_refused = is_refused
 
 
 class ForeignLandings:
@@ -68,7 +69,7 @@ class ForeignLandings:
         Raises:
             LookUpFailed: nothing is known.
         """
-        return await self._look(self._by_nonce(authorization))
+        return await self._look(partial(self._by_nonce, authorization))
 
     async def between(
         self, authorization: Authorization, *, first_ledger: int, last_ledger: int
@@ -78,15 +79,18 @@ class ForeignLandings:
         Raises:
             LookUpFailed: nothing is known.
         """
-        return await self._look(self._in_ledgers(authorization, first_ledger, last_ledger))
+        return await self._look(partial(self._in_ledgers, authorization, first_ledger, last_ledger))
 
-    async def _look(self, work: "asyncio._CoroutineLike[ForeignLanding | None]") -> ForeignLanding | None:
+    async def _look(
+        self, work: Callable[[], Awaitable[ForeignLanding | None]]
+    ) -> ForeignLanding | None:
         try:
             async with asyncio.timeout(self._look_s), self._turn:
-                return await work
-        except (RpcUnavailable, TimeoutError) as outage:
-            log.info("foreign.not_looked_up", cause=type(outage).__name__)
-            raise LookUpFailed from outage
+                return await work()
+        except RpcUnavailable as outage:
+            raise LookUpFailed(is_refused=outage.code is not None) from outage
+        except TimeoutError as late:
+            raise LookUpFailed(is_refused=False) from late
 
     async def _by_nonce(self, authorization: Authorization) -> ForeignLanding | None:
         identity = authorization.identity

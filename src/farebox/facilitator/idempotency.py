@@ -89,7 +89,9 @@ class RequestNames:
             async with self._database.transaction() as db:
                 await self._take(db, request)
                 now = self._clock.now()
-                is_owned = await store.take_success(db, identity, settled.request_digest, at=now)
+                (is_owned,) = await store.take_successes(
+                    db, [(identity, settled.request_digest)], at=now
+                )
                 answer = body(settled if is_owned else duplicate_of(settled))
                 if request.key is None:
                     return answer

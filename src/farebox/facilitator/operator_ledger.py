@@ -114,7 +114,7 @@ class OperatorLedger:
     def judge(self, fate: Fate, tx_hash: str, *, is_last: bool, doing: str) -> None:
         """Return when another transaction may be made: this one cannot land any more."""
         match fate:
-            case NotSent():
+            case NotSent() | Refused(is_for_now=True):
                 raise Outage(
                     self._network.value,
                     f"The node of {self._network.label} did not take the transaction; "

@@ -4,8 +4,8 @@ from typing import Final, Protocol
 
 import structlog
 
+from farebox.facilitator.conclude import Conclusions
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.landing import ending_of
 from farebox.facilitator.settlement import Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -37,13 +37,14 @@ class Reconciler:
         self,
         network: Network,
         observer: Observer,
+        conclusions: Conclusions,
         journal: SettlementJournal,
         clock: Clock,
         *,
         every_s: float,
         leave_to_callers_s: float,
     ) -> None:
-        self._network, self._observer = network, observer
+        self._network, self._observer, self._conclusions = network, observer, conclusions
         self._journal, self._clock = journal, clock
         self._every_s, self._leave_to_callers_s = every_s, leave_to_callers_s
 
@@ -76,7 +77,9 @@ class Reconciler:
         fate = await self._observer.observe(row.sent)
         if isinstance(fate, Indeterminate):
             return False
-        ending = ending_of(fate, row)
+        ending = await self._conclusions.ending(fate, row, row.sent)
+        if ending is None:
+            return False
         ended = await self._journal.end(row.sent.tx_hash, ending)
         if ended:
             log.info("settlement.reconciled", tx_hash=row.tx_hash, state=ending.state)

@@ -2,12 +2,14 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Protocol
 
 import structlog
 
+from farebox.facilitator.budget import OverBudget
+from farebox.facilitator.conclude import Conclusions
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.landing import ending_of, moved_more
 from farebox.facilitator.outcome import (
     NothingSent,
     NotSettled,
@@ -15,38 +17,34 @@ from farebox.facilitator.outcome import (
     SettleOutcome,
     outcome_of,
 )
-from farebox.facilitator.seal import seal_settlement
+from farebox.facilitator.rebid import bid_higher
+from farebox.facilitator.seal import NotPayableNow, Sealer
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settlement import Claim, Recording, Settlement, SettlementState
-from farebox.facilitator.sources import HeldSource, NoSourceFree, SourcePool
+from farebox.facilitator.source_line import HeldSource, NoSourceFree
+from farebox.facilitator.sources import SourcePool
 from farebox.facilitator.verdict import Accepted
-from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
-from farebox.stellar.ledger_clock import ClockStale, LedgerReading
-from farebox.stellar.rpc import RpcUnavailable, TransactionFound
-from farebox.stellar.signers import Relayer
+from farebox.stellar.rpc import FeeStats, TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.submission.fate import Fate, Indeterminate, NotSent, Refused, SentEnvelope
+from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import BAD_SEQUENCE, Submitter
 from farebox.x402.reasons import Reason
 
 _BUSY_PAUSE_S: Final = 0.2
 _RETRY_AFTER_S: Final = 5
-_MAX_ENVELOPES: Final = 3  # each after the one before was refused for its sequence number
+_MAX_ENVELOPES: Final = 4  # each after the one before can certainly not land
+_MAX_LEASES_LOST: Final = 3
+_UNDERBID: Final = "txINSUFFICIENT_FEE"
 
 log = structlog.get_logger(__name__)
 
 
-class SequenceNode(Protocol):
-    """Where a sequence number is read."""
+class Market(Protocol):
+    """What others pay to be included, read without a call."""
 
-    async def account_sequence(self, address: Address) -> int | None: ...
-
-
-class Ledgers(Protocol):
-    """The ledger clock, read without a call."""
-
-    def now(self) -> LedgerReading: ...
+    @property
+    def fees(self) -> FeeStats | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +52,11 @@ class SendingNetwork:
     """What sending on one network takes."""
 
     rules: OperatorRules
-    relayer: Relayer
     sources: SourcePool
-    node: SequenceNode
-    ledgers: Ledgers
+    sealer: Sealer
+    market: Market
     submitter: Submitter
+    conclusions: Conclusions
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +82,42 @@ class PaymentSender:
             NothingSent: no source account was free in time; the claim was given back.
             DatabaseUnavailable: before anything was sent.
         """
-        started = self._clock.monotonic()
         try:
-            async with self._network.sources.source(wait_s=self._waits.turn_s) as source:
-                sent = await self._write_down(
-                    claim, accepted, source, until=started + self._waits.turn_s
-                )
-                return await self._send(
-                    claim, accepted, source, sent, until=started + self._waits.answer_s
-                )
+            return await self._through_a_source(claim, accepted)
         except NoSourceFree as missed:
             await self._journal.release(claim.identity, claim.claim_id)
             raise NothingSent(
                 claim.identity.network, claim.identity.payer, retry_after_s=_RETRY_AFTER_S
             ) from missed
-        except _NotPayableNow as refusal:
+        except NotPayableNow as refusal:
             await self._journal.release(claim.identity, claim.claim_id)
             return NotSettled(refusal.reason, claim.identity.network, claim.identity.payer)
+
+    async def _through_a_source(self, claim: Claim, accepted: Accepted) -> SettleOutcome:
+        """Wait for a source, and for another when the envelope cannot be written down with it."""
+        started = self._clock.monotonic()
+        prepare = partial(self._network.sealer.ahead, accepted)
+        place = leases_lost = 0
+        while True:
+            left_s = started + self._waits.turn_s - self._clock.monotonic()
+            async with self._network.sources.source(
+                wait_s=max(0.0, left_s), prepare=prepare, place=place
+            ) as source:
+                sent = await self._network.sealer.seal(accepted, source)
+                recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
+                if recorded is Recording.WRITTEN:
+                    until = started + self._waits.answer_s
+                    return await self._send(claim, accepted, source, sent, until=until)
+                source.forget()
+                if isinstance(recorded, OverBudget):
+                    raise NotPayableNow(recorded.reason)
+                place = source.place
+                if recorded is Recording.CLAIM_LOST:  # or the lease was
+                    leases_lost += 1
+                if source.is_relayer:
+                    await self._clock.sleep(_BUSY_PAUSE_S)
+            if leases_lost == _MAX_LEASES_LOST or left_s <= 0:
+                raise NoSourceFree
 
     async def resume(self, known: Settlement, sent: SentEnvelope) -> SettleOutcome:
         """Go on where an earlier call, or a process that is gone, left an envelope.
@@ -124,79 +141,75 @@ class PaymentSender:
         *,
         until: float,
     ) -> SettleOutcome:
-        fate = await self._submit(sent, until)
-        for _ in range(_MAX_ENVELOPES - 1):
-            if not (isinstance(fate, Refused) and fate.result_code == BAD_SEQUENCE):
+        fate = await self._submit(sent, until, source=source)
+        for attempt in range(1, _MAX_ENVELOPES):
+            again = self._once_more(accepted, fate, attempt, until)
+            if again is None:
                 break
             source.forget()
-            another = await self._replace(claim, accepted, source, dead=sent)
+            another = await self._replace(claim, again, source, dead=sent)
+            if isinstance(another, OverBudget):
+                return await self._withdraw(claim, sent, another.reason)
             if another is None:
                 break
-            sent = another
-            fate = await self._submit(sent, until)
-        if isinstance(fate, TransactionFound):
+            accepted, sent = again, another
+            fate = await self._submit(sent, until, source=source)
+        outcome = await self._conclude(claim, sent, fate)
+        if isinstance(fate, TransactionFound) and not isinstance(outcome, Pending):
             source.landed(sent.source_sequence)
         else:
             source.forget()
-        return await self._conclude(claim, sent, fate)
+        return outcome
 
-    async def _write_down(
-        self, claim: Claim, accepted: Accepted, source: HeldSource, *, until: float
-    ) -> SentEnvelope:
-        """The envelope, committed; waits while the source's last one is unresolved."""
-        while True:
-            sent = await self._prepare(accepted, source)
-            recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
-            if recorded is Recording.WRITTEN:
-                return sent
-            if recorded is Recording.CLAIM_LOST:
-                raise NoSourceFree
-            source.forget()
-            if self._clock.monotonic() + _BUSY_PAUSE_S > until:
-                raise NoSourceFree
-            await self._clock.sleep(_BUSY_PAUSE_S)
+    def _once_more(
+        self, accepted: Accepted, fate: Fate, attempt: int, until: float
+    ) -> Accepted | None:
+        """What a new envelope carries, when the old one can certainly not land; or None."""
+        if self._clock.monotonic() >= until:
+            return None
+        if isinstance(fate, Refused) and fate.result_code == BAD_SEQUENCE:
+            return accepted
+        if isinstance(fate, Refused) and fate.result_code == _UNDERBID:
+            wanted = fate.fee_wanted
+        elif isinstance(fate, Dead):
+            wanted = None
+        else:
+            return None
+        rules = self._network.rules
+        again = bid_higher(
+            accepted, rules.fees, self._network.market.fees, attempt=attempt, wanted=wanted
+        )
+        if again is not None:
+            log.info("settlement.bids_higher", bid=again.fee.inclusion_bid, attempt=attempt)
+        return again
 
     async def _replace(
         self, claim: Claim, accepted: Accepted, source: HeldSource, *, dead: SentEnvelope
-    ) -> SentEnvelope | None:
-        """Another envelope in the place of one refused for its sequence number, or None."""
+    ) -> SentEnvelope | OverBudget | None:
+        """Another envelope in the place of one that can never land, or None.
+
+        Where it is not known whether it was written down it is not sent either.
+        """
         try:
-            sent = await self._prepare(accepted, source)
-        except (_NotPayableNow, NoSourceFree):
+            sent = await self._network.sealer.seal(accepted, source)
+            written = await self._journal.replace(claim, dead=dead.tx_hash, sent=sent)
+        except (NotPayableNow, NoSourceFree, DatabaseUnavailable):
             return None
-        written = await self._journal.replace(claim, dead=dead.tx_hash, sent=sent)
-        return sent if written else None
+        if isinstance(written, OverBudget):
+            return written
+        return sent if written is Recording.WRITTEN else None
 
-    async def _prepare(self, accepted: Accepted, source: HeldSource) -> SentEnvelope:
-        try:
-            now = self._network.ledgers.now()
-            sequence = await self._next_sequence(source)
-        except (ClockStale, RpcUnavailable) as outage:
-            raise _NotPayableNow(Reason.NETWORK_UNAVAILABLE) from outage
-        left = accepted.transfer.entry.expires_at_ledger - now.sequence
-        if left < self._network.rules.min_life_ledgers:
-            raise _NotPayableNow(Reason.EXPIRES_TOO_SOON)
-        signer = source.lease.source
-        return seal_settlement(
-            accepted,
-            self._network.rules,
-            now,
-            source=signer,
-            sequence=sequence,
-            fee_payer=None if source.is_relayer else self._network.relayer,
-        )
-
-    async def _next_sequence(self, source: HeldSource) -> int:
-        if source.used_sequence is None:
-            address = source.lease.source.address
-            source.used_sequence = await self._network.node.account_sequence(address)
-            if source.used_sequence is None:
-                log.error("source.missing", network=self._network.rules.network, source=address)
-                raise NoSourceFree
-        return source.used_sequence + 1
-
-    async def _submit(self, sent: SentEnvelope, until: float, *, may_be_out: bool = False) -> Fate:
+    async def _submit(
+        self,
+        sent: SentEnvelope,
+        until: float,
+        *,
+        source: HeldSource | None = None,
+        may_be_out: bool = False,
+    ) -> Fate:
         async def on_taken() -> None:
+            if source is not None:
+                source.pending(sent.source_sequence)
             with suppress(DatabaseUnavailable):  # `sending` says enough for reconciliation
                 await self._journal.submitted(sent.tx_hash)
 
@@ -204,6 +217,17 @@ class PaymentSender:
         return await self._network.submitter.submit(
             sent, until=until, on_taken=on_taken, may_be_out=may_be_out
         )
+
+    async def _withdraw(
+        self, payment: Claim | Settlement, sent: SentEnvelope, reason: Reason
+    ) -> SettleOutcome:
+        """The payment is free again; pending while that cannot be written."""
+        identity = payment.identity
+        try:
+            await self._journal.withdraw(identity, sent.tx_hash)
+        except DatabaseUnavailable:
+            return Pending(identity.network, identity.payer, sent.tx_hash.hex())
+        return NotSettled(reason, identity.network, identity.payer)
 
     async def _conclude(
         self, payment: Claim | Settlement, sent: SentEnvelope, fate: Fate
@@ -214,11 +238,12 @@ class PaymentSender:
             if isinstance(fate, Indeterminate):
                 return pending
             if isinstance(fate, NotSent | Refused):
-                await self._journal.withdraw(identity, sent.tx_hash)
-                return NotSettled(_why_not_sent(fate), identity.network, identity.payer)
-            if isinstance(fate, TransactionFound) and moved_more(fate, payment):
+                return await self._withdraw(payment, sent, _why_not_sent(fate))
+            ending = await self._network.conclusions.ending(fate, payment, sent)
+            if ending is None:
+                return pending
+            if ending.moved_more:
                 log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
-            ending = ending_of(fate, payment)
             await self._journal.end(sent.tx_hash, ending)
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
@@ -232,9 +257,3 @@ def _why_not_sent(fate: NotSent | Refused) -> Reason:
         return Reason.NETWORK_UNAVAILABLE
     log.warning("settlement.refused", result_code=fate.result_code)
     return Reason.SUBMISSION_FAILED
-
-
-class _NotPayableNow(Exception):
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason)
-        self.reason = reason

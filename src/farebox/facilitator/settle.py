@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Final
 from uuid import uuid4
 
+from farebox.facilitator.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.outcome import (
@@ -41,9 +42,12 @@ class Settler:
         journal: SettlementJournal,
         clock: Clock,
         waits: Waits,
+        *,
+        foreign: Mapping[Network, ForeignLandings],
     ) -> None:
         self._verifier, self._senders = verifier, senders
         self._journal, self._clock, self._waits = journal, clock, waits
+        self._foreign = foreign
         self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
     async def settle(self, payment: Payment) -> SettleOutcome:
@@ -120,7 +124,7 @@ class Settler:
             known = await self._journal.find(identity)  # settled while we judged: nonce spent
             if known is not None:
                 return await self._repeat(known, digest)
-            return NotSettled(verdict.reason, identity.network, verdict.payer)
+            return await self._refused(transfer, identity, verdict)
         claim = self._claim(identity, digest, verdict)
         if await self._journal.claim(claim):
             return await self._live_call(identity, self._carry_out(claim, verdict, on_claimed))
@@ -128,6 +132,24 @@ class Settler:
         if known is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
         return await self._repeat(known, digest)
+
+    async def _refused(
+        self, transfer: SignedTransfer, identity: PaymentIdentity, verdict: Rejected
+    ) -> NotSettled:
+        """A refusal; with the other transaction's hash where it comes from a nonce used there."""
+        refusal = NotSettled(verdict.reason, identity.network, verdict.payer)
+        if verdict.reason is not Reason.SIMULATION_FAILED:
+            return refusal
+        terms = transfer.payment.terms
+        spent = Authorization(identity, terms.asset, terms.pay_to)
+        try:
+            landing = await self._foreign[identity.network].of_used_nonce(spent)
+        except LookUpFailed:
+            return refusal
+        if landing is None:
+            return refusal
+        tx_hash = landing.tx_hash.hex()
+        return NotSettled(Reason.FOREIGN_LANDING, identity.network, identity.payer, tx_hash)
 
     async def _carry_out(
         self,

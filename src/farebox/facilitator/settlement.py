@@ -68,6 +68,7 @@ class Claim:
     expires_at_ledger: int
     claimed_at: datetime
     token_is_verified: bool = True  # the token is a Stellar Asset Contract
+    caller: str | None = None  # the API key that asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +106,9 @@ class Ending:
     ledger: int | None = None
     fee_charged: int | None = None  # stroops
     landed_hash: bytes | None = None  # what used the authorization, where it is not the envelope
+    moved_more: bool = False  # tokens moved beside the payment
+
+    @property
+    def cost_for_nothing(self) -> bool:
+        """Whether its fee counts as a loss that the payer brought about."""
+        return self.state is SettlementState.FAILED or self.moved_more

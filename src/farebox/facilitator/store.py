@@ -1,22 +1,18 @@
 """The settlement journal in PostgreSQL: one row a payment identity, forward by compare-and-set.
 
-Every function is one statement and says whether it happened. `db` is a connection.
+Every function is one statement and says whether it happened; one over several items answers each
+for itself, in their order, as if it stood alone. `db` is a connection.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 from uuid import UUID
 
-from asyncpg import Record, UniqueViolationError
+from asyncpg import Record
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.settlement import (
-    Claim,
-    Ending,
-    Recording,
-    Settlement,
-    SettlementState,
-)
+from farebox.facilitator.settlement import Claim, Settlement, SettlementState
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -33,36 +29,53 @@ _SELECT: Final[LiteralString] = """
 """
 
 
-async def claim_identity(db: Connection, claim: Claim) -> bool:
-    """Take a payment's identity; False when a row of it exists already."""
-    inserted = await db.fetchval(
+async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool]:
+    """Take payments' identities; False where a row of one exists already."""
+    rows = await db.fetch(
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
-                                 asset, amount, pay_to, expires_at_ledger, token_unverified)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                                 asset, amount, pay_to, expires_at_ledger, caller,
+                                 token_unverified)
+        SELECT network, payer, nonce, claim_id, request_digest, claimed_at,
+               asset, amount, pay_to, expires_at_ledger, caller, token_unverified
+        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::bytea[],
+                    $6::timestamptz[], $7::text[], $8::numeric[], $9::text[], $10::bigint[],
+                    $11::text[], $12::boolean[]) WITH ORDINALITY
+            AS item (network, payer, nonce, claim_id, request_digest, claimed_at,
+                     asset, amount, pay_to, expires_at_ledger, caller, token_unverified, i)
+        ORDER BY network, payer, nonce, i  -- the same way round in every process
         ON CONFLICT (network, payer, nonce) DO NOTHING
-        RETURNING true
+        RETURNING claim_id
         """,
-        *_key(claim.identity),
-        claim.claim_id,
-        claim.request_digest,
-        claim.claimed_at,
-        claim.asset,
-        claim.amount,
-        claim.pay_to,
-        claim.expires_at_ledger,
-        not claim.token_is_verified,
+        *_keys([claim.identity for claim in claims]),
+        [claim.claim_id for claim in claims],
+        [claim.request_digest for claim in claims],
+        [claim.claimed_at for claim in claims],
+        [claim.asset for claim in claims],
+        [claim.amount for claim in claims],
+        [claim.pay_to for claim in claims],
+        [claim.expires_at_ledger for claim in claims],
+        [claim.caller for claim in claims],
+        [not claim.token_is_verified for claim in claims],
     )
-    return inserted is True
+    taken = {row["claim_id"] for row in rows}
+    return [claim.claim_id in taken for claim in claims]
 
 
-async def find_settlement(db: Connection, identity: PaymentIdentity) -> Settlement | None:
-    """The row of a payment, or None."""
-    row = await db.fetchrow(
-        _SELECT + "WHERE network = $1 AND payer = $2 AND nonce = $3",
-        *_key(identity),
+async def find_settlements(
+    db: Connection, identities: Sequence[PaymentIdentity]
+) -> list[Settlement | None]:
+    """The rows of payments, None where there is none."""
+    rows = await db.fetch(
+        _SELECT
+        + """
+        JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS wanted (network, payer, nonce)
+          USING (network, payer, nonce)
+        """,
+        *_keys(identities),
     )
-    return _settlement(row) if row is not None else None
+    found = {row.identity: row for row in map(_settlement, rows)}
+    return [found.get(identity) for identity in identities]
 
 
 async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
@@ -97,9 +110,13 @@ async def release_stale_claims(db: Connection, network: Network, *, before: date
     """Give back the identities whose claimant died before it signed; how many there were."""
     rows = await db.fetch(
         """
-        DELETE FROM settlements
-        WHERE network = $1 AND state = 'claimed' AND claimed_at < $2
-        RETURNING payer
+        DELETE FROM settlements s
+        USING (SELECT payer, nonce FROM settlements
+               WHERE network = $1 AND state = 'claimed' AND claimed_at < $2
+               ORDER BY payer, nonce
+               FOR UPDATE SKIP LOCKED) AS stale  -- one that is being written down is not stale
+        WHERE s.network = $1 AND s.payer = stale.payer AND s.nonce = stale.nonce
+        RETURNING s.payer
         """,
         network.value,
         before,
@@ -107,122 +124,38 @@ async def release_stale_claims(db: Connection, network: Network, *, before: date
     return len(rows)
 
 
-async def record_sending(
-    db: Connection,
-    identity: PaymentIdentity,
-    claim_id: UUID,
-    sent: SentEnvelope,
-    *,
-    epoch: int,
-) -> Recording:
-    """Write down an envelope before the network sees it."""
-    try:
-        recorded = await db.fetchval(
-            """
-            UPDATE settlements
-            SET state = 'sending', tx_hash = $5, envelope = $6, source = $7, source_sequence = $8,
-                max_time = $9, fee_limit = $10, sent_after_ledger = $11, inner_hash = $12
-            WHERE network = $1 AND payer = $2 AND nonce = $3 AND claim_id = $4
-              AND state = 'claimed'
-              AND ($13::bigint = 0 OR EXISTS (
-                  SELECT FROM channels
-                  WHERE network = $1 AND address = $7 AND lease_epoch = $13))
-            RETURNING true
-            """,
-            *_key(identity),
-            claim_id,
-            *_sent(sent),
-            epoch,
-        )
-    except UniqueViolationError:
-        return Recording.SOURCE_BUSY
-    return Recording.WRITTEN if recorded is True else Recording.CLAIM_LOST
+async def take_successes(
+    db: Connection, wanted: Sequence[tuple[PaymentIdentity, bytes]], *, at: datetime
+) -> list[bool]:
+    """Own the one success of confirmed payments: True for exactly one caller each, ever (D1).
 
-
-async def replace_dead_envelope(
-    db: Connection, identity: PaymentIdentity, *, dead: bytes, sent: SentEnvelope
-) -> bool:
-    """Put a new envelope in the place of one proven dead, within the call that owns the row."""
-    recorded = await db.fetchval(
+    A payment is wanted by the digest of the request that was accepted for it.
+    """
+    rows = await db.fetch(
         """
-        UPDATE settlements
-        SET tx_hash = $5, envelope = $6, source = $7, source_sequence = $8, max_time = $9,
-            fee_limit = $10, sent_after_ledger = $11, inner_hash = $12
-        WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
-        RETURNING true
+        WITH owned AS (
+            SELECT s.network, s.payer, s.nonce, item.i
+            FROM (SELECT DISTINCT ON (network, payer, nonce, digest) *
+                  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[]) WITH ORDINALITY
+                      AS item (network, payer, nonce, digest, i)
+                  ORDER BY network, payer, nonce, digest, i) AS item
+            JOIN settlements s
+              ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
+             AND s.request_digest = item.digest
+            WHERE s.state = 'confirmed' AND s.answered_at IS NULL
+            ORDER BY s.network, s.payer, s.nonce
+            FOR UPDATE OF s)
+        UPDATE settlements s SET answered_at = $5
+        FROM owned
+        WHERE (s.network, s.payer, s.nonce) = (owned.network, owned.payer, owned.nonce)
+        RETURNING owned.i
         """,
-        *_key(identity),
-        dead,
-        *_sent(sent),
-    )
-    return recorded is True
-
-
-async def withdraw_envelope(db: Connection, identity: PaymentIdentity, tx_hash: bytes) -> bool:
-    """Give an identity back whose envelope certainly never left this process."""
-    withdrawn = await db.fetchval(
-        """
-        DELETE FROM settlements
-        WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
-        RETURNING true
-        """,
-        *_key(identity),
-        tx_hash,
-    )
-    return withdrawn is True
-
-
-async def record_submitted(db: Connection, tx_hash: bytes) -> bool:
-    """A node took the envelope."""
-    recorded = await db.fetchval(
-        """
-        UPDATE settlements SET state = 'submitted'
-        WHERE tx_hash = $1 AND state = 'sending'
-        RETURNING true
-        """,
-        tx_hash,
-    )
-    return recorded is True
-
-
-async def record_end(db: Connection, tx_hash: bytes, ending: Ending, *, at: datetime) -> bool:
-    """Write down the fate of an envelope; False when it was known already."""
-    recorded = await db.fetchval(
-        """
-        UPDATE settlements
-        SET state = $2, reason = $3, detail = $4, ledger = $5, fee_charged = $6, finished_at = $7,
-            landed_hash = $8
-        WHERE tx_hash = $1 AND state IN ('sending', 'submitted')
-        RETURNING true
-        """,
-        tx_hash,
-        ending.state.value,
-        ending.reason.value if ending.reason is not None else None,
-        ending.detail,
-        ending.ledger,
-        ending.fee_charged,
-        at,
-        ending.landed_hash,
-    )
-    return recorded is True
-
-
-async def take_success(
-    db: Connection, identity: PaymentIdentity, request_digest: bytes, *, at: datetime
-) -> bool:
-    """Own the one success of a confirmed payment: True for exactly one caller, ever (D1)."""
-    taken = await db.fetchval(
-        """
-        UPDATE settlements SET answered_at = $5
-        WHERE network = $1 AND payer = $2 AND nonce = $3 AND request_digest = $4
-          AND state = 'confirmed' AND answered_at IS NULL
-        RETURNING true
-        """,
-        *_key(identity),
-        request_digest,
+        *_keys([identity for identity, _ in wanted]),
+        [digest for _, digest in wanted],
         at,
     )
-    return taken is True
+    taken = {row["i"] for row in rows}
+    return [place in taken for place in range(1, len(wanted) + 1)]
 
 
 async def unresolved_settlements(
@@ -247,17 +180,8 @@ def _key(identity: PaymentIdentity) -> tuple[str, str, int]:
     return identity.network.value, identity.payer, identity.nonce
 
 
-def _sent(sent: SentEnvelope) -> tuple[object, ...]:
-    return (
-        sent.tx_hash,
-        sent.envelope.reveal(),
-        sent.source,
-        sent.source_sequence,
-        sent.max_time,
-        sent.fee_limit,
-        sent.sent_after_ledger,
-        sent.inner_hash,
-    )
+def _keys(identities: Sequence[PaymentIdentity]) -> tuple[list[object], ...]:
+    return tuple(map(list, zip(*map(_key, identities), strict=True)))
 
 
 def _settlement(row: Record) -> Settlement:

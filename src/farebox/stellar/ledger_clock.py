@@ -17,6 +17,7 @@ SLOWEST_CADENCE_S: Final = 5.0  # what clients assume when they cannot measure
 _FASTEST_CADENCE_S: Final = 0.1  # several ledgers may close in one second
 _LEDGERS_TO_JUDGE: Final = 20  # close times are whole seconds: fewer would tell little
 _LEDGERS_KEPT: Final = 60
+_LATE_LEDGERS: Final = 2
 _STALE_AFTER_S: Final = 30.0  # what a node itself calls unhealthy
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
@@ -81,6 +82,9 @@ class Node(Protocol):
 class LedgerClock:
     """The clock of one network: `run` keeps it, `now` reads it without a call to the node.
 
+    Whoever hears of the newest ledger elsewhere tells it by `heard`; it asks only while nobody
+    does.
+
     An answer older than one already seen comes from a node that lags: it is counted and does
     not turn the clock back. Only a clock that is stale anyway, and sees the older ledgers
     advance, starts over from them: the network itself was set back.
@@ -99,6 +103,7 @@ class LedgerClock:
         self._poll_s, self._stale_after_s = poll_s, stale_after_s
         self._closes: deque[tuple[int, datetime]] = deque()
         self._seen_at = -math.inf  # monotonic
+        self._heard_at = -math.inf  # monotonic
         self._cadence_s = SLOWEST_CADENCE_S
         self._lagging_sequence = 0
         self.lagging_answers = 0
@@ -117,6 +122,22 @@ class LedgerClock:
         age_s = self._clock.monotonic() - self._seen_at
         return LedgerReading(sequence, close_at, self._cadence_s, age_s)
 
+    def next_close_in(self) -> float | None:
+        """Seconds until the next ledger is expected, below 0 when it is a little late.
+
+        None when nobody can say: none was seen yet, or the next one is late by two more.
+        """
+        if not self._closes:
+            return None
+        due_in = self._seen_at + self._cadence_s - self._clock.monotonic()
+        return due_in if due_in > -_LATE_LEDGERS * self._cadence_s else None
+
+    def heard(self, sequence: int, close_at: datetime) -> None:
+        """A node named this as its newest ledger just now."""
+        self.node_answers = True
+        self._heard_at = self._clock.monotonic()
+        self._observe(sequence, close_at)
+
     def learn_cadence(self, health: NodeHealth, *, target_s: float | None) -> None:
         """Until closes were observed here, the cadence is what the node's history shows.
 
@@ -133,11 +154,14 @@ class LedgerClock:
         """Poll until cancelled; an outage of the node is counted and polling goes on."""
         was_up = True
         while True:
-            is_up = await self.poll()
-            if is_up != was_up:
-                log.warning("ledger_clock.node", network=self._network.value, is_up=is_up)
-            was_up = is_up
-            await self._clock.sleep(self._poll_s)
+            rest_s = self._heard_at + self._poll_s - self._clock.monotonic()
+            if rest_s <= 0:
+                await self.poll()
+                rest_s = self._poll_s
+            if self.node_answers != was_up:
+                was_up = self.node_answers
+                log.warning("ledger_clock.node", network=self._network.value, is_up=was_up)
+            await self._clock.sleep(rest_s)
 
     async def poll(self) -> bool:
         """Ask once; whether the node answered."""
@@ -147,34 +171,33 @@ class LedgerClock:
             self.failed_polls += 1
             self.node_answers = False
             return False
-        self.node_answers = True
-        self._observe(latest)
+        self.heard(latest.sequence, latest.close_at)
         return True
 
-    def _observe(self, latest: LatestLedger) -> None:
-        newest = self._closes[-1] if self._closes else (0, latest.close_at)
-        if latest.sequence < newest[0] or latest.close_at < newest[1]:
-            self._lag(latest)
-        elif latest.sequence > newest[0]:
-            self._advance(latest)
+    def _observe(self, sequence: int, close_at: datetime) -> None:
+        newest = self._closes[-1] if self._closes else (0, close_at)
+        if sequence < newest[0] or close_at < newest[1]:
+            self._lag(sequence, close_at)
+        elif sequence > newest[0]:
+            self._advance(sequence, close_at)
 
-    def _advance(self, latest: LatestLedger) -> None:
-        self._closes.append((latest.sequence, latest.close_at))
-        while len(self._closes) > 1 and self._closes[1][0] <= latest.sequence - _LEDGERS_KEPT:
+    def _advance(self, sequence: int, close_at: datetime) -> None:
+        self._closes.append((sequence, close_at))
+        while len(self._closes) > 1 and self._closes[1][0] <= sequence - _LEDGERS_KEPT:
             self._closes.popleft()
         self._seen_at = self._clock.monotonic()
         self._cadence_s = observed_cadence(tuple(self._closes)) or self._cadence_s
 
-    def _lag(self, latest: LatestLedger) -> None:
+    def _lag(self, sequence: int, close_at: datetime) -> None:
         self.lagging_answers += 1
-        advances = latest.sequence > self._lagging_sequence > 0
-        self._lagging_sequence = latest.sequence
+        advances = sequence > self._lagging_sequence > 0
+        self._lagging_sequence = sequence
         if not (advances and self._is_stale()):
             return
         log.warning("ledger_clock.set_back", network=self._network.value)
         self._closes.clear()
         self._cadence_s, self._lagging_sequence = SLOWEST_CADENCE_S, 0
-        self._advance(latest)
+        self._advance(sequence, close_at)
 
     def _is_stale(self) -> bool:
         return self._clock.monotonic() - self._seen_at > self._stale_after_s

@@ -36,7 +36,7 @@ class SendStatus(StrEnum):
 
     PENDING = "PENDING"  # queued
     DUPLICATE = "DUPLICATE"  # already queued
-    TRY_AGAIN_LATER = "TRY_AGAIN_LATER"  # not queued: its source has another one, or it is banned
+    TRY_AGAIN_LATER = "TRY_AGAIN_LATER"  # not queued, for one of four reasons it does not tell
     ERROR = "ERROR"  # not queued: see the result code
 
 
@@ -61,7 +61,9 @@ class SendAnswer:
 
     `result_code` is set for `ERROR` alone; of a fee bump that fell over its inner transaction it
     is the inner one's code. None there means the node gave no readable reason, so that nothing
-    is proven. `fee_wanted` is what the node would have admitted (`txINSUFFICIENT_FEE` only).
+    is proven. `fee_wanted` is the whole fee the node would have admitted (`txINSUFFICIENT_FEE`
+    only). `may_be_out` is True when another node may have taken the same envelope just before,
+    so that this answer alone proves nothing.
     """
 
     status: SendStatus
@@ -69,6 +71,7 @@ class SendAnswer:
     latest_ledger: int
     result_code: str | None = None
     fee_wanted: Stroops | None = None
+    may_be_out: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import AccountState, TransactionFound, TransactionNotFound
+from farebox.submission.not_taken import NotTakenCause
+
+_FOR_NOW: Final = frozenset(cause.value for cause in NotTakenCause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +39,20 @@ class NotSent:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The node looked at it and did not take it; `result_code` is the network's word for why.
+    """No node took it, and none can have it: another may be made in its place.
 
-    `fee_wanted` is what it would have taken it for (`txINSUFFICIENT_FEE` only).
+    `result_code` is the network's word for why (`txBAD_SEQ`), or ours where it gave none: the
+    value of a `NotTakenCause`. `fee_wanted` is the whole fee it would have been taken for
+    (`txINSUFFICIENT_FEE` only).
     """
 
     result_code: str
     fee_wanted: Stroops | None = None
+
+    @property
+    def is_for_now(self) -> bool:
+        """Whether only the queue was in the way, which may be different in a moment."""
+        return self.result_code in _FOR_NOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +89,15 @@ def judge_absence(
     if source is None or source.as_of_ledger < absence.latest_ledger:
         return Indeterminate()
     return Dead() if source.sequence < sent.source_sequence else Unproven()
+
+
+def least_telling(one: TransactionNotFound, other: TransactionNotFound) -> TransactionNotFound:
+    """What both absences prove together: no ledger that one of the two answers did not cover."""
+    newest = min(one, other, key=lambda absence: absence.latest_close_at)
+    oldest = max(one, other, key=lambda absence: absence.oldest_ledger)
+    return TransactionNotFound(
+        latest_ledger=newest.latest_ledger,
+        latest_close_at=newest.latest_close_at,
+        oldest_ledger=oldest.oldest_ledger,
+        oldest_close_at=oldest.oldest_close_at,
+    )

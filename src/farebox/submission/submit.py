@@ -1,41 +1,38 @@
 """Send one signed envelope and learn its fate; never sends another in its place."""
 
-import base64
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import Protocol
 
-from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
-from farebox.stellar.rpc import (
-    AccountState,
-    RpcUnavailable,
-    SendAnswer,
-    SendStatus,
-    TransactionFound,
-    TransactionNotFound,
+from farebox.stellar.rpc import RpcUnavailable, TransactionFound, TransactionNotFound
+from farebox.submission import deliver
+from farebox.submission.deliver import (
+    BAD_SEQUENCE,
+    RESOURCES_REFUSED,
+    Delivery,
+    Ledgers,
+    Means,
+    QueueSight,
+    Taken,
 )
 from farebox.submission.fate import (
     Dead,
     Fate,
     Indeterminate,
-    NotSent,
     Refused,
     SentEnvelope,
     Unproven,
     judge_absence,
+    least_telling,
 )
 
-BAD_SEQUENCE: Final = "txBAD_SEQ"
+__all__ = ["BAD_SEQUENCE", "Rpc", "Submitter", "Watch"]
 
 
-class Rpc(Protocol):
+class Rpc(deliver.Rpc, Protocol):
     """The calls a submission needs."""
 
-    async def send(self, envelope: str) -> SendAnswer: ...
-
     async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound: ...
-
-    async def account(self, address: Address) -> AccountState | None: ...
 
 
 class Watch(Protocol):
@@ -46,18 +43,29 @@ class Watch(Protocol):
     ) -> TransactionFound | Dead | Indeterminate: ...
 
 
-class _Taken:
-    """A node has it in its queue."""
-
-
 class Submitter:
-    """Brings one envelope to the network and watches for it there."""
+    """Brings one envelope to the network and watches for it there.
+
+    `ledgers` tells without a call when a ledger closed. `on_resources_refused` is called when the
+    network did not admit the resources of an envelope: its settings may have changed.
+    """
 
     def __init__(
-        self, rpc: Rpc, watch: Watch, clock: Clock, *, poll_s: float, deliver_s: float
+        self,
+        rpc: Rpc,
+        watch: Watch,
+        clock: Clock,
+        *,
+        poll_s: float,
+        deliver_s: float,
+        ledgers: Ledgers | None = None,
+        on_resources_refused: Callable[[], object] = lambda: None,
     ) -> None:
         self._rpc, self._watch, self._clock = rpc, watch, clock
         self._poll_s, self._deliver_s = poll_s, deliver_s
+        self._on_resources_refused = on_resources_refused
+        self._sight = QueueSight()
+        self._means = Means(rpc, clock, self._sight, self.observe, ledgers, poll_s)
 
     async def submit(
         self,
@@ -74,15 +82,20 @@ class Submitter:
         has taken it. `Indeterminate` is an answer, never a reason to make another envelope.
         """
         give_up = min(until, self._clock.monotonic() + self._deliver_s)
-        delivery = await self._deliver(sent, give_up, may_be_out=may_be_out)
-        if not isinstance(delivery, _Taken):
-            if not isinstance(delivery, Indeterminate):
-                return delivery
-        else:
+        delivery = Delivery(self._means, sent, until=give_up, may_be_out=may_be_out)
+        delivered = await delivery.run(deadline=until)
+        if isinstance(delivered, Refused) and delivered.result_code == RESOURCES_REFUSED:
+            self._on_resources_refused()
+        if isinstance(delivered, Taken):
             await on_taken()
+        elif not isinstance(delivered, Indeterminate):
+            return delivered
         if may_be_out:
             return await self.wait(sent, until=until)
-        return await self._watch.fate(sent, until=until)
+        fate = await self._watch.fate(sent, until=until)
+        if not isinstance(fate, Indeterminate):
+            self._sight.resolved(sent)
+        return fate
 
     async def wait(self, sent: SentEnvelope, *, until: float) -> Fate:
         """Ask for the fate of an envelope sent long ago until `until` (monotonic)."""
@@ -99,43 +112,32 @@ class Submitter:
     ) -> TransactionFound | Dead | Unproven | Indeterminate:
         """Look once; an outage shows nothing and proves nothing."""
         try:
-            answer = await self._rpc.get_transaction(sent.tx_hash.hex())
-            if isinstance(answer, TransactionFound):
-                return answer
-            absence = judge_absence(sent, answer, None)
-            if isinstance(absence, Dead) or answer.latest_close_at <= sent.max_time:
-                return absence
-            return judge_absence(sent, answer, await self._rpc.account(sent.source))
+            fate = await self._observe(sent)
         except RpcUnavailable:
             return Indeterminate()
+        if not isinstance(fate, Indeterminate):
+            self._sight.resolved(sent)
+        return fate
 
-    async def _deliver(
-        self, sent: SentEnvelope, until: float, *, may_be_out: bool
-    ) -> _Taken | NotSent | Refused | Indeterminate | TransactionFound:
-        envelope = base64.b64encode(sent.envelope.reveal()).decode()
-        while True:
-            try:
-                answer = await self._rpc.send(envelope)
-            except RpcUnavailable as outage:
-                may_be_out = may_be_out or not outage.certainly_not_sent
-            else:
-                if answer.status in (SendStatus.PENDING, SendStatus.DUPLICATE):
-                    return _Taken()
-                if answer.status is SendStatus.ERROR:
-                    return await self._after_refusal(sent, answer, may_be_out=may_be_out)
-            if self._clock.monotonic() + self._poll_s > until:
-                return Indeterminate() if may_be_out else NotSent()
-            await self._clock.sleep(self._poll_s)
+    async def _observe(
+        self, sent: SentEnvelope
+    ) -> TransactionFound | Dead | Unproven | Indeterminate:
+        """Ask for the envelope; for what is inside it only where its absence could be final.
 
-    async def _after_refusal(
-        self, sent: SentEnvelope, answer: SendAnswer, *, may_be_out: bool
-    ) -> Refused | Indeterminate | TransactionFound:
-        """An envelope that may be out already is looked up before its refusal is believed."""
-        code = answer.result_code
-        may_be_out = may_be_out or code is None
-        if code is not None and code != BAD_SEQUENCE and not may_be_out:
-            return Refused(code, answer.fee_wanted)
-        fate = await self.observe(sent)
-        if isinstance(fate, TransactionFound):
-            return fate
-        return Indeterminate() if may_be_out or code is None else Refused(code)
+        A stranger may have landed the inner transaction in a fee bump of their own. Each absence
+        is judged by the ledgers its own answer names: two nodes may stand behind one address.
+        """
+        answer = await self._rpc.get_transaction(sent.tx_hash.hex())
+        if isinstance(answer, TransactionFound):
+            return answer
+        if answer.latest_close_at <= sent.max_time:
+            return Indeterminate()
+        if sent.inner_hash is not None:
+            inner = await self._rpc.get_transaction(sent.inner_hash.hex())
+            if isinstance(inner, TransactionFound):
+                return inner
+            answer = least_telling(answer, inner)
+        absence = judge_absence(sent, answer, None)
+        if isinstance(absence, Dead) or answer.latest_close_at <= sent.max_time:
+            return absence
+        return judge_absence(sent, answer, await self._rpc.account(sent.source))

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Protocol
 
 import structlog
@@ -15,7 +16,11 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, judge_absence
 
-_PAGE: Final = 100  # some 12 KB each: well below the most an answer may have
+_PAGE: Final = 200  # the most a node gives; some 12 KB each, below the most an answer may have
+_SMALL_PAGE: Final = 25  # when larger ones fail
+_NEAR_S: Final = 0.25  # between two looks when a ledger is about to close: how late one is seen
+_LEAD_S: Final = 0.3  # how long before the expected close the frequent looks begin
+_BLIND_S: Final = 0.5  # between two looks when nobody knows when a ledger will close
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +33,14 @@ class Rpc(Protocol):
     ) -> TransactionsPage: ...
 
 
+class Ledgers(Protocol):
+    """The ledger clock: it is told what the node says, and says when to look."""
+
+    def next_close_in(self) -> float | None: ...
+
+    def heard(self, sequence: int, close_at: datetime) -> None: ...
+
+
 @dataclass(eq=False, slots=True)
 class _Watched:
     sent: SentEnvelope
@@ -37,16 +50,19 @@ class _Watched:
 class LedgerWatcher:
     """Lists new ledgers while somebody waits, and tells each waiter what became of its envelope.
 
-    A look costs one call, and one more for each hundred transactions that landed meanwhile,
-    however many are watched.
+    A look costs one call, and one more for each 200 transactions that landed meanwhile, however
+    many are watched. Looks are frequent only around the moment a ledger is expected to close;
+    otherwise they come every `idle_s`, in which case the answers keep the ledger clock as well.
     """
 
-    def __init__(self, rpc: Rpc, clock: Clock, *, look_s: float) -> None:
-        self._rpc, self._clock, self._look_s = rpc, clock, look_s
+    def __init__(self, rpc: Rpc, ledgers: Ledgers, clock: Clock, *, idle_s: float) -> None:
+        self._rpc, self._ledgers, self._clock, self._idle_s = rpc, ledgers, clock, idle_s
         self._watched: dict[bytes, _Watched] = {}
+        self._by_hash: dict[str, _Watched] = {}
         self._somebody_waits = asyncio.Event()
         self._cursor = ""
         self._listed_to = 0  # the last ledger of which everything was listed
+        self._page = _PAGE
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
@@ -63,7 +79,7 @@ class LedgerWatcher:
             return watched.fate.result() if watched.fate.done() else Indeterminate()
         finally:
             timer.cancel()
-            self._watched.pop(sent.tx_hash, None)
+            self._forget(watched)
 
     async def run(self) -> None:
         """Look for ever, while somebody waits; an outage of the node shows nothing."""
@@ -75,7 +91,14 @@ class LedgerWatcher:
                 await self.look()
             except RpcUnavailable as outage:
                 log.info("watch.outage", part=outage.part)
-            await self._clock.sleep(self._look_s)
+            await self._clock.sleep(self.rest_s())
+
+    def rest_s(self) -> float:
+        """How long to rest until the next look, seconds."""
+        due_in = self._ledgers.next_close_in()
+        if due_in is None:
+            return min(self._idle_s, _BLIND_S)
+        return min(self._idle_s, _NEAR_S if due_in <= _LEAD_S else due_in - _LEAD_S)
 
     async def look(self) -> None:
         """List what is new and settle every fate it shows.
@@ -84,12 +107,19 @@ class LedgerWatcher:
             RpcUnavailable: part of it may have been listed; nothing is lost by it.
         """
         while self._watched:
-            page = await self._rpc.transactions(
-                self._wanted(), from_ledger=self._listed_to + 1, cursor=self._cursor, limit=_PAGE
-            )
+            limit, wanted = self._page, frozenset(self._by_hash)
+            try:
+                page = await self._rpc.transactions(
+                    wanted, from_ledger=self._listed_to + 1, cursor=self._cursor, limit=limit
+                )
+            except RpcUnavailable:
+                self._page = max(_SMALL_PAGE, limit // 2)  # its answer may have been too long
+                raise
+            self._page = min(_PAGE, limit * 2)
+            self._ledgers.heard(page.absence.latest_ledger, page.absence.latest_close_at)
             self._cursor = page.cursor or self._cursor
             self._tell_landed(page.found)
-            if page.listed < _PAGE:
+            if page.listed < limit:
                 self._tell_absent(page.absence)
                 return
 
@@ -99,15 +129,20 @@ class LedgerWatcher:
         if not self._watched or first <= self._listed_to:
             self._listed_to, self._cursor = watched.sent.sent_after_ledger - 1, ""
         self._watched[watched.sent.tx_hash] = watched
+        self._by_hash |= dict.fromkeys(watched.sent.hashes(), watched)
         self._somebody_waits.set()
 
-    def _wanted(self) -> frozenset[str]:
-        return frozenset(text for each in self._watched.values() for text in each.sent.hashes())
+    def _forget(self, watched: _Watched) -> None:
+        if self._watched.get(watched.sent.tx_hash) is watched:
+            del self._watched[watched.sent.tx_hash]
+        for text in watched.sent.hashes():
+            if self._by_hash.get(text) is watched:
+                del self._by_hash[text]
 
     def _tell_landed(self, found: tuple[TransactionFound, ...]) -> None:
-        by_hash = {text: each for each in self._watched.values() for text in each.sent.hashes()}
         for transaction in found:
-            watched = by_hash.get(transaction.hash) or by_hash.get(transaction.inner_hash or "")
+            watched = self._by_hash.get(transaction.hash)
+            watched = watched or self._by_hash.get(transaction.inner_hash or "")
             if watched is not None and not watched.fate.done():
                 watched.fate.set_result(transaction)
 

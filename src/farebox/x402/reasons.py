@@ -76,6 +76,10 @@ class Reason(StrEnum):
 
     NETWORK_UNAVAILABLE = "network_unavailable"
     SERVICE_UNAVAILABLE = "service_unavailable"
+    SPONSOR_STOPPED = "sponsor_stopped"
+    SPONSOR_BALANCE_LOW = "sponsor_balance_low"
+    SPONSOR_BUDGET_EXHAUSTED = "sponsor_budget_exhausted"
+    PAYER_STOPPED = "payer_stopped"
     UNEXPECTED_VERIFY_ERROR = "unexpected_verify_error"
     UNEXPECTED_SETTLE_ERROR = "unexpected_settle_error"
 
@@ -183,6 +187,18 @@ REGISTRY: Final = MappingProxyType(
             "The network cannot be reached or read now; nothing was sent."
         ),
         Reason.SERVICE_UNAVAILABLE: _later("The service cannot act now; nothing was sent."),
+        Reason.SPONSOR_STOPPED: _later(
+            "The operator pays no fees on this network for now; nothing was sent."
+        ),
+        Reason.SPONSOR_BALANCE_LOW: _later(
+            "The account that pays the network fees holds too little; nothing was sent."
+        ),
+        Reason.SPONSOR_BUDGET_EXHAUSTED: _later(
+            "A budget for network fees is used up until the next day (UTC); nothing was sent."
+        ),
+        Reason.PAYER_STOPPED: _later(
+            "Too many payments of this payer failed on the ledger today (UTC); nothing was sent."
+        ),
         Reason.UNEXPECTED_VERIFY_ERROR: _later("An unexpected fault; nothing was sent."),
         Reason.UNEXPECTED_SETTLE_ERROR: _reconcile(
             "An unexpected fault; repeat the same body to learn the outcome."

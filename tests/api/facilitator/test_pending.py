@@ -111,7 +111,7 @@ async def test_a_node_that_never_takes_it_leaves_the_payment_free(hasty: Stage) 
     hasty.node().on(SEND, _busy)
     refused = await hasty.settle(draft.request())
     assert (refused["success"], refused["transaction"]) == (False, "")
-    assert refused["errorReason"] == Reason.NETWORK_UNAVAILABLE
+    assert refused["errorReason"] == Reason.SUBMISSION_FAILED
     assert await hasty.rows() == 0
     hasty.node().reset()
     await hasty.settled(draft.request())

@@ -9,7 +9,8 @@ from farebox.facilitator.channels import ChannelState, channel_signer
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.settlement import Claim, Ending, Recording, SettlementState
-from farebox.facilitator.sources import NoSourceFree, SourcePool
+from farebox.facilitator.source_line import NoSourceFree
+from farebox.facilitator.sources import SourcePool
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -167,22 +168,19 @@ async def test_a_holder_that_was_given_up_cannot_write_an_envelope_down(
     await journal.claim(mine)
     async with database.connection() as db:
         later = START + timedelta(seconds=61)
-        first = await channel_store.lease_channel(
-            db, NET, now=START, until=START + timedelta(seconds=60)
+        (first,) = await channel_store.lease_channels(
+            db, NET, count=1, now=START, until=START + timedelta(seconds=60)
         )
-        second = await channel_store.lease_channel(
-            db, NET, now=later, until=later + timedelta(seconds=60)
+        (second,) = await channel_store.lease_channels(
+            db, NET, count=1, now=later, until=later + timedelta(seconds=60)
         )
-        assert first is not None
-        assert second is not None
         assert second.epoch > first.epoch
         assert (
             await journal.sending(mine, envelope(address), epoch=first.epoch)
             is Recording.CLAIM_LOST
         )
-        assert not await channel_store.release_lease(
-            db, NET, address, first.epoch, used_sequence=99
-        )
+        late = channel_store.Returned(address, first.epoch, used_sequence=99)
+        assert await channel_store.release_leases(db, NET, [late]) == 0
         assert (
             await journal.sending(mine, envelope(address), epoch=second.epoch) is Recording.WRITTEN
         )
@@ -193,10 +191,10 @@ async def test_a_channel_only_moves_on(database: Database, relayer: Relayer) -> 
     async with database.connection() as db:
         assert not await channel_store.change_state(db, NET, address, ChannelState.RETIRED)
         assert await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
-        leased = await channel_store.lease_channel(
-            db, NET, now=START, until=START + timedelta(seconds=60)
+        leased = await channel_store.lease_channels(
+            db, NET, count=1, now=START, until=START + timedelta(seconds=60)
         )
-        assert leased is None, "what drains is not handed out"
+        assert leased == [], "what drains is not handed out"
         assert await channel_store.change_state(db, NET, address, ChannelState.RETIRED)
         assert not await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
 
@@ -211,8 +209,7 @@ async def test_only_a_drained_free_channel_is_fenced_and_its_last_holder_with_it
     soon, later = START + timedelta(seconds=60), START + timedelta(seconds=61)
     async with database.connection() as db:
         assert not await channel_store.fence_drained(db, NET, address, now=START)
-        held = await channel_store.lease_channel(db, NET, now=START, until=soon)
-        assert held is not None
+        (held,) = await channel_store.lease_channels(db, NET, count=1, now=START, until=soon)
         await channel_store.change_state(db, NET, address, ChannelState.DRAINING)
         assert not await channel_store.fence_drained(db, NET, address, now=START), "it is leased"
         assert await channel_store.fence_drained(db, NET, address, now=later)

@@ -18,6 +18,7 @@ from farebox.x402.reasons import Reason
 from support.manual_clock import START, ManualClock
 
 CONFIRMED = Ending(SettlementState.CONFIRMED, ledger=102, fee_charged=23_000)
+CLAIM_LOST = Recording.CLAIM_LOST
 DEAD = Ending(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
 
 
@@ -125,11 +126,11 @@ async def test_a_refused_envelope_gives_way_to_one_other(journal: SettlementJour
     mine, first, second = claim(), envelope(tag=1), envelope(tag=2)
     await journal.claim(mine)
     await journal.sending(mine, first)
-    assert await journal.replace(mine, dead=first.tx_hash, sent=second)
-    assert not await journal.replace(mine, dead=first.tx_hash, sent=envelope(tag=3))
+    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is Recording.WRITTEN
+    assert await journal.replace(mine, dead=first.tx_hash, sent=envelope(tag=3)) is CLAIM_LOST
     assert not await journal.end(first.tx_hash, CONFIRMED), "the row is about the second now"
     assert await journal.submitted(second.tx_hash)
-    assert not await journal.replace(mine, dead=second.tx_hash, sent=first), "a node has it"
+    assert await journal.replace(mine, dead=second.tx_hash, sent=first) is CLAIM_LOST, "taken"
 
 
 async def test_an_envelope_that_never_left_frees_its_payment(journal: SettlementJournal) -> None:

@@ -88,7 +88,7 @@ class Watching:
 
 def settler(journal: SettlementJournal, sender: Watching) -> Settler:
     senders = {Network.TESTNET: cast("PaymentSender", sender)}
-    return Settler(cast("Verifier", Examined()), senders, journal, ManualClock(), WAITS)
+    return Settler(cast("Verifier", Examined()), senders, journal, ManualClock(), WAITS, foreign={})
 
 
 async def test_a_success_nobody_can_own_now_is_pending_and_never_nothing_sent() -> None:

@@ -147,10 +147,15 @@ async def test_one_lost_answer_among_refused_connections_is_not_forgotten(
     assert await submit(ScriptedRpc(clock, [LOST, NOT_SENT]), taken) == Indeterminate()
 
 
-async def test_try_again_later_to_the_end_means_no_node_took_it(
+async def test_a_full_queue_to_the_end_is_a_refusal_with_a_code_of_its_own(
     clock: ManualClock, taken: Taken
 ) -> None:
-    assert await submit(ScriptedRpc(clock, [LATER]), taken) == NotSent()
+    fate = await submit(ScriptedRpc(clock, [LATER]), taken)
+    assert fate == Refused("queue_full")
+    assert isinstance(fate, Refused)
+    assert fate.is_for_now
+    assert not Refused("txBAD_SEQ").is_for_now
+    assert clock.monotonic() <= 10  # the time there is to deliver it
 
 
 async def test_a_refusal_of_what_was_never_out_is_believed(

@@ -1,7 +1,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -82,12 +82,27 @@ class Ledgers:
         return [(toid, each) for toid, each in every if toid > start]
 
 
+@dataclass
+class Closes:
+    """A ledger clock: what it was told, and when it expects the next ledger."""
+
+    due_in: float | None = None
+    heard_of: list[int] = field(default_factory=list)
+
+    def next_close_in(self) -> float | None:
+        return self.due_in
+
+    def heard(self, sequence: int, close_at: datetime) -> None:
+        del close_at
+        self.heard_of.append(sequence)
+
+
 class Watching:
     """A watcher, its ledgers, and what it was asked to watch."""
 
     def __init__(self) -> None:
-        self.ledgers, self.clock = Ledgers(), ManualClock()
-        self.watcher = LedgerWatcher(self.ledgers, _Patient(self.clock), look_s=1)
+        self.ledgers, self.closes, self.clock = Ledgers(), Closes(), ManualClock()
+        self.watcher = LedgerWatcher(self.ledgers, self.closes, _Patient(self.clock), idle_s=1)
 
     async def watch(
         self, envelope: SentEnvelope
@@ -137,7 +152,7 @@ async def test_a_strangers_fee_bump_of_our_transaction_is_our_landing() -> None:
 async def test_a_long_ledger_is_listed_to_its_end() -> None:
     watching = Watching()
     task = await watching.watch(sent(1))
-    await watching.close(*[landed(9, 101)] * 250, landed(1, 101))
+    await watching.close(*[landed(9, 101)] * 450, landed(1, 101))
     assert await task == landed(1, 101)
     assert len(watching.ledgers.asked) == 3
 
@@ -192,14 +207,14 @@ async def test_an_outage_shows_nothing_and_the_watch_goes_on() -> None:
 
 async def test_nobody_waits_longer_than_they_said() -> None:
     clock = ManualClock()
-    watcher = LedgerWatcher(Ledgers(), clock, look_s=1)
+    watcher = LedgerWatcher(Ledgers(), Closes(), clock, idle_s=1)
     assert await watcher.fate(sent(1), until=30) == Indeterminate()
     assert clock.monotonic() == 30
 
 
 async def test_without_anybody_waiting_the_node_is_left_alone() -> None:
     ledgers = Ledgers()
-    running = asyncio.create_task(LedgerWatcher(ledgers, ManualClock(), look_s=1).run())
+    running = asyncio.create_task(LedgerWatcher(ledgers, Closes(), ManualClock(), idle_s=1).run())
     for _ in range(10):
         await asyncio.sleep(0)
     assert ledgers.asked == []

@@ -1,0 +1,312 @@
+"""What is done after each of a node's answers to an envelope."""
+
+import asyncio
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pytest
+
+from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.ledger_clock import ClockStale, LedgerReading
+from farebox.stellar.rpc import (
+    AccountState,
+    LedgerStatus,
+    RpcUnavailable,
+    SendAnswer,
+    SendStatus,
+    TransactionFound,
+    TransactionNotFound,
+)
+from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
+from farebox.submission.submit import Submitter
+from support.manual_clock import START, ManualClock
+
+HASH, INNER = "ab" * 32, "cd" * 32
+SENT = SentEnvelope(
+    tx_hash=bytes.fromhex(HASH),
+    inner_hash=None,
+    envelope=Secret(b"envelope"),
+    source=account_address(bytes(32)),
+    source_sequence=7,
+    max_time=START + timedelta(seconds=45),
+    fee_limit=Stroops(1),
+    sent_after_ledger=100,
+)
+PENDING = SendAnswer(SendStatus.PENDING, HASH, 101)
+LATER = SendAnswer(SendStatus.TRY_AGAIN_LATER, HASH, 101)
+BAD_SEQ = SendAnswer(SendStatus.ERROR, HASH, 101, result_code="txBAD_SEQ")
+LANDED = TransactionFound(
+    HASH, LedgerStatus.SUCCESS, 102, START, "txSUCCESS", None, Stroops(100), ()
+)
+LOST = RpcUnavailable(Network.TESTNET, "timed out", certainly_not_sent=False)
+LEDGER_S = 5
+
+
+@dataclass
+class LivelyNode:
+    """Closes a ledger every five seconds from 101 on; answers sends in the order given."""
+
+    clock: ManualClock
+    sends: list[SendAnswer | RpcUnavailable]
+    used: Callable[[int], int] = lambda _: 6  # the source's number by ledger
+    landed: dict[str, TransactionFound] = field(default_factory=dict)
+    sent_at: list[int] = field(default_factory=list)  # the ledger each send came after
+    bodies: set[str] = field(default_factory=set)
+    accounts_read: int = 0
+    oldest: int = 50
+
+    @property
+    def ledger(self) -> int:
+        return 101 + int(self.clock.monotonic()) // LEDGER_S
+
+    def now(self) -> LedgerReading:
+        return LedgerReading(self.ledger, self.clock.now(), LEDGER_S, 0)
+
+    async def send(self, envelope: str) -> SendAnswer:
+        self.sent_at.append(self.ledger)
+        self.bodies.add(envelope)
+        answer = self.sends.pop(0) if len(self.sends) > 1 else self.sends[0]
+        if isinstance(answer, RpcUnavailable):
+            raise answer
+        return replace(answer, latest_ledger=self.ledger)
+
+    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
+        missing = TransactionNotFound(self.ledger, self.clock.now(), self.oldest, START)
+        return self.landed.get(tx_hash, missing)
+
+    async def account(self, address: Address) -> AccountState | None:
+        self.accounts_read += 1
+        return AccountState(self.used(self.ledger), Stroops(1), self.ledger)
+
+
+class Watch:
+    """Sees whatever the node knows to have landed, else nothing until the end."""
+
+    def __init__(self, node: LivelyNode) -> None:
+        self._node = node
+        self.asked = 0
+
+    async def fate(
+        self, sent: SentEnvelope, *, until: float
+    ) -> TransactionFound | Dead | Indeterminate:
+        self.asked += 1
+        return self._node.landed.get(sent.tx_hash.hex(), Indeterminate())
+
+
+def submitter_on(node: LivelyNode, watch: Watch | None = None, **more: object) -> Submitter:
+    return Submitter(
+        node,
+        watch or Watch(node),
+        node.clock,
+        poll_s=1,
+        deliver_s=12,
+        ledgers=node,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+async def submit(
+    submitter: Submitter, sent: SentEnvelope = SENT, *, may_be_out: bool = False, until: float = 30
+) -> Fate:
+    async def taken() -> None:
+        return None
+
+    return await submitter.submit(sent, until=until, on_taken=taken, may_be_out=may_be_out)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+async def test_a_source_that_waits_is_sent_the_same_bytes_after_each_ledger(
+    clock: ManualClock,
+) -> None:
+    node = LivelyNode(clock, [LATER, LATER, PENDING], landed={HASH: LANDED})
+    assert await submit(submitter_on(node)) == LANDED
+    assert node.sent_at == [101, 102, 103]
+    assert node.bodies == {base64.b64encode(b"envelope").decode()}
+
+
+async def test_a_ledger_is_waited_for_without_asking_the_node(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [LATER, PENDING])
+    await submit(submitter_on(node))
+    assert node.accounts_read == 1  # the evidence of the one refusal
+
+
+async def test_without_a_ledger_clock_the_account_tells_how_far_the_ledger_is(
+    clock: ManualClock,
+) -> None:
+    node = LivelyNode(clock, [LATER, PENDING], landed={HASH: LANDED})
+    submitter = Submitter(node, Watch(node), clock, poll_s=1, deliver_s=12)
+    assert await submit(submitter) == LANDED
+    assert node.sent_at == [101, 102]
+
+
+async def test_a_stale_ledger_clock_ends_the_wait_in_time(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [LATER])
+
+    def stale() -> LedgerReading:
+        raise ClockStale(Network.TESTNET)
+
+    node.now = stale  # type: ignore[method-assign]
+    assert await submit(submitter_on(node)) == Refused("queue_full")
+    assert clock.monotonic() <= 12
+
+
+async def test_a_number_somebody_else_used_is_looked_up_and_then_a_bad_sequence(
+    clock: ManualClock,
+) -> None:
+    node = LivelyNode(clock, [LATER], used=lambda ledger: 6 if ledger < 102 else 7)
+    assert await submit(submitter_on(node)) == Refused("txBAD_SEQ")
+    assert node.sent_at == [101, 102]
+
+
+async def test_a_number_used_by_the_envelope_itself_is_its_landing(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [LOST, LATER], used=lambda _: 7, landed={HASH: LANDED})
+    assert await submit(submitter_on(node)) == LANDED
+
+
+async def test_a_number_used_after_a_lost_answer_proves_nothing(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [LOST, LATER], used=lambda _: 7)
+    assert await submit(submitter_on(node)) == Indeterminate()
+
+
+async def test_what_may_be_out_and_is_turned_away_to_the_end_stays_open(
+    clock: ManualClock,
+) -> None:
+    node = LivelyNode(clock, [LOST, LATER])
+    assert await submit(submitter_on(node)) == Indeterminate()
+
+
+async def test_a_banned_envelope_is_watched_and_never_sent_again(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [LATER])
+    dropped = replace(SENT, sent_after_ledger=90)
+    assert await submit(submitter_on(node), dropped, may_be_out=True) == Indeterminate()
+    assert node.sent_at == [101]
+
+
+async def test_an_envelope_this_process_saw_taken_is_banned_when_turned_away(
+    clock: ManualClock,
+) -> None:
+    node = LivelyNode(clock, [PENDING, LATER])
+    submitter = submitter_on(node)
+    assert await submit(submitter) == Indeterminate()
+    assert await submit(submitter, may_be_out=True) == Indeterminate()
+    assert len(node.sent_at) == 2
+
+
+@pytest.mark.parametrize(
+    ("is_same_source", "code"), [(True, "source_pending"), (False, "queue_full")]
+)
+async def test_an_envelope_of_ours_in_the_queue_is_told_from_a_full_queue(
+    clock: ManualClock, *, is_same_source: bool, code: str
+) -> None:
+    other_source = SENT.source if is_same_source else account_address(b"\1" * 32)
+    other = replace(SENT, tx_hash=bytes(32), source=other_source)
+    node = LivelyNode(clock, [replace(PENDING, hash="00" * 32), LATER])
+    submitter = submitter_on(node)
+    await submit(submitter, other)
+    assert await submit(submitter) == Refused(code)
+
+
+async def test_a_number_that_is_unused_yet_is_sent_again_before_it_is_called_wrong(
+    clock: ManualClock,
+) -> None:
+    behind = LivelyNode(clock, [BAD_SEQ, PENDING], landed={HASH: LANDED})
+    behind.landed = {}
+    watch = Watch(behind)
+    assert await submit(submitter_on(behind, watch)) == Indeterminate()
+    assert (behind.sent_at, watch.asked) == ([101, 102], 1)
+    gap = LivelyNode(ManualClock(), [BAD_SEQ], used=lambda _: 3)
+    assert await submit(submitter_on(gap)) == Refused("txBAD_SEQ")
+    assert gap.sent_at == [101, 102, 103]
+
+
+async def test_a_used_number_is_a_bad_sequence_at_once(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [BAD_SEQ], used=lambda _: 7)
+    assert await submit(submitter_on(node)) == Refused("txBAD_SEQ")
+    assert clock.monotonic() == 0
+
+
+@pytest.mark.parametrize("told", [HASH.upper(), "ef" * 32, ""])
+@pytest.mark.parametrize("status", list(SendStatus))
+async def test_an_answer_about_another_hash_is_an_alarm_and_proves_nothing(
+    clock: ManualClock, told: str, status: SendStatus, capsys: pytest.CaptureFixture[str]
+) -> None:
+    node = LivelyNode(clock, [SendAnswer(status, told, 101, result_code="txBAD_AUTH")])
+    assert await submit(submitter_on(node)) == Indeterminate()
+    assert len(node.sent_at) == 1
+    written = capsys.readouterr().out
+    assert "submission.hash_differs" in written
+    assert HASH in written
+
+
+async def test_a_refusal_that_comes_after_another_node_may_have_taken_it_is_not_believed(
+    clock: ManualClock,
+) -> None:
+    refused = SendAnswer(SendStatus.ERROR, HASH, 101, result_code="txBAD_AUTH", may_be_out=True)
+    assert await submit(submitter_on(LivelyNode(clock, [refused]))) == Indeterminate()
+
+
+async def test_a_send_without_an_end_is_left_at_the_deadline(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [PENDING])
+
+    async def never(envelope: str) -> SendAnswer:
+        await asyncio.Event().wait()
+        raise AssertionError(envelope)
+
+    node.send = never  # type: ignore[method-assign]
+    submitter = Submitter(node, Watch(node), clock, poll_s=0.01, deliver_s=12)
+    async with asyncio.timeout(5):
+        assert await submit(submitter, until=0.02) == Indeterminate()
+
+
+async def test_refused_resources_are_reported_and_other_refusals_are_not(
+    clock: ManualClock,
+) -> None:
+    reported: list[None] = []
+    for code in ("txBAD_AUTH", "txSOROBAN_INVALID"):
+        node = LivelyNode(clock, [SendAnswer(SendStatus.ERROR, HASH, 101, result_code=code)])
+        submitter = submitter_on(node, on_resources_refused=lambda: reported.append(None))
+        assert await submit(submitter) == Refused(code)
+    assert len(reported) == 1
+
+
+async def test_what_landed_inside_a_strangers_fee_bump_is_not_dead(clock: ManualClock) -> None:
+    bumped = replace(SENT, inner_hash=bytes.fromhex(INNER))
+    node = LivelyNode(clock, [PENDING], landed={INNER: replace(LANDED, hash=INNER)})
+    clock.turn(60)
+    assert await submitter_on(node).observe(bumped) == replace(LANDED, hash=INNER)
+    node.landed.clear()
+    assert await submitter_on(node).observe(bumped) == Dead()
+
+
+async def test_an_inner_absence_that_does_not_reach_back_proves_nothing(
+    clock: ManualClock,
+) -> None:
+    bumped = replace(SENT, inner_hash=bytes.fromhex(INNER))
+    node = LivelyNode(clock, [PENDING], used=lambda _: 7)
+    clock.turn(60)
+    honest = node.get_transaction
+
+    async def two_nodes(tx_hash: str) -> TransactionFound | TransactionNotFound:
+        answer = await honest(tx_hash)
+        assert isinstance(answer, TransactionNotFound)
+        if tx_hash != INNER:
+            return answer
+        behind = START + timedelta(seconds=40)  # not yet past the bound, and it says so
+        return replace(answer, latest_ledger=108, latest_close_at=behind)
+
+    node.get_transaction = two_nodes  # type: ignore[method-assign]
+    assert await submitter_on(node).observe(bumped) == Indeterminate()
+
+
+async def test_nobody_reached_to_the_end_was_certainly_not_sent(clock: ManualClock) -> None:
+    away = RpcUnavailable(Network.TESTNET, "refused", certainly_not_sent=True)
+    assert await submit(submitter_on(LivelyNode(clock, [away]))) == NotSent()
