@@ -103,6 +103,8 @@ def settlement_body(settlement: Settlement, tx_hash: str) -> Body:
         "asset": settlement.asset,
         "amount": str(settlement.amount),
     }
+    if settlement.landed_hash is not None:
+        body |= {"landedAs": settlement.landed_hash.hex()}
     return body | {"reason": settlement.reason.value} if settlement.reason else body
 
 
