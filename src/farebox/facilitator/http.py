@@ -2,11 +2,14 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 import msgspec
+import structlog
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
@@ -29,15 +32,17 @@ from farebox.facilitator.wire import (
     unsettled_body,
     verify_body,
 )
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.networks import Network
 from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
 from farebox.web.limits import read_body
-from farebox.web.request_note import note_of
+from farebox.web.request_note import RequestNote, note_of
+from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import Unacceptable, read_payment
 
+log = structlog.get_logger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 VERIFY: Final = "/verify"
@@ -95,31 +100,58 @@ class SettleEndpoint:
         if isinstance(key, Reason):
             network = "" if isinstance(payment, Unacceptable) else payment.terms.network.value
             payment = Unacceptable(key, network)
+        note = note_of(scope)
         if isinstance(payment, Unacceptable):
             body = unsettled_body(payment.reason, payment.network)
-            note_of(scope).say(reason=payment.reason.value)
+            note.say(reason=payment.reason.value)
             await send_json(send, _status(payment), _encode(body))
             return
-        note = note_of(scope)
 
         def told(outcome: SettleOutcome) -> bytes:
             body = settle_body(outcome)
             note.say(reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"]))
             return _encode(body)
 
+        answer = self._answering.answer(
+            payment, key=key, body=told, has_left=partial(has_left, receive)
+        )
+        reply = await self._reply(payment, answer, note)
+        if reply is not None:
+            await send_json(send, reply.status, reply.body, reply.headers)
+
+    async def _reply(
+        self, payment: Payment, answer: Awaitable[bytes | None], note: RequestNote
+    ) -> "_Reply | None":
+        """What goes out; None to a caller who has left."""
         try:
-            answer = await self._answering.answer(
-                payment, key=key, body=told, has_left=partial(has_left, receive)
-            )
+            body = await answer
+            return None if body is None else _Reply(200, body)
         except NothingSent as nothing:
             retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
-            await send_json(send, 503, _encode(nothing_sent_body(nothing)), [retry_after])
+            return _Reply(503, _encode(nothing_sent_body(nothing)), (retry_after,))
         except NotAdmitted as refused:
             note.say(reason=refused.reason.value)
-            await send_json(send, 409, _encode(not_admitted_body(refused)))
-        else:
-            if answer is not None:
-                await send_json(send, 200, answer)
+            return _Reply(409, _encode(not_admitted_body(refused)))
+        except (Refusal, Outage):
+            raise
+        except Exception:  # a bug: the caller learns what may have been sent
+            log.exception("request.broken")
+            note.say(error="internal_error")
+            return _Reply(500, _encode(await self._broken_body(payment)))
+
+    async def _broken_body(self, payment: Payment) -> Body:
+        """With the hash of what may have been sent, where one is recorded."""
+        network, tx_hash = payment.terms.network.value, ""
+        with suppress(Exception):  # whatever broke may be broken here too
+            tx_hash = await self._answering.known_hash(payment)
+        return unsettled_body(_SETTLE_BUG, network, tx_hash=tx_hash)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class SettlementNotFound(Refusal):
