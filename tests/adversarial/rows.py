@@ -206,6 +206,19 @@ _ANSWERS: Final = _rows(
     },
 )
 
-_MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS)
+_SERVICE: Final = _rows(
+    "Reliability: database, disk, versions, callers",
+    {
+        "RL-032": "A database that is down when the service starts.",
+        "RL-036": "A failover to a server that lacks the last writes.",
+        "RL-037": "A server that may only read, behind the database's address.",
+        "RL-042": "A full disk, and a log pipe that nobody reads.",
+        "RL-043": "A migration while the version before works on.",
+        "RL-046": "A fault of our own in any route, and after sending.",
+        "RL-048": "A caller that repeats a pending payment all the time.",
+    },
+)
+
+_MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_SERVICE)
 
 ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE)

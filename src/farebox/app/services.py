@@ -158,7 +158,8 @@ def _network(
     )
     sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers)
-    foreign = ForeignLandings(rpc)
+    operators = Operators(own.network, signers.addresses, database, clock)
+    foreign = ForeignLandings(rpc, operators)
     conclusions = Conclusions(foreign, clock)
     sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions)
     return _Network(
@@ -178,7 +179,7 @@ def _network(
             every_s=_RECONCILE_EVERY_S,
             leave_to_callers_s=settings.settle_deadline_s,
         ),
-        operators=Operators(own.network, signers.addresses, database, clock),
+        operators=operators,
         watcher=watcher,
         foreign=foreign,
     )

@@ -50,7 +50,8 @@ class Conclusions:
             return ending if failed.is_refused or is_over else None
         if landing is None or landing.tx_hash in (sent.tx_hash, sent.inner_hash):
             return ending
-        return replace(ending, reason=Reason.FOREIGN_LANDING, landed_hash=landing.tx_hash)
+        reason = Reason.DUPLICATE_SETTLEMENT if landing.is_ours else Reason.FOREIGN_LANDING
+        return replace(ending, reason=reason, landed_hash=landing.tx_hash)
 
     async def _look(
         self,

@@ -30,6 +30,13 @@ class Node(Protocol):
     async def landed_envelope(self, tx_hash: str) -> bytes | None: ...
 
 
+class Operators(Protocol):
+    """The operator's accounts, read without a call."""
+
+    @property
+    def addresses(self) -> frozenset[Address]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Authorization:
     """What was authorized, by whom to whom."""
@@ -41,11 +48,16 @@ class Authorization:
 
 @dataclass(frozen=True, slots=True)
 class ForeignLanding:
-    """A transaction that is none of our record used the authorization and moved the payment."""
+    """A transaction that is none of our record used the authorization and moved the payment.
+
+    `is_ours`: an account of the operator's sent it or paid for it, and the record was lost.
+    """
 
     tx_hash: bytes
+    ledger: int  # in this one, or shortly before it
     call: LandedCall
     envelope: bytes
+    is_ours: bool
 
 
 class LookUpFailed(Exception):
@@ -59,8 +71,8 @@ class LookUpFailed(Exception):
 class ForeignLandings:
     """Looks on one network, one payment at a time and each within a few seconds."""
 
-    def __init__(self, node: Node, *, look_s: float = _LOOK_S) -> None:
-        self._node, self._look_s = node, look_s
+    def __init__(self, node: Node, operators: Operators, *, look_s: float = _LOOK_S) -> None:
+        self._node, self._operators, self._look_s = node, operators, look_s
         self._turn = asyncio.Lock()
 
     async def of_used_nonce(self, authorization: Authorization) -> ForeignLanding | None:
@@ -109,7 +121,8 @@ class ForeignLandings:
             envelope = await self._node.landed_envelope(text)
             call = None if envelope is None else read_landed_call(envelope)
             if envelope is not None and call is not None and _used(call, identity, text):
-                return ForeignLanding(bytes.fromhex(text), call, envelope)
+                is_ours = bool({call.source, call.fee_source} & self._operators.addresses)
+                return ForeignLanding(bytes.fromhex(text), last, call, envelope, is_ours=is_ours)
         return None
 
 

@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Final
 from uuid import uuid4
 
+import structlog
+
 from farebox.facilitator.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
@@ -17,6 +19,7 @@ from farebox.facilitator.outcome import (
     duplicate_of,
     outcome_of,
 )
+from farebox.facilitator.restore_store import LostRecord
 from farebox.facilitator.send_payment import PaymentSender, Waits
 from farebox.facilitator.settlement import FINAL, Claim, Ending, Settlement, SettlementState
 from farebox.facilitator.verdict import Accepted, Rejected, SignedTransfer
@@ -30,6 +33,8 @@ from farebox.x402.reasons import Reason
 _LOOK_PAUSE_S: Final = 0.25
 _HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, well within this
 _RETRY_AFTER_S: Final = 5
+
+log = structlog.get_logger(__name__)
 
 
 class Settler:
@@ -149,7 +154,13 @@ class Settler:
         if landing is None:
             return refusal
         tx_hash = landing.tx_hash.hex()
-        return NotSettled(Reason.FOREIGN_LANDING, identity.network, identity.payer, tx_hash)
+        if not landing.is_ours:
+            return NotSettled(Reason.FOREIGN_LANDING, identity.network, identity.payer, tx_hash)
+        await self._journal.restore(
+            LostRecord(transfer.payment, identity, transfer.entry.expires_at_ledger, landing)
+        )
+        log.warning("settlement.restored", tx_hash=tx_hash)
+        return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, tx_hash)
 
     async def _carry_out(
         self,

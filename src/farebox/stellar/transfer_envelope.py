@@ -96,10 +96,17 @@ class LandedCall:
     max_time: int | None  # Unix seconds; None where it had no simple time bounds
     entries: tuple[AuthEntry, ...]
     signed: bytes = field(repr=False)  # what its hash is made of, after the network id
+    inner_signed: bytes | None = field(repr=False)  # the same of what a fee bump wraps
 
     def hash(self, network_id: bytes) -> bytes:
         """The 32 bytes the network names it by."""
         return hashlib.sha256(network_id + self.signed).digest()
+
+    def inner_hash(self, network_id: bytes) -> bytes | None:
+        """The 32 bytes the network names the inner transaction of a fee bump by."""
+        if self.inner_signed is None:
+            return None
+        return hashlib.sha256(network_id + self.inner_signed).digest()
 
 
 class _WrongOperation(Exception):
@@ -140,6 +147,7 @@ def _read_landed(reader: XdrReader) -> LandedCall:
         reader.expect(_FEE_BUMP)
         fee_source = _read_source(reader)
         reader.skip(8)  # the fee
+    start = reader.at
     reader.expect(_ENVELOPE_V1)
     source = _read_source(reader)
     reader.skip(4)  # the fee
@@ -151,14 +159,15 @@ def _read_landed(reader: XdrReader) -> LandedCall:
     entries = read_entries(reader, call.raw if isinstance(call, _TransferCall) else None)
     if reader.flag():
         read_resources(reader)
-    signed = reader.since(0)
+    signed, inner_signed = reader.since(start), None
     _skip_signatures(reader)
     if is_bumped:
         reader.expect(0)  # no extension is known
-        signed = reader.since(0)
+        signed, inner_signed = reader.since(0), signed
         _skip_signatures(reader)
     reader.finish()
-    return LandedCall(source, fee_source or source, sequence, max_time, entries, signed)
+    payer = fee_source or source
+    return LandedCall(source, payer, sequence, max_time, entries, signed, inner_signed)
 
 
 def _read_max_time(reader: XdrReader) -> int | None:
