@@ -24,7 +24,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet
 
 ROOT: Final = Path(__file__).parents[1]
-_SERVE: Final = "from farebox.cli.main import main; main()"
+FAREBOX: Final = (sys.executable, "-c", "from farebox.cli.main import main; main()")
 _READY_S: Final = 60.0
 _STOP_S: Final = 15.0
 _HORIZON_LEDGERS: Final = 20
@@ -147,20 +147,39 @@ async def our_service(
     settings: Mapping[str, str] | None = None,
 ) -> AsyncIterator[str]:
     """Farebox with its own PostgreSQL, ready; yields its URL, stops both at the end."""
+    own = {"FAREBOX_DATA_DIR": str(folder / "data"), **(settings or {})}
+    async with our_process(networks, folder=folder, prefix=prefix, settings=own) as ours:
+        yield ours.url
+
+
+@dataclass(frozen=True, slots=True)
+class OurProcess:
+    """A running Farebox service."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+    log: Path  # one JSON object a line
+
+
+@contextlib.asynccontextmanager
+async def our_process(
+    networks: Sequence[ServedNetwork],
+    *,
+    folder: Path,
+    name: str = "farebox",
+    prefix: Sequence[str] = (),
+    settings: Mapping[str, str] | None = None,
+) -> AsyncIterator[OurProcess]:
+    """Farebox, ready; its logs are `name`.log and `name`.jsonl in `folder`."""
     port = free_port()
-    env = {
-        "FAREBOX_PORT": str(port),
-        "FAREBOX_DATA_DIR": str(folder / "data"),
-        "FAREBOX_LOG_FILE": str(folder / "farebox.jsonl"),
-        **(settings or {}),
-    }
+    log = folder / f"{name}.jsonl"
+    env = {"FAREBOX_PORT": str(port), "FAREBOX_LOG_FILE": str(log), **(settings or {})}
     for served in networks:
         env |= served.settings()
-    url, log = f"http://127.0.0.1:{port}", folder / "farebox.log"
-    command = [*prefix, sys.executable, "-c", _SERVE, "serve"]
-    async with running(command, env=env, log=log) as process:
-        await _until_ready(process, url, log)
-        yield url
+    url, said = f"http://127.0.0.1:{port}", folder / f"{name}.log"
+    async with running([*prefix, *FAREBOX, "serve"], env=env, log=said) as process:
+        await _until_ready(process, url, said)
+        yield OurProcess(url, process, log)
 
 
 async def _until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:

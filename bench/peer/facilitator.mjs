@@ -3,7 +3,8 @@
 // The example logs the whole context twice a request; here one line a request is written, as our
 // service writes one, because the longer form would only slow this side down.
 //
-// Environment: PORT, RPC_URL, RELAYER_SECRET. Prints one JSON line when it listens.
+// Environment: PORT, RPC_URL, RELAYER_SECRET (several, separated by commas, take turns).
+// Prints one JSON line when it listens.
 import { x402Facilitator } from "@x402/core/facilitator";
 import { createEd25519Signer } from "@x402/stellar";
 import { ExactStellarScheme } from "@x402/stellar/exact/facilitator";
@@ -11,8 +12,9 @@ import express from "express";
 
 const NETWORK = "stellar:testnet";
 
-const signer = createEd25519Signer(process.env.RELAYER_SECRET, NETWORK);
-const scheme = new ExactStellarScheme([signer], { rpcConfig: { url: process.env.RPC_URL } });
+const secrets = process.env.RELAYER_SECRET.split(",");
+const signers = secrets.map((secret) => createEd25519Signer(secret, NETWORK));
+const scheme = new ExactStellarScheme(signers, { rpcConfig: { url: process.env.RPC_URL } });
 const facilitator = new x402Facilitator().register(NETWORK, scheme);
 
 function logLine(path, status, began) {

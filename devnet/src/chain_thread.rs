@@ -11,8 +11,9 @@ use tokio::sync::{oneshot, watch};
 use crate::chain::{Chain, NextLedger};
 use crate::history::History;
 use crate::journal::{Journal, Record, replay};
-use crate::node::{CloseMode, Submission};
+use crate::options::CloseMode;
 use crate::record::LedgerState;
+use crate::submission::Submission;
 use crate::xdr::{LedgerEntry, TransactionEnvelope, TransactionResult};
 
 /// Ledgers whose whole state can still be asked for.

@@ -7,7 +7,7 @@ use ed25519_dalek::SigningKey;
 use crate::accounts::{account_id, new_account};
 use crate::entries::{Entries, StoredEntry};
 use crate::header::TOTAL_COINS;
-use crate::node::{CloseMode, NodeOptions};
+use crate::options::{CloseMode, NodeOptions};
 use crate::settings::profile::settings;
 use crate::xdr::{LedgerEntry, LedgerEntryData, LedgerEntryExt};
 

@@ -5,7 +5,7 @@ use ed25519_dalek::{Signer, SigningKey};
 use crate::accounts::{BASE_FEE, BASE_RESERVE};
 use crate::codec::{encode, hash_of, sha256};
 use crate::host::PROTOCOL_VERSION;
-use crate::node::HeaderForm;
+use crate::options::HeaderForm;
 use crate::xdr::{
     EnvelopeType, Hash, LedgerCloseValueSignature, LedgerHeader, LedgerHeaderExt, NodeId, PublicKey,
     Signature, StellarValue, StellarValueExt, StellarValueSignedMsValue, TimePoint, TimePointMs, Uint256,

@@ -1,6 +1,5 @@
 //! The running network as everything outside the core sees it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -11,73 +10,13 @@ use crate::chain::{Chain, now_ms};
 use crate::chain_thread::{ChainThread, Command, Shared};
 use crate::history::History;
 use crate::journal::{Journal, Opened};
+use crate::options::NodeOptions;
 use crate::record::LedgerState;
 use crate::results::{Refusal, refused};
 use crate::simulation::{SimulationAnswer, SimulationRequest};
+use crate::submission::Submission;
 use crate::workers::{STACK_BYTES, Workers};
-use crate::xdr::{DiagnosticEvent, LedgerEntry, TransactionEnvelope, TransactionResult};
-
-/// How a header states its close time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeaderForm {
-    /// `STELLAR_VALUE_SIGNED_MS`, as protocol 30 writes it.
-    Ms,
-    /// `STELLAR_VALUE_SIGNED`, which older clients can decode.
-    Seconds,
-}
-
-/// Which network's limits and fees the genesis ledger carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LimitsProfile {
-    Mainnet,
-    Testnet,
-    Slp7,
-    Unlimited,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CloseMode {
-    EveryMs(u64),
-    /// Only `close_ledgers` and `inject` close.
-    Manual,
-}
-
-#[derive(Clone, Debug)]
-pub struct NodeOptions {
-    pub passphrase: String,
-    pub header: HeaderForm,
-    pub limits: LimitsProfile,
-    pub close: CloseMode,
-    pub retention_ledgers: u32,
-    /// Threads that simulate; at least one.
-    pub simulation_threads: usize,
-    /// A file from which the network goes on, and which remembers what happens next.
-    pub journal: Option<PathBuf>,
-}
-
-impl NodeOptions {
-    /// The defaults of a network with this passphrase: mainnet's limits, a ledger every five seconds.
-    pub fn new(passphrase: impl Into<String>) -> NodeOptions {
-        NodeOptions {
-            passphrase: passphrase.into(),
-            header: HeaderForm::Ms,
-            limits: LimitsProfile::Mainnet,
-            close: CloseMode::EveryMs(5000),
-            retention_ledgers: 120_960,
-            simulation_threads: 2,
-            journal: None,
-        }
-    }
-}
-
-/// What became of a submitted envelope, in the words of `sendTransaction`.
-#[derive(Clone, Debug)]
-pub enum Submission {
-    Pending,
-    Duplicate,
-    TryAgainLater,
-    Error { result: TransactionResult, diagnostic_events: Vec<DiagnosticEvent> },
-}
+use crate::xdr::{LedgerEntry, TransactionEnvelope, TransactionResult};
 
 /// A handle on a running network; clones are the same network, which ends with the last of them.
 #[derive(Clone)]

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use crate::accounts::{available_balance, find_account, public_key};
 use crate::bans::Bans;
 use crate::ledger_space::{Bid, Space};
-use crate::node::Submission;
 use crate::results::{Refusal, refused};
+use crate::submission::Submission;
 use crate::surge::{BaseFees, Room, Selection, make_room, select};
 use crate::transaction::Frame;
 use crate::validation::{Against, are_within_limits, has_sane_fees, validate};
@@ -150,7 +150,7 @@ impl Queue {
             .filter(|(source, _)| !occupied.contains(*source))
             .map(|(source, pending)| (*source, &pending.frame))
             .unzip();
-        let Selection { taken, base_fees } = select(&offered, &against.limits.ledger);
+        let Selection { taken, base_fees } = select(&offered, &against.limits.ledger, against.sequence);
         let frames = taken.into_iter().filter_map(|index| self.remove(&sources[index])).collect();
         Taken { frames, base_fees }
     }

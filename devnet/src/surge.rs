@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::accounts::BASE_FEE;
 use crate::clusters::Dependencies;
+use crate::codec::sha256;
 use crate::ledger_space::{Bid, LedgerLimits, Space};
 use crate::transaction::Frame;
 
@@ -37,21 +38,27 @@ pub struct Selection {
 
 /// Fills a ledger with the highest bids; a smaller transaction may take what a larger one left free.
 ///
-/// Where somebody was left out, everybody of that kind pays the lowest rate that was taken in.
-pub fn select(offered: &[&Frame], limits: &LedgerLimits) -> Selection {
-    let (classic, classic_fee) = select_kind(offered, limits, false);
-    let (soroban, soroban_fee) = select_kind(offered, limits, true);
+/// Equal bids are drawn by lot, with another one for each ledger `sequence`. Where somebody was
+/// left out, everybody of that kind pays the lowest rate that was taken in.
+pub fn select(offered: &[&Frame], limits: &LedgerLimits, sequence: u32) -> Selection {
+    let (classic, classic_fee) = select_kind(offered, limits, sequence, false);
+    let (soroban, soroban_fee) = select_kind(offered, limits, sequence, true);
     Selection {
         taken: [classic, soroban].concat(),
         base_fees: BaseFees { classic: classic_fee, soroban: soroban_fee },
     }
 }
 
-fn select_kind(offered: &[&Frame], limits: &LedgerLimits, is_soroban: bool) -> (Vec<usize>, i64) {
+fn select_kind(
+    offered: &[&Frame],
+    limits: &LedgerLimits,
+    sequence: u32,
+    is_soroban: bool,
+) -> (Vec<usize>, i64) {
     let mut order: Vec<usize> = Vec::with_capacity(offered.len());
     order.extend((0..offered.len()).filter(|index| offered[*index].is_soroban() == is_soroban));
-    // Equal bids are ordered by hash, which nobody chooses.
-    order.sort_by_cached_key(|index| (Reverse(Bid::of(offered[*index])), offered[*index].hash));
+    // Equal bids are drawn anew for every ledger: none of them is passed over again and again.
+    order.sort_by_cached_key(|index| (Reverse(Bid::of(offered[*index])), lot(offered[*index], sequence)));
     let room = limits.of_kind(is_soroban);
     let mut dependencies = Dependencies::new(limits.cluster_instructions, limits.clusters);
     let (mut used, mut taken, mut is_full) = (Space::default(), Vec::new(), false);
@@ -66,6 +73,10 @@ fn select_kind(offered: &[&Frame], limits: &LedgerLimits, is_soroban: bool) -> (
     }
     let lowest = taken.last().map(|index| Bid::of(offered[*index]).rate()).filter(|_| is_full);
     (taken, lowest.unwrap_or(BASE_FEE.into()).max(BASE_FEE.into()))
+}
+
+fn lot(frame: &Frame, sequence: u32) -> [u8; 32] {
+    sha256(&[&sequence.to_be_bytes()[..], &frame.hash].concat())
 }
 
 /// What the queue has to do so that one more transaction fits.

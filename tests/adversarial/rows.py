@@ -122,6 +122,7 @@ _FEES: Final = _rows(
         "PV-096": "A client's fee below what the call costs.",
         "PV-097": "A simulated cost above the ceiling.",
         "PV-103": "No resource data in the envelope.",
+        "PV-108": "A sponsor's balance below its floor.",
         "PV-110": "A simulation answer of 50 MB.",
         "PV-111": "Payments to oneself, payments of nothing.",
     },
@@ -130,12 +131,6 @@ _FEES: Final = _rows(
         "Fees and resources",
         "An inclusion fee too low for a busy network.",
         "settlement throughput: re-bidding under the ceiling",
-    ),
-    Row(
-        "PV-108",
-        "Fees and resources",
-        "A sponsor's balance below its floor.",
-        "settlement throughput: sponsor budgets and balance floor",
     ),
 )
 

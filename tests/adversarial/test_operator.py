@@ -1,5 +1,6 @@
 """Cases 1.5 and 1.6: what the operator's account is made to do, and what it is made to pay."""
 
+import asyncio
 import base64
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from support.accounts import ContractAccount, Wealth, entry_signed_as
 from support.entries import Credentials
 from support.envelopes import resources, sealed, text_memo, time_bounds, transaction
 from support.promises import case, promise
-from support.stage import Stage, key_of
+from support.stage import Stage, key_of, own_relayer, service
 
 STRANGER: Final = Keypair.random().public_key
 CEILING: Final = 500_000
@@ -150,6 +151,26 @@ async def test_resource_data_or_none_makes_no_difference(stage: Stage) -> None:
         draft = await stage.draft()
         tx = transaction([draft.operation()], resources=offered)
         await stage.settled(draft.request(sealed(tx)))
+
+
+@case("PV-108")
+async def test_a_sponsor_below_its_floor_shows_it_and_signs_nothing(stage: Stage) -> None:
+    settings = stage.environment | await own_relayer(stage)
+    settings["FAREBOX_BALANCE_FLOOR_STROOPS_TESTNET"] = str(10**14)
+    async with service(settings, is_ready=False) as client:
+        poor = Stage(client, stage.networks, settings)
+        part: dict[str, object] = {}
+        for _ in range(200):
+            part = (await client.get("/health/ready")).json()["parts"][Network.TESTNET.value]
+            if part.get("reasons") == ["account_unfunded"]:
+                break
+            await asyncio.sleep(0.05)
+        assert part == {"status": "unavailable", "reasons": ["account_unfunded"]}
+        draft = await poor.draft()
+        await poor.refused(
+            draft.request(), Reason.SPONSOR_BALANCE_LOW, payer=draft.payer, by_rule=True
+        )
+        await poor.settled((await poor.draft(Network.PUBNET)).request())
 
 
 @case("PV-110")

@@ -1,5 +1,6 @@
 """Accounts that are contracts pay through the facilitator, on the real host, and some may not."""
 
+import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -14,7 +15,7 @@ from support.contracts import FUNDS, Deed, Errand, Wallet, move, wallet
 from support.entries import Credentials
 from support.payments import Draft, Json
 from support.promises import case, promise
-from support.stage import HASH, NetworkStage, Stage, key_of
+from support.stage import HASH, NetworkStage, Stage, key_of, own_relayer, service
 
 NEVER: Final = 2**32 - 1
 SOON: Final = 25  # ledgers, five seconds of this network
@@ -176,6 +177,33 @@ async def test_what_a_wallet_claims_only_on_the_ledger_does_not_undo_its_payment
     tx_hash = await stage.settled(draft.request(flip.envelope(draft)))
     said = await _said(stage, tx_hash)
     assert said == [(flip.address, "transfer"), (draft.asset, "transfer")]
+
+
+@pytest.mark.parametrize("deed", [Deed.REFUSE, Deed.CLAIM])
+async def test_a_payer_that_costs_fees_for_nothing_is_stopped(
+    stage: Stage, testnet: NetworkStage, deed: Deed
+) -> None:
+    """It passed simulation and then failed, or moved more: with either it uses up its allowance."""
+    settings = stage.environment | await own_relayer(stage)
+    settings["FAREBOX_PAYER_LOSS_STROOPS_TESTNET"] = "1"
+    flip = await _flip(testnet, deed)
+    async with service(settings) as client:
+        wary = Stage(client, stage.networks, settings)
+        draft = await wary.draft(payer=flip.address)
+        stage.node().on("sendTransaction", _after(await _turning(stage, flip, at=0)))
+        outcome = await wary.settle(draft.request(flip.envelope(draft)))
+        stage.node().reset()
+        assert HASH.match(outcome["transaction"])
+        again = await wary.draft(payer=flip.address)
+        body, verdict = again.request(flip.envelope(again)), {}
+        for _ in range(100):
+            verdict = await wary.verify(body)
+            if verdict.get("invalidReason") == Reason.PAYER_STOPPED:
+                break
+            await asyncio.sleep(0.05)
+        await wary.refused(body, Reason.PAYER_STOPPED, payer=flip.address, by_rule=True)
+        honest = await wary.draft()
+        await wary.settled(honest.request())
 
 
 async def _flip(testnet: NetworkStage, deed: Deed, *, turns_at: int = NEVER) -> Wallet:

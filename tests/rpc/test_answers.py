@@ -276,7 +276,7 @@ async def test_an_account_is_read_by_its_own_key() -> None:
     async with asking(result({"entries": [entry], "latestLedger": 90})) as (rpc, node):
         state = await rpc.account(ACCOUNT)
         sequence = await rpc.account_sequence(ACCOUNT)
-    assert state == AccountState(2**40 + 3, Stroops(55), 90)
+    assert state == AccountState(2**40 + 3, Stroops(55), 90, Stroops(10_000_000))
     assert sequence == 2**40 + 3
     key = xdr.LedgerKey.from_xdr(node.asked[0].call["params"]["keys"][0])
     assert key.account is not None

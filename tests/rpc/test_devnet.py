@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from stellar_sdk import (
-    Account,
     FeeBumpTransactionEnvelope,
     InvokeHostFunction,
     Keypair,
@@ -35,6 +34,7 @@ from farebox.stellar.rpc import (
 )
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.start_check import FaultCode, check_accounts, check_node
+from support.own_transfer import transfer
 
 PASSPHRASE = Network.TESTNET.passphrase
 LOOKS = 200  # for something the next ledger brings
@@ -49,42 +49,6 @@ async def rpc(devnet: Devnet) -> AsyncIterator[HttpSorobanRpc]:
 @pytest.fixture
 async def scene(devnet: Devnet) -> Scene:
     return await devnet.scene(payers=1, payees=1)
-
-
-def transfer(
-    scene: Scene, *, sequence: int, fee: int, data: str | None = None
-) -> TransactionEnvelope:
-    """A transfer whose payer is the transaction's own source, signed."""
-    payer, payee = scene.payers[0], scene.payees[0]
-    arguments = [
-        scval.to_address(payer.address),
-        scval.to_address(payee.address),
-        scval.to_int128(1_000),
-    ]
-    call = xdr.InvokeContractArgs(
-        scval.to_address(scene.asset).address,  # type: ignore[arg-type] # of this arm it is one
-        xdr.SCSymbol(b"transfer"),
-        arguments,
-    )
-    entry = xdr.SorobanAuthorizationEntry(
-        xdr.SorobanCredentials(xdr.SorobanCredentialsType.SOROBAN_CREDENTIALS_SOURCE_ACCOUNT),
-        xdr.SorobanAuthorizedInvocation(
-            xdr.SorobanAuthorizedFunction(
-                xdr.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN,
-                contract_fn=call,
-            ),
-            [],
-        ),
-    )
-    builder = TransactionBuilder(Account(payer.address, sequence - 1), PASSPHRASE, base_fee=100)
-    builder.add_time_bounds(0, 0)
-    builder.append_invoke_contract_function_op(scene.asset, "transfer", arguments, auth=[entry])
-    if data is not None:
-        builder.set_soroban_data(data)
-    envelope = builder.build()
-    envelope.transaction.fee = fee
-    envelope.sign(payer.secret.reveal())
-    return envelope
 
 
 async def priced(rpc: HttpSorobanRpc, scene: Scene, *, sequence: int) -> TransactionEnvelope:

@@ -92,16 +92,18 @@ async def test_a_node_that_lags_is_an_outage_not_a_fault() -> None:
 
 
 async def test_accounts_must_exist_and_hold_the_floor() -> None:
-    rich, poor, absent = (Address(Keypair.random().public_key) for _ in range(3))
-    ledger = accounts({rich: 5_0000000, poor: 4_9999999})
+    rich, low, poor, absent = (Address(Keypair.random().public_key) for _ in range(4))
+    ledger = accounts({rich: 10_0000000, low: 5_0000000, poor: 4_9999999})
     async with node_with(getLedgerEntries=ledger) as (rpc, _):
-        faults = await check_accounts(Network.PUBNET, rpc, [rich, poor, absent])
+        faults = await check_accounts(Network.PUBNET, rpc, [rich, low, poor, absent])
     assert [found.code for found in faults] == [
+        FaultCode.ACCOUNT_LOW,
         FaultCode.ACCOUNT_UNFUNDED,
         FaultCode.ACCOUNT_MISSING,
     ]
-    assert poor in faults[0].sentence
-    assert absent in faults[1].sentence
+    assert [found.is_warning for found in faults] == [True, False, False]
+    assert [found.account for found in faults] == [low, poor, absent]
+    assert all(str(found.account) in found.sentence for found in faults)
 
 
 def accounts(balances: dict[Address, int]) -> Act:

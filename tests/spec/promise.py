@@ -14,7 +14,6 @@ class Later(StrEnum):
     AGENTS = "MCP and skills"
     AUTOMATION = "automation"
     CONSOLE = "console"
-    THROUGHPUT = "settlement throughput"
 
 
 @dataclass(frozen=True, slots=True)

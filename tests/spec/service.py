@@ -13,16 +13,10 @@ SERVICE: Final = (
             "operator:account-needs-native-coin": (
                 "An operator account without native coin shows in readiness and settles nothing."
             ),
-        },
-    ),
-    *said(
-        "What the service does",
-        {
             "operator:balance-floor": (
                 "An operator account below its floor is warned of before it runs dry."
             ),
         },
-        deferred=Later.THROUGHPUT,
     ),
     *said(
         "What the service does",

@@ -77,8 +77,8 @@ async def stage(
 async def _clear(stage: Stage) -> None:
     for each in stage.networks.values():
         each.node.reset()
-    await stage.query("DELETE FROM request_names")
-    await stage.query("DELETE FROM settlements")
+    for table in ("request_names", "settlements", "sponsor_spend", "sponsor_stops"):
+        await stage.query(f"DELETE FROM {table}")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use crate::node::{CloseMode, HeaderForm, LimitsProfile, NodeOptions};
+use crate::options::{CloseMode, HeaderForm, LimitsProfile, NodeOptions};
 
 const ABOUT: &str = "A local Stellar network for development and tests: the published Soroban host, one \
                      validator's rules, Stellar RPC in front. It is not a node of any real network.";

@@ -21,7 +21,8 @@ use super::rpc_port::RpcPort;
 use super::scene::Stage;
 use super::submit::Closing;
 use super::tls::{self, Identity};
-use crate::node::{CloseMode, Node};
+use crate::node::Node;
+use crate::options::CloseMode;
 
 /// Runs the network until a signal; the code is the process's.
 pub fn run(options: Options) -> ExitCode {

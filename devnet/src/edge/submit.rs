@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::keys::KeyPair;
-use crate::node::{Node, Submission};
+use crate::node::Node;
 use crate::record::TransactionRecord;
+use crate::submission::Submission;
 use crate::xdr::{
     AccountEntry, AccountId, LedgerEntryData, LedgerKey, LedgerKeyAccount, Memo, Operation, OperationBody,
     Preconditions, SequenceNumber, SorobanTransactionData, Transaction, TransactionEnvelope, TransactionExt,

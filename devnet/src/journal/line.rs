@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{decode, encode, sha256};
-use crate::node::{CloseMode, NodeOptions};
+use crate::options::{CloseMode, NodeOptions};
 use crate::xdr::{ReadXdr, WriteXdr};
 
 const CHECKSUM_BYTES: usize = 8;

@@ -12,7 +12,7 @@ use anyhow::{Context, bail};
 
 use crate::chain::Contents;
 use crate::codec::hash_of;
-use crate::node::NodeOptions;
+use crate::options::NodeOptions;
 use crate::record::ClosedLedger;
 use crate::transaction::Frame;
 use crate::xdr::TransactionEnvelope;

@@ -1,6 +1,6 @@
 //! What `--limits` puts into the genesis ledger, as the network's own ConfigSetting entries.
 
-use crate::node::LimitsProfile;
+use crate::options::LimitsProfile;
 use crate::settings::cost_parameters;
 use crate::xdr::{
     ConfigSettingContractBandwidthV0, ConfigSettingContractComputeV0, ConfigSettingContractEventsV0,

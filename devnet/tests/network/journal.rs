@@ -4,7 +4,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use farebox_devnet::node::{LimitsProfile, Node, NodeOptions, Submission};
+use farebox_devnet::node::Node;
+use farebox_devnet::options::{LimitsProfile, NodeOptions};
+use farebox_devnet::submission::Submission;
 use farebox_devnet::xdr::*;
 
 use crate::support::*;

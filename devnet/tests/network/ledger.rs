@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use farebox_devnet::codec::{decode, encode, hash_of};
-use farebox_devnet::node::{CloseMode, HeaderForm, NodeOptions};
+use farebox_devnet::options::{CloseMode, HeaderForm, NodeOptions};
 use farebox_devnet::xdr::*;
 
 use crate::support::*;

@@ -1,7 +1,7 @@
 //! What became of a transaction, taken apart for assertions.
 
-use farebox_devnet::node::Submission;
 use farebox_devnet::record::TransactionRecord;
+use farebox_devnet::submission::Submission;
 use farebox_devnet::xdr::*;
 
 /// The code that a refused submission names.

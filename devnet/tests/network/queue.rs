@@ -1,9 +1,9 @@
 //! What `sendTransaction` answers while a transaction waits, and after.
 
 use crate::support::*;
-use farebox_devnet::node::Submission;
 use farebox_devnet::queue::Queue;
 use farebox_devnet::record::LedgerState;
+use farebox_devnet::submission::Submission;
 use farebox_devnet::transaction::Frame;
 use farebox_devnet::validation::Against;
 use farebox_devnet::xdr::TransactionResultResult as Code;

@@ -1,7 +1,7 @@
 //! A network that is ready for payments through an asset contract.
 
 use ed25519_dalek::SigningKey;
-use farebox_devnet::node::NodeOptions;
+use farebox_devnet::options::NodeOptions;
 use farebox_devnet::simulation::AuthMode;
 use farebox_devnet::xdr::*;
 

@@ -2,7 +2,8 @@
 
 use crate::support::*;
 use farebox_devnet::host::load_config;
-use farebox_devnet::node::{CloseMode, LimitsProfile, Node, NodeOptions};
+use farebox_devnet::node::Node;
+use farebox_devnet::options::{CloseMode, LimitsProfile, NodeOptions};
 use farebox_devnet::settings::cost_parameters::COST_PARAMETERS;
 use farebox_devnet::xdr::*;
 use soroban_env_host::budget::Budget;

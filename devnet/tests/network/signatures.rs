@@ -3,7 +3,7 @@
 use crate::support::*;
 use ed25519_dalek::SigningKey;
 use farebox_devnet::codec::sha256;
-use farebox_devnet::node::Submission;
+use farebox_devnet::submission::Submission;
 use farebox_devnet::xdr::TransactionResultResult as Code;
 use farebox_devnet::xdr::*;
 

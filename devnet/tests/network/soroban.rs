@@ -250,7 +250,7 @@ fn a_deeply_nested_argument_is_refused_and_the_network_goes_on() {
 
 #[test]
 fn many_simulations_at_once_all_answer() {
-    let scene = scene_with(farebox_devnet::node::NodeOptions { simulation_threads: 3, ..options() });
+    let scene = scene_with(farebox_devnet::options::NodeOptions { simulation_threads: 3, ..options() });
     let network = &scene.network;
     let answers = network.runtime.block_on(async {
         let mut tasks = tokio::task::JoinSet::new();

@@ -6,9 +6,11 @@ use ed25519_dalek::{Signer, SigningKey};
 use farebox_devnet::accounts::{account_id, find_account, find_trustline};
 use farebox_devnet::codec::{hash_of, sha256};
 use farebox_devnet::events::asset_contract;
-use farebox_devnet::node::{CloseMode, HeaderForm, LimitsProfile, Node, NodeOptions, Submission};
+use farebox_devnet::node::Node;
+use farebox_devnet::options::{CloseMode, HeaderForm, LimitsProfile, NodeOptions};
 use farebox_devnet::record::TransactionRecord;
 use farebox_devnet::simulation::{AuthMode, Simulated, SimulationFailure, SimulationRequest};
+use farebox_devnet::submission::Submission;
 use farebox_devnet::xdr::*;
 
 pub use crate::outcomes::*;

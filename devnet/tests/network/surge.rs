@@ -3,7 +3,9 @@
 use ed25519_dalek::SigningKey;
 use farebox_devnet::accounts::{new_account, trustline_asset};
 use farebox_devnet::ledger_space::Space;
-use farebox_devnet::node::{LimitsProfile, NodeOptions, Submission};
+use farebox_devnet::options::{LimitsProfile, NodeOptions};
+use farebox_devnet::submission::Submission;
+use farebox_devnet::surge::select;
 use farebox_devnet::transaction::Frame;
 use farebox_devnet::xdr::TransactionResultResult as Code;
 use farebox_devnet::xdr::*;
@@ -97,6 +99,23 @@ fn a_ledger_of_mainnet_admits_245_payments_and_the_next_one_takes_the_rest() {
     assert_eq!(crowd.close(), 245);
     assert_eq!(LEDGER_BYTES / u64::from(TRANSFER_BYTES), 245);
     assert_eq!(crowd.close(), 15);
+}
+
+#[test]
+fn nobody_who_bids_like_everybody_is_passed_over_in_every_ledger() {
+    let crowd = crowd(250, LimitsProfile::Mainnet);
+    let network_id = crowd.scene.network.node.network_id();
+    let waiting: Vec<Frame> =
+        (0..250).map(|index| Frame::read(crowd.payment(index, 100), network_id).unwrap()).collect();
+    let offered: Vec<&Frame> = waiting.iter().collect();
+    let limits = crowd.scene.network.node.state().limits.ledger.clone();
+    let mut always_left_out: Vec<usize> = (0..waiting.len()).collect();
+    for sequence in 1..=4 {
+        let taken = select(&offered, &limits, sequence).taken;
+        assert_eq!(taken.len(), 245);
+        always_left_out.retain(|index| !taken.contains(index));
+    }
+    assert!(always_left_out.is_empty(), "{always_left_out:?}");
 }
 
 #[test]

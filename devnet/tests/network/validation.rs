@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use farebox_devnet::chain::now_ms;
-use farebox_devnet::node::Submission;
+use farebox_devnet::submission::Submission;
 use farebox_devnet::xdr::TransactionResultResult as Code;
 use farebox_devnet::xdr::*;
 

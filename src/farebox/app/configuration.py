@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
 from farebox.app.settings import NetworkSettings, Settings, default_data_dir
+from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
@@ -39,14 +40,23 @@ _SERVICE: Final = frozenset(
 _NETWORK: Final = frozenset(
     {
         "RPC_URL",
+        "FALLBACK_RPC_URL",
         "RPC_AUTHORITY",
         "RELAYER_SECRET",
         "PAYMASTER_SECRET",
         "MAX_FEE_STROOPS",
         "MAX_INCLUSION_FEE_STROOPS",
         "ASSETS",
+        "BUDGET_TOTAL_STROOPS",
+        "BUDGET_PAYER_STROOPS",
+        "BUDGET_PAY_TO_STROOPS",
+        "BUDGET_KEY_STROOPS",
+        "BUDGET_ASSET_STROOPS",
+        "PAYER_LOSS_STROOPS",
+        "BALANCE_FLOOR_STROOPS",
     }
 )
+_XLM: Final = 10_000_000  # stroops
 _SUFFIXES: Final = {network: f"_{network.label.upper()}" for network in Network}
 KNOWN: Final = frozenset(
     {PREFIX + name for name in _SERVICE}
@@ -187,6 +197,10 @@ class _Reading:
                 self._faults.append(
                     Fault(PREFIX + name + suffix, f"is needed to serve {network.value}")
                 )
+        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
+        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
+            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
+            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
         paymaster = self._value("PAYMASTER_SECRET" + suffix, rules.secret_seed, None)
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
@@ -202,13 +216,30 @@ class _Reading:
         return NetworkSettings(
             network=network,
             rpc_url=url,
+            fallback_rpc_url=fallback,
             rpc_authority=authority,
             relayer_secret=relayer,
             paymaster_secret=paymaster,
             max_fee=Stroops(fee),
             max_inclusion_fee=Stroops(bid),
             assets=assets,
+            budgets=self._budgets(suffix, assets),
+            balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
         )
+
+    def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
+        return Budgets(
+            total=self._stroops("BUDGET_TOTAL_STROOPS" + suffix, 200 * _XLM),
+            payer=self._stroops("BUDGET_PAYER_STROOPS" + suffix, 2 * _XLM),
+            pay_to=self._stroops("BUDGET_PAY_TO_STROOPS" + suffix, 20 * _XLM),
+            key=self._stroops("BUDGET_KEY_STROOPS" + suffix, 0),
+            asset=self._stroops("BUDGET_ASSET_STROOPS" + suffix, 0),
+            payer_loss=self._stroops("PAYER_LOSS_STROOPS" + suffix, _XLM // 10),
+            named_assets=assets if isinstance(assets, frozenset) else frozenset(),
+        )
+
+    def _stroops(self, name: str, default: int) -> Stroops:
+        return Stroops(self._value(name, rules.whole(0, 10**15 - 1), default))
 
     def _judge_secrets(self, settings: Settings) -> None:
         """A relayer that is a paymaster somewhere could be made to pay for itself."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from farebox.app.assembly import Loop, Services
 from farebox.app.health import PartHealth
-from farebox.app.network_part import NetworkPart
+from farebox.app.network_part import NetworkPart, Purse
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.answer import Answering
 from farebox.facilitator.conclude import Conclusions
@@ -15,6 +15,7 @@ from farebox.facilitator.foreign import ForeignLandings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.ledger_room import RoomMeter
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.reconcile import Reconciler
 from farebox.facilitator.seal import Sealer
@@ -22,14 +23,18 @@ from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Wait
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.sources import SourcePool
+from farebox.facilitator.sponsor import Sponsor
 from farebox.facilitator.verify import VerifiedNetwork, Verifier
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
+from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
+from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
@@ -60,7 +65,7 @@ class _Network:
 
     rules: OperatorRules
     signers: Signers
-    rpc: HttpSorobanRpc
+    rpc: RpcNodes
     ledgers: LedgerClock
     state: NetworkState
     part: NetworkPart
@@ -69,6 +74,7 @@ class _Network:
     operators: Operators
     watcher: LedgerWatcher
     foreign: ForeignLandings
+    sponsor: Sponsor
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -76,10 +82,12 @@ class _Network:
         name = self.rules.network.value
         return (
             Loop(f"{name} clock", self.part.run),
+            Loop(f"{name} nodes", self.part.watch_nodes),
             Loop(f"{name} accounts", self.part.watch_accounts),
             Loop(f"{name} state", self.state.run),
             Loop(f"{name} operators", self.operators.run),
             Loop(f"{name} watch", self.watcher.run),
+            Loop(f"{name} sponsor", self.sponsor.run),
             Loop(f"{name} reconciliation", self.reconciler.run),
         )
 
@@ -93,8 +101,8 @@ def build_services(settings: Settings) -> Services:
     """
     if settings.database_url is None:
         raise Outage("database", "No database is named: set FAREBOX_DATABASE_URL.")
-    clock = SystemClock()
     database = Database(settings.database_url)
+    clock = DatabaseClock(database, SystemClock())
     journal = SettlementJournal(database, clock)
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     signers = {
@@ -107,7 +115,9 @@ def build_services(settings: Settings) -> Services:
     }
     verifier = Verifier(
         {
-            name: VerifiedNetwork(each.rules, each.operators, each.rpc, each.ledgers, each.state)
+            name: VerifiedNetwork(
+                each.rules, each.operators, each.rpc, each.ledgers, each.state, each.sponsor
+            )
             for name, each in networks.items()
         }
     )
@@ -121,11 +131,12 @@ def build_services(settings: Settings) -> Services:
     return Services(
         routes=facilitator_routes(verifier, answering, journal, operators),
         tasks=[
+            Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             Loop("request names", names.run),
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, *(each.rpc for each in networks.values()), _drained(settler)],
+        resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
         failure_bodies=failure_bodies(),
     )
 
@@ -145,19 +156,28 @@ def _network(
     clock: Clock,
     waits: Waits,
 ) -> _Network:
-    journal = SettlementJournal(database, clock)
+    journal = SettlementJournal(database, clock, {own.network: own.budgets})
     rules = _rules(settings, own, signers)
-    rpc = HttpSorobanRpc(
-        own.network, own.rpc_url, timeout_s=settings.rpc_timeout_s, authority=own.rpc_authority
-    )
+    rpc = _nodes(settings, own, clock)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = Submitter(
-        rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S, ledgers=ledgers
+        rpc,
+        watcher,
+        clock,
+        poll_s=_POLL_S,
+        deliver_s=_DELIVER_S,
+        ledgers=ledgers,
+        on_resources_refused=state.suspect,
     )
-    sources = SourcePool(own.network, signers.relayer, database, clock, lease_s=_LEASE_S)
-    sealer = Sealer(rules, signers.relayer, rpc, ledgers)
+    meter = RoomMeter(lambda: state.settings)
+    sources = SourcePool(
+        own.network, signers.relayer, database, clock, lease_s=_LEASE_S, room=meter
+    )
+    sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
+    purse = Purse(signers, own.balance_floor, sponsor)
+    sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
     operators = Operators(own.network, signers.addresses, database, clock)
     foreign = ForeignLandings(rpc, operators)
     conclusions = Conclusions(foreign, clock)
@@ -168,21 +188,44 @@ def _network(
         rpc=rpc,
         ledgers=ledgers,
         state=state,
-        part=NetworkPart(own.network, rpc, ledgers, state, signers.addresses, clock),
+        part=NetworkPart(own.network, rpc, ledgers, state, purse, clock),
         sender=PaymentSender(sending, journal, clock, waits),
-        reconciler=Reconciler(
-            own.network,
-            submitter,
-            conclusions,
-            journal,
-            clock,
-            every_s=_RECONCILE_EVERY_S,
-            leave_to_callers_s=settings.settle_deadline_s,
-        ),
+        reconciler=_reconciler(settings, own.network, submitter, conclusions, journal, clock),
         operators=operators,
         watcher=watcher,
         foreign=foreign,
+        sponsor=sponsor,
     )
+
+
+def _reconciler(
+    settings: Settings,
+    network: Network,
+    submitter: Submitter,
+    conclusions: Conclusions,
+    journal: SettlementJournal,
+    clock: Clock,
+) -> Reconciler:
+    return Reconciler(
+        network,
+        submitter,
+        conclusions,
+        journal,
+        clock,
+        every_s=_RECONCILE_EVERY_S,
+        leave_to_callers_s=settings.settle_deadline_s,
+    )
+
+
+def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:
+    """The node and its fallback, if there is one; the deadline of a call is shared by them."""
+    urls = [own.rpc_url] if own.fallback_rpc_url is None else [own.rpc_url, own.fallback_rpc_url]
+    timeout_s = settings.rpc_timeout_s / len(urls)
+    nodes = [
+        HttpSorobanRpc(own.network, url, timeout_s=timeout_s, authority=own.rpc_authority)
+        for url in urls
+    ]
+    return RpcNodes(own.network, nodes, clock, wait_s=settings.rpc_timeout_s)
 
 
 def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> OperatorRules:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from farebox.app.setting_rules import LogLevel
+from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
@@ -18,12 +19,15 @@ class NetworkSettings:
 
     network: Network
     rpc_url: Secret[str]
+    fallback_rpc_url: Secret[str] | None  # another node, asked where the first one fails
     rpc_authority: Path | None  # a PEM file trusted beside the system's authorities
     relayer_secret: Secret[str]
     paymaster_secret: Secret[str] | None
     max_fee: Stroops  # the most one settlement may cost, fee bump included
     max_inclusion_fee: Stroops  # the most bid for a place in a ledger
     assets: AssetPolicy
+    budgets: Budgets
+    balance_floor: Stroops  # below it nothing is settled; below twice that readiness warns
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ _MODULES: Final = MappingProxyType(
         "wallet": "wallet",
         "pay": "pay",
         "channels": "channels",
+        "sponsor": "sponsor",
     }
 )
 

@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import Final
 
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
 
-_OFF: Final = Stroops(0)
 _OTHERS_SHARE: Final = 10  # all assets nobody named share a tenth of the total
 
 
@@ -31,12 +30,12 @@ class Scope(StrEnum):
 class Budgets:
     """The most one network may cost the operator in a UTC day; 0 = off."""
 
-    total: Stroops = _OFF
-    payer: Stroops = _OFF
-    pay_to: Stroops = _OFF
-    key: Stroops = _OFF
-    asset: Stroops = _OFF
-    payer_loss: Stroops = _OFF
+    total: Stroops = NO_STROOPS
+    payer: Stroops = NO_STROOPS
+    pay_to: Stroops = NO_STROOPS
+    key: Stroops = NO_STROOPS
+    asset: Stroops = NO_STROOPS
+    payer_loss: Stroops = NO_STROOPS
     named_assets: frozenset[Address] = frozenset()
 
     def limit(self, scope: Scope) -> int:

@@ -110,22 +110,23 @@ async def read_counters(db: Connection, counters: Collection[Counter]) -> dict[C
     }
 
 
-async def used_up(
-    db: Connection, network: Network, day: date, limits: Mapping[Scope, int]
-) -> frozenset[Counter]:
-    """The counters of a day that stand at or over the limit of their scope."""
+async def counters_from(
+    db: Connection, network: Network, day: date, least: Mapping[Scope, int]
+) -> dict[Counter, int]:
+    """The counters of a day that stand at or over what is named for their scope."""
     rows = await db.fetch(
         """
-        SELECT scope, name FROM sponsor_spend
-        JOIN unnest($3::text[], $4::bigint[]) AS limits (scope, stroops) USING (scope)
-        WHERE network = $1 AND day = $2 AND sponsor_spend.stroops >= limits.stroops
+        SELECT spent.scope, spent.name, spent.stroops
+        FROM sponsor_spend spent
+        JOIN unnest($3::text[], $4::bigint[]) AS wanted (scope, least) USING (scope)
+        WHERE spent.network = $1 AND spent.day = $2 AND spent.stroops >= wanted.least
         """,
         network.value,
         day,
-        [scope.value for scope in limits],
-        list(limits.values()),
+        [scope.value for scope in least],
+        list(least.values()),
     )
-    return frozenset(Counter(network, day, Scope(row["scope"]), row["name"]) for row in rows)
+    return {Counter(network, day, Scope(row["scope"]), row["name"]): row["stroops"] for row in rows}
 
 
 async def largest_counters(

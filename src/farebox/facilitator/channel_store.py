@@ -30,9 +30,15 @@ class Returned:
 
 
 async def lease_channels(
-    db: Connection, network: Network, *, count: int, now: datetime, until: datetime
+    db: Connection,
+    network: Network,
+    *,
+    count: int,
+    now: datetime,
+    until: datetime,
+    most: int | None = None,
 ) -> list[LeasedRow]:
-    """Take up to `count` free channels until `until`.
+    """Take up to `count` free channels until `until`; no more than `most` are leased together.
 
     A channel whose envelope is unresolved is not free, whoever leased it: it is quarantined until
     reconciliation ends the row. The channels unused for longest go first.
@@ -49,7 +55,9 @@ async def lease_channels(
                   WHERE s.network = c.network AND s.source = c.address
                     AND s.state IN ('sending', 'submitted'))
             ORDER BY c.lease_epoch, c.derivation_index
-            LIMIT $4
+            LIMIT least($4, greatest(0, $5 - (
+                SELECT count(*) FROM channels l
+                WHERE l.network = $1 AND l.leased_until >= $2)))
             FOR UPDATE SKIP LOCKED) AS free
         WHERE channels.network = $1 AND channels.address = free.address
         RETURNING channels.address, derivation_index, channels.lease_epoch, used_sequence
@@ -58,6 +66,7 @@ async def lease_channels(
         now,
         until,
         count,
+        most,
     )
     return [
         LeasedRow(

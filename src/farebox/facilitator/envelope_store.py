@@ -106,14 +106,14 @@ async def record_sending(db: Connection, items: Sequence[Sending]) -> list[bool]
 
 
 async def held_by(db: Connection, identity: PaymentIdentity, tx_hash: bytes) -> Held | None:
-    """What a row holds that still says `sending` of this envelope, or None. Under the lock."""
+    """What a row holds that is still about this envelope, or None. Under the lock."""
     row = await db.fetchrow(
         """
         SELECT s.budget_on, s.asset_is_named, s.fee_held,
                EXISTS (SELECT FROM sponsor_stops stop WHERE stop.network = s.network) AS is_stopped
         FROM settlements s
         WHERE s.network = $1 AND s.payer = $2 AND s.nonce = $3 AND s.tx_hash = $4
-          AND s.state = 'sending'
+          AND s.state IN ('sending', 'submitted')
         FOR UPDATE OF s
         """,
         *_key(identity),
@@ -139,11 +139,12 @@ async def replace_dead_envelope(db: Connection, item: Sending, *, dead: bytes, h
         """
         WITH moved AS (
             UPDATE settlements
-            SET tx_hash = $4, envelope = $5, source = $6, source_sequence = $7, max_time = $8,
+            SET state = 'sending', tx_hash = $4, envelope = $5, source = $6,
+                source_sequence = $7, max_time = $8,
                 fee_limit = $9, sent_after_ledger = $10, inner_hash = $11, budget_on = $12,
                 asset_is_named = $13, fee_held = $9
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $14
-              AND state = 'sending' AND fee_held = $15
+              AND state IN ('sending', 'submitted') AND fee_held = $15
             RETURNING network, budget_on, payer, pay_to, caller, asset, asset_is_named,
                       fee_held - $15 AS held, 0::bigint AS lost),
         """
@@ -196,16 +197,8 @@ async def record_submitted(db: Connection, hashes: Sequence[bytes]) -> list[bool
     return _first_of_each(hashes, {row["tx_hash"] for row in rows})
 
 
-async def record_ends(
-    db: Connection, endings: Sequence[tuple[bytes, Ending]], *, at: datetime
-) -> list[bool]:
-    """Write down the fates of envelopes; False where one was known already. Under the lock.
-
-    What an envelope was charged stays spent, the rest of what it held is free again; where nobody
-    knows whether it was charged, all of it stays spent.
+_END: Final[LiteralString] = (
     """
-    rows = await db.fetch(
-        """
         WITH ended AS (
             SELECT s.network, s.payer, s.nonce, s.fee_held AS was_held, item.*
             FROM (SELECT DISTINCT ON (tx_hash) *
@@ -233,8 +226,21 @@ async def record_ends(
             RETURNING ended.i, s.network, s.budget_on, s.payer, s.pay_to, s.caller, s.asset,
                       s.asset_is_named, s.fee_held - ended.was_held AS held, s.fee_lost AS lost),
         """
-        + COUNTED
-        + "SELECT i FROM moved",
+    + COUNTED
+    + "SELECT i FROM moved"
+)
+
+
+async def record_ends(
+    db: Connection, endings: Sequence[tuple[bytes, Ending]], *, at: datetime
+) -> list[bool]:
+    """Write down the fates of envelopes; False where one was known already. Under the lock.
+
+    What an envelope was charged stays spent, the rest of what it held is free again; where nobody
+    knows whether it was charged, all of it stays spent.
+    """
+    rows = await db.fetch(
+        _END,
         [tx_hash for tx_hash, _ in endings],
         [ending.state.value for _, ending in endings],
         [ending.reason.value if ending.reason is not None else None for _, ending in endings],

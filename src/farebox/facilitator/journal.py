@@ -95,7 +95,7 @@ class SettlementJournal:
     ) -> Recording | OverBudget:
         """Write down an envelope in place of one that can never land; its reservation is changed.
 
-        `CLAIM_LOST`: the row is not about `dead` any more, or a node has that.
+        `CLAIM_LOST`: the row is not about `dead` any more.
         """
         item = self._item(claim, sent, epoch=0)
         try:

@@ -25,14 +25,18 @@ def bid_higher(
     """
     last = accepted.fee
     planned = plan_fees(
-        last.resource_fee, market, policy, fee_bumped=last.bump_fee is not None, attempt=attempt
+        last.resource_fee,
+        market,
+        policy,
+        fee_bumped=last.bump_fee is not None,
+        attempt=attempt,
+        floor=wanted,
     )
     if isinstance(planned, FeeOverCeiling):
         return None
     operations = 1 if last.bump_fee is None else _OPERATIONS
     room = min(policy.inclusion_cap, (policy.ceiling - last.resource_fee) // operations)
-    asked = 0 if wanted is None else -((last.resource_fee - wanted) // operations)
-    bid = max(planned.inclusion_bid, asked, min(2 * last.inclusion_bid, room))
+    bid = max(planned.inclusion_bid, min(2 * last.inclusion_bid, room))
     if not last.inclusion_bid < bid <= room:
         return None
     return replace(accepted, fee=_plan(last, bid, operations))

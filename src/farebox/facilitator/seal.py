@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from farebox.facilitator.ledger_room import LedgerUse, RoomMeter
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.source_line import HeldSource, NoSourceFree
 from farebox.facilitator.verdict import Accepted
@@ -50,9 +51,14 @@ class Sealer:
     """Makes envelopes for the source accounts of one network."""
 
     def __init__(
-        self, rules: OperatorRules, relayer: Relayer, node: SequenceNode, ledgers: Ledgers
+        self,
+        rules: OperatorRules,
+        relayer: Relayer,
+        node: SequenceNode,
+        ledgers: Ledgers,
+        meter: RoomMeter,
     ) -> None:
-        self._rules, self._relayer = rules, relayer
+        self._rules, self._relayer, self._meter = rules, relayer, meter
         self._node, self._ledgers = node, ledgers
 
     async def seal(self, accepted: Accepted, source: HeldSource) -> SentEnvelope:
@@ -105,7 +111,7 @@ class Sealer:
     def _sealed(
         self, accepted: Accepted, source: HeldSource, sequence: int, now: LedgerReading
     ) -> SentEnvelope:
-        return seal_settlement(
+        sent = seal_settlement(
             accepted,
             self._rules,
             now,
@@ -113,6 +119,8 @@ class Sealer:
             sequence=sequence,
             fee_payer=None if source.is_relayer else self._relayer,
         )
+        self._meter.measure(_use_of(accepted, sent))
+        return sent
 
     async def _next_sequence(self, source: HeldSource) -> int:
         if source.used_sequence is None:
@@ -125,6 +133,16 @@ class Sealer:
                 log.error("source.missing", network=self._rules.network, source=address)
                 raise NoSourceFree
         return source.used_sequence + 1
+
+
+def _use_of(accepted: Accepted, sent: SentEnvelope) -> LedgerUse:
+    resources = accepted.simulated.resources
+    return LedgerUse(
+        transaction_bytes=len(sent.envelope.reveal()),
+        instructions=resources.instructions,
+        write_entries=resources.read_write_keys,
+        write_bytes=resources.write_bytes,
+    )
 
 
 def seal_settlement(

@@ -28,6 +28,7 @@ from farebox.kernel.clock import Clock
 from farebox.stellar.rpc import FeeStats, TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
+from farebox.submission.not_taken import NotTakenCause
 from farebox.submission.submit import BAD_SEQUENCE, Submitter
 from farebox.x402.reasons import Reason
 
@@ -108,9 +109,9 @@ class PaymentSender:
                 if recorded is Recording.WRITTEN:
                     until = started + self._waits.answer_s
                     return await self._send(claim, accepted, source, sent, until=until)
-                source.forget()
                 if isinstance(recorded, OverBudget):
                     raise NotPayableNow(recorded.reason)
+                source.forget()
                 place = source.place
                 if recorded is Recording.CLAIM_LOST:  # or the lease was
                     leases_lost += 1
@@ -126,7 +127,7 @@ class PaymentSender:
         have it; otherwise it is only watched.
         """
         until = self._clock.monotonic() + self._waits.answer_s
-        if known.state is SettlementState.SENDING and self._clock.now() < sent.max_time:
+        if known.state is SettlementState.SENDING:
             fate = await self._submit(sent, until, may_be_out=True)
         else:
             fate = await self._network.submitter.wait(sent, until=until)
@@ -148,9 +149,9 @@ class PaymentSender:
                 break
             source.forget()
             another = await self._replace(claim, again, source, dead=sent)
-            if isinstance(another, OverBudget):
+            if isinstance(another, OverBudget) and isinstance(fate, Refused):
                 return await self._withdraw(claim, sent, another.reason)
-            if another is None:
+            if not isinstance(another, SentEnvelope):
                 break
             accepted, sent = again, another
             fate = await self._submit(sent, until, source=source)
@@ -171,7 +172,7 @@ class PaymentSender:
             return accepted
         if isinstance(fate, Refused) and fate.result_code == _UNDERBID:
             wanted = fate.fee_wanted
-        elif isinstance(fate, Dead):
+        elif isinstance(fate, Dead) or _is_crowded_out(fate):
             wanted = None
         else:
             return None
@@ -249,6 +250,11 @@ class PaymentSender:
             return pending  # the row still says `sending`: reconciliation ends it
         log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
         return outcome_of(ending, payment, tx_hash)
+
+
+def _is_crowded_out(fate: Fate) -> bool:
+    """Whether the queue was full of better bids; the envelope's hash is banned there by now."""
+    return isinstance(fate, Refused) and fate.result_code == NotTakenCause.QUEUE_FULL
 
 
 def _why_not_sent(fate: NotSent | Refused) -> Reason:

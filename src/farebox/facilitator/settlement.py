@@ -34,12 +34,12 @@ FINAL: Final = frozenset(
     )
 )
 
-# What may follow what. SENDING follows itself when an envelope proven dead gives way to another.
+# What may follow what. SENDING begins again when an envelope proven dead gives way to another.
 NEXT: Final = {
     SettlementState.CLAIMED: frozenset((SettlementState.SENDING,)),
     SettlementState.SENDING: frozenset((SettlementState.SENDING, SettlementState.SUBMITTED))
     | FINAL,
-    SettlementState.SUBMITTED: FINAL,
+    SettlementState.SUBMITTED: frozenset((SettlementState.SENDING,)) | FINAL,
     SettlementState.CONFIRMED: frozenset[SettlementState](),
     SettlementState.FAILED: frozenset[SettlementState](),
     SettlementState.DEAD: frozenset[SettlementState](),

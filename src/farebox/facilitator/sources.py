@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
 from farebox.facilitator import channel_store
 from farebox.facilitator.channel_store import LeasedRow, Returned
 from farebox.facilitator.channels import Lease, channel_signer
+from farebox.facilitator.ledger_room import LedgerRoom
 from farebox.facilitator.source_line import HeldSource, NoSourceFree, Prepare, SourceLine
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -27,13 +28,21 @@ _SPREAD: Final = 0.5  # leases taken together do not all go back together
 log = structlog.get_logger(__name__)
 
 
+class Room(Protocol):
+    """How many settlements one ledger takes."""
+
+    def room(self) -> LedgerRoom | None: ...
+
+
 class SourcePool:
     """Leases channels; or the relayer itself where a network has no channels.
 
     Waiters are served in the order they came, as many as are free by one statement. A channel
     whose last envelope is known to have used its number passes straight to the next waiter, who
     may have prepared for it; after `PASS_ON_S` at most it goes back to the pool all the same, so
-    that waiters of another replica get it. One whose last envelope is unresolved is not leased
+    that waiters of another replica get it. No more are out together, of all replicas, than one
+    ledger has room for: the rest waits here, in its order, and not in the network's queue, which
+    drops what waits for long. One whose last envelope is unresolved is not leased
     to anybody, in this process or another.
     """
 
@@ -45,8 +54,9 @@ class SourcePool:
         clock: Clock,
         *,
         lease_s: float,
+        room: Room | None = None,
     ) -> None:
-        self._network, self._relayer = network, relayer
+        self._network, self._relayer, self._room = network, relayer, room
         self._database, self._clock, self._lease_s = database, clock, lease_s
         self._line = SourceLine()
         self._look_now = asyncio.Event()
@@ -114,6 +124,7 @@ class SourcePool:
 
     async def _look(self) -> None:
         now, began = self._clock.now(), self._clock.monotonic()
+        room = None if self._room is None else self._room.room()
         async with self._database.connection() as db:
             rows = await channel_store.lease_channels(
                 db,
@@ -121,6 +132,7 @@ class SourcePool:
                 count=len(self._line),
                 now=now,
                 until=now + timedelta(seconds=self._lease_s),
+                most=None if room is None else room.settlements,
             )
             has_channels = bool(rows) or await channel_store.count_active(db, self._network) > 0
         for row in rows:

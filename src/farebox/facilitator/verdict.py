@@ -24,9 +24,9 @@ from farebox.stellar.signatures import every_signature_verifies, keys_are_sorted
 from farebox.stellar.simulation import (
     Garbled,
     NeedsRestore,
+    RefusalKind,
     Simulated,
     Simulation,
-    SimulationRefused,
 )
 from farebox.stellar.transfer_envelope import (
     NotATransfer,
@@ -190,14 +190,21 @@ def judge_signatures(transfer: SignedTransfer) -> Reason | None:
 
 
 def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | Reason:
-    """Hold a node's answer to what it must be before its contents mean anything."""
+    """Hold a node's answer to what it must be before its contents mean anything.
+
+    A refusal as of a ledger older than one known here is no verdict: what the call lacks may be
+    there by now. `now` was read before the node was asked.
+    """
     if isinstance(simulation, Garbled):
         return Reason.NETWORK_UNAVAILABLE
     if simulation.latest_ledger + _MAX_LAG_LEDGERS < now.sequence:
         return Reason.NETWORK_UNAVAILABLE
-    if isinstance(simulation, SimulationRefused):
-        return Reason.SIMULATION_FAILED
-    return Reason.RESTORE_REQUIRED if isinstance(simulation, NeedsRestore) else simulation
+    if isinstance(simulation, Simulated):
+        return simulation
+    if simulation.latest_ledger < now.sequence:
+        return Reason.NETWORK_UNAVAILABLE
+    needs_restore = isinstance(simulation, NeedsRestore) or simulation.kind is RefusalKind.ARCHIVED
+    return Reason.RESTORE_REQUIRED if needs_restore else Reason.SIMULATION_FAILED
 
 
 def judge_effect(

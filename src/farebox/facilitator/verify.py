@@ -22,7 +22,7 @@ from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import FeeStats, RawSimulation, RpcUnavailable
 from farebox.stellar.simulation import read_simulation
 from farebox.stellar.splice import simulation_envelope
-from farebox.x402.payment import Payment
+from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.reasons import Reason
 
 _SIMULATED_SEQUENCE: Final = 1  # a simulation looks at no sequence number
@@ -54,6 +54,12 @@ class Market(Protocol):
     def fees(self) -> FeeStats | None: ...
 
 
+class Sponsor(Protocol):
+    """What the operator pays for now, read without a call."""
+
+    def refusal(self, terms: PaymentTerms, payer: Address, *, stroops: int) -> Reason | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class VerifiedNetwork:
     """One network a verification can be made on."""
@@ -63,6 +69,7 @@ class VerifiedNetwork:
     simulator: Simulator
     ledgers: Ledgers
     market: Market
+    sponsor: Sponsor
 
 
 class Verifier:
@@ -96,10 +103,13 @@ class Verifier:
         return Rejected(reason, transfer.payer) if isinstance(reason, Reason) else reason
 
     async def _judge(self, network: VerifiedNetwork, transfer: SignedTransfer) -> Accepted | Reason:
-        rules = network.rules
+        rules, terms = network.rules, transfer.payment.terms
+        unpaid = network.sponsor.refusal(terms, transfer.payer, stroops=0)
+        if unpaid is not None:
+            return unpaid
         try:
             now = network.ledgers.now()
-            expiry = judge_expiry(transfer.entry, transfer.payment.terms, rules, now)
+            expiry = judge_expiry(transfer.entry, terms, rules, now)
             if expiry is not None:
                 return expiry
             envelope = simulation_envelope(
@@ -111,4 +121,8 @@ class Verifier:
         simulated = judge_simulation(read_simulation(answer.result), now)
         if isinstance(simulated, Reason):
             return simulated
-        return judge_effect(simulated, transfer, rules, network.market.fees)
+        accepted = judge_effect(simulated, transfer, rules, network.market.fees)
+        if isinstance(accepted, Reason):
+            return accepted
+        cost = accepted.fee.highest_charge
+        return network.sponsor.refusal(terms, transfer.payer, stroops=cost) or accepted

@@ -14,8 +14,8 @@ from farebox.stellar.network_settings import (
 )
 from farebox.stellar.rpc import FeeStats, LedgerEntries, RpcUnavailable
 
-_FEES_EVERY_S: Final = 10.0
-_SETTINGS_EVERY_S: Final = 300.0  # validators change them by vote, at most once in weeks
+_FEES_EVERY_S: Final = 10
+_SETTINGS_EVERY_S: Final = 30.0  # validators change them by vote, at most once in weeks
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -36,7 +36,8 @@ class NetworkState:
     """Fees and settings of one network; what cannot be had leaves the last good value standing.
 
     `settings_are_understood` turns False when the network's settings have a form this version
-    does not know, which is for the operator to see: payments go on with the last good ones.
+    does not know, which is for the operator to see: payments go on with the last good ones. A
+    change is noticed within half a minute, at once where a refusal gives it away (`suspect`).
     """
 
     def __init__(self, network: Network, node: Node, clock: Clock) -> None:
@@ -44,6 +45,7 @@ class NetworkState:
         self._fees: FeeStats | None = None
         self._settings: NetworkSettings | None = None
         self._settings_due_at = clock.monotonic()
+        self._is_suspect = False
         self.settings_are_understood = True
 
     @property
@@ -60,16 +62,27 @@ class NetworkState:
         """Refresh until cancelled; an outage of the node is passed over."""
         while True:
             await self.refresh()
-            await self._clock.sleep(_FEES_EVERY_S)
+            await self._until_due()
+
+    def suspect(self) -> None:
+        """A refusal hints at other settings than those known: read them again within a second."""
+        self._is_suspect = True
 
     async def refresh(self) -> None:
         """Ask for the fees, and for the settings when it is time."""
         try:
             self._fees = await self._node.fee_stats()
-            if self._clock.monotonic() >= self._settings_due_at:
+            if self._is_suspect or self._clock.monotonic() >= self._settings_due_at:
+                self._is_suspect = False
                 await self._refresh_settings()
         except RpcUnavailable as outage:
             log.info("network_state.not_refreshed", network=self._network.value, why=str(outage))
+
+    async def _until_due(self) -> None:
+        for _ in range(_FEES_EVERY_S):
+            await self._clock.sleep(1)
+            if self._is_suspect:
+                return
 
     async def _refresh_settings(self) -> None:
         found = await self._node.ledger_entries(setting_keys())

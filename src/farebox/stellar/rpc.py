@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 
@@ -19,16 +19,24 @@ class RpcUnavailable(Outage):
 
     `certainly_not_sent` is True only when the request never left this process. In every other
     case the node may have acted on it, whatever it answered. `code` is the JSON-RPC error code
-    when the node itself refused. The words never carry the node's address or its own words.
+    when the node itself refused, `retry_after_s` the pause it asked for (status 429 or 503). The
+    words never carry the node's address or its own words.
     """
 
     def __init__(
-        self, network: Network, message: str, *, certainly_not_sent: bool, code: int | None = None
+        self,
+        network: Network,
+        message: str,
+        *,
+        certainly_not_sent: bool,
+        code: int | None = None,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(network.value, message)
         self.network = network
         self.certainly_not_sent = certainly_not_sent
         self.code = code
+        self.retry_after_s = retry_after_s
 
 
 class SendStatus(StrEnum):
@@ -205,11 +213,21 @@ class NodeHealth:
 
 @dataclass(frozen=True, slots=True)
 class AccountState:
-    """An account on the ledger: the last sequence number it used, and its native balance."""
+    """An account on the ledger: the last sequence number it used, and its native balance.
+
+    `reserved` is what of the balance pays no fee: reserves, its own and those it sponsors, and
+    what its offers sell; nothing where that could not be read.
+    """
 
     sequence: int
     balance: Stroops
     as_of_ledger: int  # the newest ledger the node had applied
+    reserved: Stroops = NO_STROOPS
+
+    @property
+    def available(self) -> int:
+        """What is left for fees, stroops; may be less than nothing."""
+        return self.balance - self.reserved
 
 
 class SorobanRpc(Protocol):

@@ -1,6 +1,8 @@
 """One POST at a time to a node: deadline, size limit, and whether it can have left at all."""
 
+import re
 import ssl
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -34,6 +36,19 @@ class _Miss(StrEnum):
     TOO_LARGE = "the answer is too large"
     ENCODED = "the answer is compressed"
     STATUS = "it answered with HTTP status"
+
+
+_ASKS_FOR_PAUSE: Final = frozenset({429, 503})
+_WHOLE_SECONDS: Final = re.compile(r"[0-9]{1,9}\Z", re.ASCII)  # a date is not heeded
+
+
+@dataclass(frozen=True, slots=True)
+class _Missed:
+    """There is no answer."""
+
+    miss: _Miss
+    detail: str = ""
+    retry_after_s: float | None = None
 
 
 _NEVER_LEFT: Final = frozenset({_Miss.CLOSED, _Miss.NO_CONNECTION, _Miss.CONNECT_TIMEOUT})
@@ -82,13 +97,17 @@ class RpcSession:
         if isinstance(answer, bytes):
             return answer
         # Raised out here, so that the client's error, which names the address, is not chained.
-        miss, detail = answer
-        text = f"the node of {self._network} gave no answer: {miss}{detail}"
-        raise RpcUnavailable(self._network, text, certainly_not_sent=miss in _NEVER_LEFT)
+        text = f"the node of {self._network} gave no answer: {answer.miss}{answer.detail}"
+        raise RpcUnavailable(
+            self._network,
+            text,
+            certainly_not_sent=answer.miss in _NEVER_LEFT,
+            retry_after_s=answer.retry_after_s,
+        )
 
-    async def _attempt(self, body: bytes) -> bytes | tuple[_Miss, str]:
+    async def _attempt(self, body: bytes) -> bytes | _Missed:
         if self._is_closed:
-            return _Miss.CLOSED, ""
+            return _Missed(_Miss.CLOSED)
         try:
             async with self._opened().post(
                 self._url.reveal(), data=body, allow_redirects=False
@@ -98,13 +117,13 @@ class RpcSession:
                     response.close()  # what is left unread must not be drained
                 return answer
         except aiohttp.ConnectionTimeoutError:
-            return _Miss.CONNECT_TIMEOUT, ""
+            return _Missed(_Miss.CONNECT_TIMEOUT)
         except (aiohttp.ClientConnectorError, aiohttp.InvalidURL):
-            return _Miss.NO_CONNECTION, ""
+            return _Missed(_Miss.NO_CONNECTION)
         except TimeoutError:
-            return _Miss.TIMEOUT, ""
+            return _Missed(_Miss.TIMEOUT)
         except (aiohttp.ClientError, OSError, ValueError):
-            return _Miss.DROPPED, ""
+            return _Missed(_Miss.DROPPED)
 
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
@@ -124,16 +143,22 @@ class RpcSession:
         return self._session
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes | tuple[_Miss, str]:
+async def _read(response: aiohttp.ClientResponse) -> bytes | _Missed:
     if response.status != 200:
-        return _Miss.STATUS, f" {response.status}"
+        return _Missed(_Miss.STATUS, f" {response.status}", _pause_asked_for(response))
     if response.headers.get("Content-Encoding", "identity") != "identity":
-        return _Miss.ENCODED, ""
+        return _Missed(_Miss.ENCODED)
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.content.iter_any():
         size += len(chunk)
         if size > MAX_ANSWER_BYTES:
-            return _Miss.TOO_LARGE, ""
+            return _Missed(_Miss.TOO_LARGE)
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _pause_asked_for(response: aiohttp.ClientResponse) -> float | None:
+    told = response.headers.get("Retry-After", "").strip()
+    is_heeded = response.status in _ASKS_FOR_PAUSE and _WHOLE_SECONDS.match(told)
+    return float(told) if is_heeded else None

@@ -32,6 +32,7 @@ class FaultCode(StrEnum):
     NO_EVENTS = "node_without_events"
     ACCOUNT_MISSING = "account_missing"
     ACCOUNT_UNFUNDED = "account_unfunded"
+    ACCOUNT_LOW = "account_low"  # a warning: it still pays
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,12 @@ class StartFault:
 
     code: FaultCode
     sentence: str
+    account: Address | None = None
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether the network can be used all the same."""
+        return self.code is FaultCode.ACCOUNT_LOW
 
 
 async def check_node(network: Network, rpc: SorobanRpc) -> tuple[StartFault, ...]:
@@ -75,7 +82,9 @@ async def check_accounts(
     *,
     floor: Stroops = DEFAULT_BALANCE_FLOOR,
 ) -> tuple[StartFault, ...]:
-    """Which of the operator's `accounts` do not exist or hold less than `floor`.
+    """Which of the operator's `accounts` do not exist, or can pay fees of less than `floor`.
+
+    Below twice the floor is a warning.
 
     Raises:
         RpcUnavailable: the node did not answer.
@@ -85,10 +94,15 @@ async def check_accounts(
         state = await rpc.account(account)
         if state is None:
             sentence = f"the account {account} does not exist on {network}"
-            faults.append(StartFault(FaultCode.ACCOUNT_MISSING, sentence))
-        elif state.balance < floor:
-            sentence = f"the account {account} holds {state.balance} stroops, less than {floor}"
-            faults.append(StartFault(FaultCode.ACCOUNT_UNFUNDED, sentence))
+            faults.append(StartFault(FaultCode.ACCOUNT_MISSING, sentence, account))
+        elif state.available < 2 * floor:
+            is_short = state.available < floor
+            code = FaultCode.ACCOUNT_UNFUNDED if is_short else FaultCode.ACCOUNT_LOW
+            sentence = (
+                f"the account {account} has {state.available} stroops left above its reserves, "
+                f"less than {floor if is_short else 2 * floor}"
+            )
+            faults.append(StartFault(code, sentence, account))
     return tuple(faults)
 
 

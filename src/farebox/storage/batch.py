@@ -48,8 +48,8 @@ class Batch(Generic[Item, Result]):
                     await self._carry_out(taken)
         finally:
             self._worker = None
-            for _, answer in (*taken, *self._waiting):
-                answer.cancel()  # nobody is left waiting when the loop is stopped
+            # nobody is left waiting when the loop is stopped in the middle
+            _fail([*taken, *self._waiting], DatabaseUnavailable("the work was broken off"))
             self._waiting.clear()
 
     async def _carry_out(self, taken: list[tuple[Item, "asyncio.Future[Result]"]]) -> None:

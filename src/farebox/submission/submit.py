@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from farebox.kernel.clock import Clock
+from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.rpc import RpcUnavailable, TransactionFound, TransactionNotFound
 from farebox.submission import deliver
 from farebox.submission.deliver import (
@@ -65,6 +66,7 @@ class Submitter:
         self._poll_s, self._deliver_s = poll_s, deliver_s
         self._on_resources_refused = on_resources_refused
         self._sight = QueueSight()
+        self._ledgers = ledgers
         self._means = Means(rpc, clock, self._sight, self.observe, ledgers, poll_s)
 
     async def submit(
@@ -78,9 +80,12 @@ class Submitter:
         """Deliver `sent`, which is stored already, and wait for its fate until `until` (monotonic).
 
         The same bytes may go out several times; never others. `may_be_out` says that they may
-        have gone out before, so that no refusal proves anything. `on_taken` is awaited once a node
-        has taken it. `Indeterminate` is an answer, never a reason to make another envelope.
+        have gone out before, so that no refusal proves anything; past its time bound by the
+        ledger's clock it is only watched. `on_taken` is awaited once a node has taken it.
+        `Indeterminate` is an answer, never a reason to make another envelope.
         """
+        if may_be_out and self._is_outlived(sent):
+            return await self.wait(sent, until=until)
         give_up = min(until, self._clock.monotonic() + self._deliver_s)
         delivery = Delivery(self._means, sent, until=give_up, may_be_out=may_be_out)
         delivered = await delivery.run(deadline=until)
@@ -96,6 +101,13 @@ class Submitter:
         if not isinstance(fate, Indeterminate):
             self._sight.resolved(sent)
         return fate
+
+    def _is_outlived(self, sent: SentEnvelope) -> bool:
+        """Whether a ledger closed at or past the bound; our own wall clock is not asked."""
+        try:
+            return self._ledgers is not None and self._ledgers.now().close_at >= sent.max_time
+        except ClockStale:
+            return True  # no node is heard that could take it
 
     async def wait(self, sent: SentEnvelope, *, until: float) -> Fate:
         """Ask for the fate of an envelope sent long ago until `until` (monotonic)."""

@@ -130,7 +130,20 @@ async def test_a_refused_envelope_gives_way_to_one_other(journal: SettlementJour
     assert await journal.replace(mine, dead=first.tx_hash, sent=envelope(tag=3)) is CLAIM_LOST
     assert not await journal.end(first.tx_hash, CONFIRMED), "the row is about the second now"
     assert await journal.submitted(second.tx_hash)
-    assert await journal.replace(mine, dead=second.tx_hash, sent=first) is CLAIM_LOST, "taken"
+
+
+async def test_an_envelope_that_a_node_took_and_that_died_gives_way_to_one_to_be_sent(
+    journal: SettlementJournal,
+) -> None:
+    mine, first, second = claim(), envelope(tag=1), envelope(tag=2)
+    await journal.claim(mine)
+    await journal.sending(mine, first)
+    await journal.submitted(first.tx_hash)
+    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is Recording.WRITTEN
+    row = await journal.find(mine.identity)
+    assert row is not None
+    assert (row.state, row.tx_hash) == (SettlementState.SENDING, second.tx_hash.hex())
+    assert await journal.withdraw(mine.identity, second.tx_hash), "it was never sent"
 
 
 async def test_an_envelope_that_never_left_frees_its_payment(journal: SettlementJournal) -> None:
@@ -173,8 +186,10 @@ async def test_an_end_is_written_once(journal: SettlementJournal, state: Settlem
 
 def test_no_state_leads_back() -> None:
     order = list(SettlementState)
+    another_envelope = (SettlementState.SUBMITTED, SettlementState.SENDING)  # one proven dead
     for state, followers in NEXT.items():
-        assert all(order.index(follower) >= order.index(state) for follower in followers)
+        back = [each for each in followers if order.index(each) < order.index(state)]
+        assert all((state, each) == another_envelope for each in back)
         assert not (state in FINAL and followers)
 
 

@@ -44,6 +44,9 @@ def run(*arguments: str, answer: str = "") -> Result:
         ("channels", "list", "--help"),
         ("channels", "drain", "--help"),
         ("channels", "retire", "--help"),
+        ("sponsor", "stop", "--help"),
+        ("sponsor", "start", "--help"),
+        ("sponsor", "status", "--help"),
     ],
 )
 def test_every_command_explains_itself(arguments: tuple[str, ...]) -> None:

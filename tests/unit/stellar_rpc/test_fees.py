@@ -25,10 +25,10 @@ def policy(*, ceiling: int = 500_000, cap: int = 100_000) -> FeePolicy:
 
 
 @pytest.mark.parametrize(
-    ("attempt", "bid"), [(0, 200), (1, 300), (2, 400), (3, 800), (4, 1_600), (400, 5_000)]
+    ("attempt", "bid"), [(0, 400), (1, 900), (2, 1_600), (3, 3_200), (4, 5_000), (400, 5_000)]
 )
 def test_each_attempt_bids_more_up_to_the_cap(attempt: int, bid: int) -> None:
-    stats = market(p90=200, p99=300, maximum=400)
+    stats = market(p99=200, maximum=900)
     assert inclusion_bid(stats, attempt=attempt, cap=Stroops(5_000)) == bid
 
 
@@ -37,7 +37,7 @@ def test_an_idle_network_is_bid_its_minimum() -> None:
 
 
 def test_a_cap_below_the_networks_minimum_cannot_push_the_bid_under_it() -> None:
-    assert inclusion_bid(market(p90=900), attempt=0, cap=Stroops(1)) == 100
+    assert inclusion_bid(market(p99=900), attempt=0, cap=Stroops(1)) == 100
 
 
 def test_an_unknown_market_is_bid_more_than_the_minimum_and_more_each_time() -> None:
@@ -46,19 +46,19 @@ def test_an_unknown_market_is_bid_more_than_the_minimum_and_more_each_time() -> 
 
 
 def test_a_plain_settlement_pays_resources_and_bid() -> None:
-    plan = plan_fees(23_000, market(p90=150), policy(), fee_bumped=False)
+    plan = plan_fees(23_000, market(p99=75), policy(), fee_bumped=False)
     assert plan == FeePlan(Stroops(150), Stroops(23_000), Stroops(23_150), None)
     assert plan.highest_charge == 23_150
 
 
 def test_a_fee_bump_bids_for_two_operations() -> None:
-    plan = plan_fees(23_000, market(p90=150), policy(), fee_bumped=True)
+    plan = plan_fees(23_000, market(p99=75), policy(), fee_bumped=True)
     assert plan == FeePlan(Stroops(150), Stroops(23_000), Stroops(23_150), Stroops(23_300))
     assert plan.highest_charge == 23_300
 
 
 def test_the_bid_gives_way_to_the_ceiling_down_to_the_minimum() -> None:
-    busy = market(p90=50_000)
+    busy = market(p99=50_000)
     plan = plan_fees(23_000, busy, policy(ceiling=24_000), fee_bumped=False)
     assert isinstance(plan, FeePlan)
     assert (plan.inclusion_bid, plan.highest_charge) == (1_000, 24_000)
@@ -71,6 +71,29 @@ def test_resources_over_the_ceiling_are_refused_with_what_they_would_cost(
     assert isinstance(plan_fees(most, None, policy(), fee_bumped=fee_bumped), FeePlan)
     refused = plan_fees(most + 1, None, policy(), fee_bumped=fee_bumped)
     assert refused == FeeOverCeiling(Stroops(500_001), Stroops(500_000))
+
+
+def test_the_rent_of_a_days_first_settlement_is_paid_under_the_default_ceiling() -> None:
+    plan = plan_fees(151_550, market(p99=200), FeePolicy(), fee_bumped=True)
+    assert isinstance(plan, FeePlan)
+    assert plan.highest_charge == 151_550 + 2 * 400
+    assert isinstance(
+        plan_fees(151_550, None, policy(ceiling=151_749), fee_bumped=True), FeeOverCeiling
+    )
+
+
+@pytest.mark.parametrize(("wanted", "bid"), [(23_300, 400), (24_000, 500), (24_001, 501)])
+def test_the_fee_a_node_wants_is_the_least_that_is_offered(wanted: int, bid: int) -> None:
+    plan = plan_fees(23_000, market(p99=200), policy(), fee_bumped=True, floor=Stroops(wanted))
+    assert isinstance(plan, FeePlan)
+    assert plan.inclusion_bid == bid
+    assert plan.highest_charge >= wanted
+
+
+@pytest.mark.parametrize("limits", [policy(ceiling=24_001), policy(cap=500)])
+def test_a_fee_wanted_beyond_the_operators_limits_is_not_offered(limits: FeePolicy) -> None:
+    refused = plan_fees(23_000, None, limits, fee_bumped=True, floor=Stroops(24_002))
+    assert refused == FeeOverCeiling(Stroops(24_002), limits.ceiling)
 
 
 def test_a_fee_no_envelope_can_hold_is_refused_whatever_the_ceiling() -> None:

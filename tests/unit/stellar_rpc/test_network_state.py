@@ -69,12 +69,12 @@ async def test_nothing_is_known_until_the_node_answers() -> None:
 async def test_settings_are_asked_for_seldom_and_a_vote_is_seen() -> None:
     node = Node()
     state, time = state_on(node)
-    for _ in range(30):
+    for _ in range(3):
         await state.refresh()
         time.turn(9)
     before = state.settings
     node.told = settings(filler=2)
-    time.turn(40)
+    time.turn(3)
     await state.refresh()
     assert node.settings_asked == 2
     assert state.settings is not None
@@ -114,14 +114,39 @@ async def test_the_task_asks_again_and_again_and_ends_only_by_a_bug() -> None:
     asked = node.fee_stats
 
     async def fee_stats() -> FeeStats:
-        if len(time.slept) == 3:
+        if len(time.slept) == 30:
             raise OverNow
         return await asked()
 
     node.fee_stats = fee_stats  # type: ignore[method-assign] # the script of this one test
     with pytest.raises(OverNow):
         await state.run()
-    assert time.slept == [10.0, 10.0, 10.0]
+    assert (len(time.slept), time.monotonic()) == (30, 30)
+    assert node.settings_asked == 1
+
+
+async def test_a_suspicion_reads_the_settings_again_within_a_second() -> None:
+    node = Node()
+    state, time = state_on(node)
+    read_at: list[float] = []
+    sleep, ledger_entries = time.sleep, node.ledger_entries
+
+    async def suspecting_sleep(seconds: float) -> None:
+        await sleep(seconds)
+        if time.monotonic() == 4:
+            state.suspect()
+
+    async def entries(keys: Sequence[bytes]) -> LedgerEntries:
+        read_at.append(time.monotonic())
+        if len(read_at) == 3:
+            raise OverNow
+        return await ledger_entries(keys)
+
+    time.sleep = suspecting_sleep  # type: ignore[method-assign] # the script of this one test
+    node.ledger_entries = entries  # type: ignore[method-assign] # likewise
+    with pytest.raises(OverNow):
+        await state.run()
+    assert read_at == [0, 4, 34]
 
 
 async def test_settings_never_understood_leave_none() -> None:

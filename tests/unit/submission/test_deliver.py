@@ -310,3 +310,16 @@ async def test_an_inner_absence_that_does_not_reach_back_proves_nothing(
 async def test_nobody_reached_to_the_end_was_certainly_not_sent(clock: ManualClock) -> None:
     away = RpcUnavailable(Network.TESTNET, "refused", certainly_not_sent=True)
     assert await submit(submitter_on(LivelyNode(clock, [away]))) == NotSent()
+
+
+@pytest.mark.parametrize("wall_s", [-36_000, 0, 36_000])
+@pytest.mark.parametrize(("ledger_s", "sends"), [(44, 1), (45, 0), (600, 0)])
+async def test_the_ledgers_time_decides_whether_an_old_envelope_goes_out_again(
+    clock: ManualClock, *, wall_s: int, ledger_s: int, sends: int
+) -> None:
+    node = LivelyNode(clock, [PENDING])
+    clock.now = lambda: START + timedelta(seconds=wall_s)  # type: ignore[method-assign]
+    close_at = START + timedelta(seconds=ledger_s)
+    node.now = lambda: LedgerReading(101, close_at, 5, 0)  # type: ignore[method-assign]
+    await submit(submitter_on(node), may_be_out=True, until=2)
+    assert len(node.sent_at) == sends

@@ -10,8 +10,9 @@ use farebox_devnet::chain::{Chain, NextLedger};
 use farebox_devnet::codec::{hash_of, sha256};
 use farebox_devnet::events::asset_contract;
 use farebox_devnet::host::{Moment, simulate::simulate};
-use farebox_devnet::node::{CloseMode, HeaderForm, LimitsProfile, NodeOptions, Submission};
+use farebox_devnet::options::{CloseMode, HeaderForm, LimitsProfile, NodeOptions};
 use farebox_devnet::simulation::{AuthMode, Simulated, SimulationRequest};
+use farebox_devnet::submission::Submission;
 use farebox_devnet::xdr::*;
 
 const FUNDS: i64 = 1_000_000_000_000;

@@ -7,7 +7,7 @@ use super::{Rpc, require_base64};
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
 use crate::edge::view::View;
 use crate::edge::xdr_text::{decode, encode, encode_all};
-use crate::node::Submission;
+use crate::submission::Submission;
 use crate::xdr::TransactionEnvelope;
 
 #[derive(Default, Deserialize)]

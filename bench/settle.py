@@ -1,0 +1,215 @@
+"""BENCH=settle: settlements a ledger with 1, 19 and 220 channels, beside the npm facilitator."""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench.cores import Cores, divide_cores
+from bench.settle_capacity import admitted, envelope_parts, fill, usage_of
+from bench.settle_ground import CADENCE_S, Ground, ground
+from bench.settle_peer import theirs
+from bench.settle_run import Load, Run, burst, sustained
+from bench.sides import PEER
+from e2e.ending import end_with_figures
+from e2e.machine import HorizonStub, RunFailed, say, scratch_folder
+from e2e.packages import install
+
+_MANY: Final = 220
+_SOME: Final = 19
+_BURST: Final = 76
+_PATIENT: Final = {  # a burst of four payments a channel waits for three ledgers before it
+    "FAREBOX_CHANNEL_WAIT_S": "60",
+    "FAREBOX_SETTLE_DEADLINE_S": "120",
+}
+_PER_LEDGER_220: Final = 205
+_P50_S: Final = 6.0
+_P95_S: Final = 11.0
+_RATIO_19: Final = 3.0
+_RPC_PER_SETTLE: Final = 2.2
+_MEMORY_MB: Final = 400.0
+_AT_MOST_S: Final = 900.0
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Ledgers that are measured after those that warm up."""
+
+    few: int
+    few_warm: int
+    many: int
+    many_warm: int
+    slp7: int  # 0: not at all
+    slp7_warm: int
+    has_single: bool
+
+
+FULL: Final = Size(few=6, few_warm=1, many=20, many_warm=4, slp7=6, slp7_warm=4, has_single=True)
+QUICK: Final = Size(few=2, few_warm=1, many=5, many_warm=1, slp7=0, slp7_warm=0, has_single=False)
+
+
+@dataclass(slots=True)
+class Found:
+    """Every run, by what it was."""
+
+    ours: dict[int, Run]
+    theirs: dict[int, Run]
+    our_burst: Run | None = None
+    their_burst: Run | None = None
+    memory_mb: float = 0.0
+    slp7: dict[str, object] | None = None
+    slp7_run: Run | None = None
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Whether what is promised holds, and the figures."""
+    size = QUICK if quick else FULL
+    began = time.monotonic()
+    await asyncio.to_thread(install, PEER)
+    cores = divide_cores()
+    found = Found({}, {})
+    try:
+        async with asyncio.timeout(_AT_MOST_S):
+            with scratch_folder("farebox-bench-") as scratch:
+                await _mainnet(found, scratch, cores, size)
+                if size.slp7:
+                    await _slp7(found, scratch, cores, size)
+    except TimeoutError as error:
+        raise RunFailed(f"the bench took more than {_AT_MOST_S:g} s") from error
+    figures = _figures(found)
+    figures["one_core_each"] = cores.service is not None
+    figures["seconds"] = round(time.monotonic() - began, 1)
+    return _holds(figures), figures
+
+
+async def _mainnet(found: Found, scratch: Path, cores: Cores, size: Size) -> None:
+    async with AsyncExitStack() as stack:
+        here = await stack.enter_async_context(ground(scratch, cores, payers=_MANY))
+        horizon = HorizonStub(cadence_s=CADENCE_S)
+        horizon_url = await stack.enter_async_context(horizon.serving())
+        for count in (1, _SOME) if size.has_single else (_SOME,):
+            await _side_by_side(found, here, horizon_url, count, size)
+        await _bursts(found, here, horizon_url)
+        await here.create_channels(_MANY)
+        async with here.ours("farebox") as side:
+            load = Load(side, _MANY)
+            runs = await sustained(here, [load], warm=size.many_warm, ledgers=size.many)
+            found.ours[_MANY] = runs[0]
+            found.memory_mb = side.peak_mb()
+
+
+async def _side_by_side(
+    found: Found, here: Ground, horizon_url: str, count: int, size: Size
+) -> None:
+    """Both facilitators at once, each with `count` accounts: together far from a full ledger."""
+    await here.create_channels(count)
+    async with (
+        here.ours(f"farebox-{count}") as ours,
+        theirs(here, horizon_url, signers=count) as npm,
+    ):
+        loads = [Load(ours, count), Load(npm, count)]
+        runs = await sustained(here, loads, warm=size.few_warm, ledgers=size.few)
+        found.ours[count], found.theirs[count] = runs
+
+
+async def _bursts(found: Found, here: Ground, horizon_url: str) -> None:
+    async with here.ours("farebox-burst", _PATIENT) as side:
+        found.our_burst = await burst(here, side, _BURST)
+    async with theirs(here, horizon_url, signers=_SOME) as side:
+        found.their_burst = await burst(here, side, _BURST)
+
+
+async def _slp7(found: Found, scratch: Path, cores: Cores, size: Size) -> None:
+    """As many channels as the proposal's limits admit, computed from the network's settings."""
+    use = usage_of(found.ours[_MANY].landed)
+    async with ground(scratch, cores, payers=1000, limits="slp7") as here:
+        limits = await here.reader.limits()
+        channels = admitted(limits, use)
+        say(f"slp7 admits {channels} settlements a ledger")
+        await here.create_channels(channels)
+        async with here.ours("farebox") as side:
+            load = Load(side, channels)
+            runs = await sustained(here, [load], warm=size.slp7_warm, ledgers=size.slp7)
+            found.slp7_run = runs[0]
+            used = fill(runs[0].landed, runs[0].ledgers, limits)
+            found.slp7 = {
+                "channels": channels,
+                "fill": used,
+                "binds": max(used, key=lambda each: used[each]),
+                "memory_mb": side.peak_mb(),
+                **runs[0].figures(),
+            }
+
+
+def _figures(found: Found) -> dict[str, object]:
+    many = found.ours[_MANY]
+    every = [*found.ours.values(), *(each for each in (found.our_burst, found.slp7_run) if each)]
+    ours, npm = found.our_burst, found.their_burst
+    ratio = _share(ours) / _share(npm) if ours and npm and _share(npm) else 0.0
+    fills = found.slp7["fill"] if found.slp7 else None
+    return {
+        "per_ledger_1": _rate(found.ours, 1),
+        "per_ledger_19": _rate(found.ours, _SOME),
+        "per_ledger_220": many.per_ledger,
+        "per_ledger_220_min": min(many.series),
+        "npm_per_ledger_1": _rate(found.theirs, 1),
+        "npm_per_ledger_19": _rate(found.theirs, _SOME),
+        "sequence_errors": sum(each.sequence_errors for each in every),
+        "failed": sum(each.failed for each in every),
+        "p50_s": many.latency_s(0.5),
+        "p95_s": many.latency_s(0.95),
+        "ratio_19": round(ratio, 2),
+        "rpc_per_settle": many.rpc_per_settle,
+        "npm_rpc_per_settle": found.theirs[_SOME].rpc_per_settle,
+        "memory_mb": found.memory_mb,
+        "fill_slp7": max(fills.values()) if isinstance(fills, dict) else None,
+        "envelope": envelope_parts(many.landed),
+        "burst": {each.side: _burst_figures(each) for each in (ours, npm) if each},
+        "ours": {str(count): each.figures() for count, each in found.ours.items()},
+        "npm": {str(count): each.figures() for count, each in found.theirs.items()},
+        "slp7": found.slp7,
+    }
+
+
+def _rate(runs: dict[int, Run], count: int) -> float | None:
+    return runs[count].per_ledger if count in runs else None
+
+
+def _share(run: Run) -> float:
+    return len(run.paid) / len(run.answers)
+
+
+def _burst_figures(run: Run) -> dict[str, object]:
+    times = sorted(each.answered_at - each.sent_at for each in run.paid)
+    return {
+        "paid": len(run.paid),
+        "of": len(run.answers),
+        "first_s": round(times[0], 2) if times else None,
+        "median_s": round(times[len(times) // 2], 2) if times else None,
+        "last_s": round(times[-1], 2) if times else None,
+        "settings": dict(_PATIENT) if run.side.startswith("farebox") else {},
+        "reasons": run.figures()["reasons"],
+        "send_answers": dict(run.sends),
+    }
+
+
+def _holds(figures: dict[str, object]) -> bool:
+    def number(name: str) -> float:
+        return float(str(figures[name]))
+
+    return (
+        number("per_ledger_220") >= _PER_LEDGER_220
+        and number("sequence_errors") == 0
+        and number("failed") == 0
+        and number("p50_s") <= _P50_S
+        and number("p95_s") <= _P95_S
+        and number("ratio_19") >= _RATIO_19
+        and number("rpc_per_settle") <= _RPC_PER_SETTLE
+        and number("memory_mb") < _MEMORY_MB
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))

@@ -1,0 +1,106 @@
+"""PostgreSQL's messages, as far as it takes to see where a request ends and what it asks."""
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+_SPACES: Final = re.compile(r"\s+")
+_LABEL_LENGTH: Final = 100
+PROTOCOL_3: Final = 196_608
+SSL_REQUEST: Final = 80_877_103
+_SYNC, _QUERY, _FLUSH, _PARSE, _DESCRIBE, _EXECUTE, _BIND, _TERMINATE = b"SQHPDEBX"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A message: its type (0 for a start-up message, which has none) and all its bytes."""
+
+    kind: int
+    raw: bytes
+
+    @property
+    def body(self) -> bytes:
+        """What follows type and length."""
+        return self.raw[5:]
+
+
+async def read_frame(reader: asyncio.StreamReader) -> Frame:
+    """The next message.
+
+    Raises:
+        asyncio.IncompleteReadError: the peer closed.
+    """
+    head = await reader.readexactly(5)
+    length = int.from_bytes(head[1:])
+    return Frame(head[0], head + await reader.readexactly(length - 4))
+
+
+async def read_startup(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """The first message of a connection: its code, and its bytes.
+
+    Raises:
+        asyncio.IncompleteReadError: the peer closed.
+    """
+    head = await reader.readexactly(8)
+    rest = await reader.readexactly(int.from_bytes(head[:4]) - 8)
+    return int.from_bytes(head[4:]), head + rest
+
+
+@dataclass(slots=True)
+class Request:
+    """The messages a client sends before it waits."""
+
+    frames: list[Frame] = field(default_factory=list)
+
+    @property
+    def raw(self) -> bytes:
+        """All bytes of it."""
+        return b"".join(frame.raw for frame in self.frames)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the client waits after the last message."""
+        return bool(self.frames) and self.frames[-1].kind in (_SYNC, _QUERY, _FLUSH, _TERMINATE)
+
+    @property
+    def is_farewell(self) -> bool:
+        """Whether the client leaves."""
+        return self.frames[-1].kind == _TERMINATE
+
+    def is_ended_by(self, kind: int) -> bool:
+        """Whether a message of this kind is the last of the server's answer."""
+        if self.frames[-1].kind == _FLUSH:  # a statement is prepared: its description is the last
+            return kind in b"TnE"
+        return kind == ord("Z")
+
+
+class Statements:
+    """The texts of one connection's prepared statements, for labels that mean something."""
+
+    def __init__(self) -> None:
+        self._texts: dict[bytes, str] = {}
+
+    def label(self, request: Request) -> str:
+        """What the request asks: `sql` or `sql prepare` and the text of its last statement."""
+        kinds = {frame.kind for frame in request.frames}
+        text = ""
+        for frame in request.frames:
+            text = self._text(frame) or text
+        verb = "sql prepare" if _PARSE in kinds and not kinds & {_EXECUTE, _QUERY} else "sql"
+        return f"{verb} {text}".rstrip()[:_LABEL_LENGTH]
+
+    def _text(self, frame: Frame) -> str:
+        parts = frame.body.split(b"\0")
+        if frame.kind == _PARSE:
+            self._texts[parts[0]] = _one_line(parts[1])
+            return self._texts[parts[0]]
+        if frame.kind == _BIND:
+            return self._texts.get(parts[1], "")
+        if frame.kind == _QUERY:
+            return _one_line(parts[0])
+        return ""
+
+
+def _one_line(text: bytes) -> str:
+    return _SPACES.sub(" ", text.decode(errors="replace")).strip()

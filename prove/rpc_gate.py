@@ -1,0 +1,61 @@
+"""A replica's node: every call passes the gate on its way to the devnet."""
+
+from typing import Any, Final, Self
+
+import aiohttp
+import msgspec
+from aiohttp import web
+
+from prove.gate import CutOff, Gate
+
+_BODY_LIMIT: Final = 8 * 1024 * 1024
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
+
+
+class RpcGate:
+    """Listens on loopback in front of a devnet's RPC port."""
+
+    def __init__(self, gate: Gate, upstream: str) -> None:
+        self._gate, self._upstream = gate, upstream
+        self._runner: web.AppRunner | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        app = web.Application(client_max_size=_BODY_LIMIT)
+        app.router.add_post("/{path:.*}", self._serve)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        self._session = aiohttp.ClientSession(timeout=_TIMEOUT, trust_env=False)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+        if self._session is not None:
+            await self._session.close()
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        try:
+            status, raw = await self._gate.cross(_label(body), lambda: self._forward(body))
+        except (CutOff, aiohttp.ClientError):
+            # the caller is dead, or the devnet dropped the call: nothing comes back either way
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response(status=500)
+        return web.Response(status=status, body=raw, content_type="application/json")
+
+    async def _forward(self, body: bytes) -> tuple[int, bytes]:
+        if self._session is None or self._session.closed:
+            raise aiohttp.ClientConnectionError
+        headers = {"content-type": "application/json"}
+        async with self._session.post(self._upstream, data=body, headers=headers) as answer:
+            return answer.status, await answer.read()
+
+
+def _label(body: bytes) -> str:
+    asked = msgspec.json.decode(body, type=dict[str, Any])
+    return f"rpc {asked['method']}"

@@ -1,0 +1,83 @@
+"""The time by which rows are judged: the database's, so that every replica means the same."""
+
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Final, Self
+
+import structlog
+
+from farebox.kernel.clock import Clock
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Database
+
+_EVERY_S: Final = 30.0
+_FIRST_S: Final = 1.0  # while the database has not been there yet
+_WORTH_TELLING_S: Final = 2.0
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+class DatabaseClock:
+    """A `Clock` whose `now` is the database's time, carried on by seconds that never go back.
+
+    The wall clock of this machine decides nothing: it may be minutes off, or jump. Use it as an
+    async context manager inside the database's, and run `run` to follow the database's time. A
+    start does not depend on the database.
+    """
+
+    def __init__(self, database: Database, local: Clock) -> None:
+        self._database, self._local = database, local
+        self._read: tuple[datetime, float] | None = None  # the time, and when it was that
+
+    async def __aenter__(self) -> Self:
+        await self._try_to_synchronise()
+        off_s = (self._local.now() - self.now()).total_seconds()
+        if abs(off_s) > _WORTH_TELLING_S:
+            log.warning("clock.differs_from_database", off_s=round(off_s, 1))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    def now(self) -> datetime:
+        """The database's time, UTC and aware; this machine's until it was read once."""
+        if self._read is None:
+            return self._local.now()
+        at, read_at = self._read
+        return at + timedelta(seconds=self._local.monotonic() - read_at)
+
+    def monotonic(self) -> float:
+        """Seconds that never go back, for deadlines."""
+        return self._local.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after `seconds`."""
+        await self._local.sleep(seconds)
+
+    async def run(self) -> None:
+        """Follow the database's time for ever; while it is away the last reading is carried on."""
+        while True:
+            await self._local.sleep(_FIRST_S if self._read is None else _EVERY_S)
+            await self._try_to_synchronise()
+
+    async def _try_to_synchronise(self) -> None:
+        try:
+            await self.synchronise()
+        except DatabaseUnavailable:
+            log.info("clock.database_away")
+
+    async def synchronise(self) -> None:
+        """Read the database's time.
+
+        Raises:
+            DatabaseUnavailable: the last reading stands.
+        """
+        async with self._database.connection() as db:
+            asked_at = self._local.monotonic()
+            told: datetime = await db.fetchval("SELECT clock_timestamp()")
+            self._read = told, (asked_at + self._local.monotonic()) / 2
