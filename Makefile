@@ -1,6 +1,6 @@
 # Thin names over scripts/. Settings go behind the name: make demo ONCE=1, make bench BENCH=verify.
 
-.PHONY: demo test check bench e2e prove eval lock
+.PHONY: demo test check bench e2e prove soak eval lock
 
 demo: ; @scripts/demo
 test: ; @scripts/test
@@ -8,5 +8,6 @@ check: ; @scripts/check
 bench: ; @scripts/named bench "$(BENCH)"
 e2e: ; @scripts/named e2e "$(E2E)"
 prove: ; @scripts/named prove "$(PROOF)"
+soak: ; @scripts/named prove soak
 eval: ; @scripts/named eval "$(EVAL)"
 lock: ; @scripts/lock

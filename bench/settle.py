@@ -1,6 +1,10 @@
-"""BENCH=settle: settlements a ledger with 1, 19 and 220 channels, beside the npm facilitator."""
+"""BENCH=settle: settlements a ledger with 1, 19 and 220 channels, beside the npm facilitator.
+
+What landed is read from the ledger, RPC calls are counted at the devnet. PLOT=path draws it.
+"""
 
 import asyncio
+import os
 import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -9,9 +13,11 @@ from typing import Final
 
 from bench.cores import Cores, divide_cores
 from bench.settle_capacity import admitted, envelope_parts, fill, usage_of
+from bench.settle_drive import Load, burst, sustained
 from bench.settle_ground import CADENCE_S, Ground, ground
 from bench.settle_peer import theirs
-from bench.settle_run import Load, Run, burst, sustained
+from bench.settle_plot import draw_ledgers
+from bench.settle_run import Run
 from bench.sides import PEER
 from e2e.ending import end_with_figures
 from e2e.machine import HorizonStub, RunFailed, say, scratch_folder
@@ -59,6 +65,7 @@ class Found:
     our_burst: Run | None = None
     their_burst: Run | None = None
     memory_mb: float = 0.0
+    ledger_bytes: int = 0  # of contract calls in one ledger, with mainnet's limits
     slp7: dict[str, object] | None = None
     slp7_run: Run | None = None
 
@@ -79,6 +86,8 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     except TimeoutError as error:
         raise RunFailed(f"the bench took more than {_AT_MOST_S:g} s") from error
     figures = _figures(found)
+    if plot := os.environ.get("PLOT"):
+        _draw(found, Path(plot))
     figures["one_core_each"] = cores.service is not None
     figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures), figures
@@ -93,6 +102,7 @@ async def _mainnet(found: Found, scratch: Path, cores: Cores, size: Size) -> Non
             await _side_by_side(found, here, horizon_url, count, size)
         await _bursts(found, here, horizon_url)
         await here.create_channels(_MANY)
+        found.ledger_bytes = (await here.reader.limits()).transaction_bytes
         async with here.ours("farebox") as side:
             load = Load(side, _MANY)
             runs = await sustained(here, [load], warm=size.many_warm, ledgers=size.many)
@@ -137,7 +147,7 @@ async def _slp7(found: Found, scratch: Path, cores: Cores, size: Size) -> None:
             found.slp7 = {
                 "channels": channels,
                 "fill": used,
-                "binds": max(used, key=lambda each: used[each]),
+                "binds": [name for name in used if used[name] == max(used.values())],
                 "memory_mb": side.peak_mb(),
                 **runs[0].figures(),
             }
@@ -166,11 +176,31 @@ def _figures(found: Found) -> dict[str, object]:
         "memory_mb": found.memory_mb,
         "fill_slp7": max(fills.values()) if isinstance(fills, dict) else None,
         "envelope": envelope_parts(many.landed),
+        "envelopes_per_ledger": found.ledger_bytes // envelope_parts(many.landed)["bytes"],
         "burst": {each.side: _burst_figures(each) for each in (ours, npm) if each},
         "ours": {str(count): each.figures() for count, each in found.ours.items()},
         "npm": {str(count): each.figures() for count, each in found.theirs.items()},
         "slp7": found.slp7,
     }
+
+
+def _draw(found: Found, path: Path) -> None:
+    """The runs with mainnet's limits, whole, beside the byte ceiling of a ledger."""
+    series = {_named("farebox", "channel", n): run.whole_series for n, run in found.ours.items()}
+    npm = {_named("npm", "signer", n): run.whole_series for n, run in found.theirs.items()}
+    ceiling = found.ledger_bytes // envelope_parts(found.ours[_MANY].landed)["bytes"]
+    draw_ledgers(
+        path,
+        series | npm,
+        dotted=frozenset(npm),
+        ceiling=ceiling,
+        ceiling_name="the ledger's byte limit",
+    )
+    say(f"drawn to {path}")
+
+
+def _named(side: str, source: str, count: int) -> str:
+    return f"{side}, {count} {source}{'s' if count > 1 else ''}"
 
 
 def _rate(runs: dict[int, Run], count: int) -> float | None:

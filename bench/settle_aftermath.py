@@ -78,11 +78,12 @@ def aftermath(run: Run, rows: Mapping[Identity, Row]) -> Aftermath:
     found = Counter[str]()
     for answer in run.answers:
         identity = run.payments[answer.index].identity
-        found.update(_faults(answer, landings[identity], rows.get(identity)))
+        found.update(faults(answer, landings[identity], rows.get(identity)))
     return Aftermath(**{each.name: found[each.name] for each in fields(Aftermath)})
 
 
-def _faults(answer: Answer, landings: int, row: Row | None) -> list[str]:
+def faults(answer: Answer, landings: int, row: Row | None) -> list[str]:
+    """What is wrong with one payment, in the words of `Aftermath`."""
     state = row.state if row is not None else ""
     is_confirmed = state == "confirmed"
     is_resolved = answer.is_final and state not in _UNFINISHED

@@ -109,6 +109,11 @@ class _Connection:
         self._streams = None
 
 
+async def run_plan(plan: Plan) -> Report:
+    """Carry the plan out."""
+    return await _Callers(plan).run()
+
+
 class _Callers:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -174,6 +179,6 @@ def _read(raw: bytes) -> _Said:
 def main() -> int:
     """Run the plan on standard input."""
     plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
-    report = asyncio.run(_Callers(plan).run())
+    report = asyncio.run(run_plan(plan))
     sys.stdout.buffer.write(msgspec.json.encode(report) + b"\n")
     return 0

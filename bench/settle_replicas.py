@@ -10,21 +10,18 @@ from typing import Final
 
 from bench.cores import divide_cores
 from bench.settle_aftermath import Aftermath, aftermath, journal_rows
-from bench.settle_ground import CADENCE_S, Ground, Side, ground
-from bench.settle_load import Plan
-from bench.settle_run import (
+from bench.settle_drive import (
     STARTS_S,
     Load,
-    Run,
-    Seen,
-    Window,
     bodies_of,
     call,
     new_payments,
-    run_of,
     server_of,
     sustained,
 )
+from bench.settle_ground import CADENCE_S, Ground, Side, ground
+from bench.settle_load import Plan
+from bench.settle_run import Run, Seen, Window, run_of
 from e2e.ending import end_with_figures
 from e2e.machine import OurProcess, RunFailed, say, scratch_folder
 
@@ -47,7 +44,7 @@ class Size:
     settings: Mapping[str, str]  # shorter lives end sooner
 
 
-FULL: Final = Size(warm=3, measured=8, before_kill=4, after_kill=12, settings={})
+FULL: Final = Size(warm=3, measured=8, before_kill=4, after_kill=18, settings={})
 QUICK: Final = Size(
     warm=1,
     measured=2,
@@ -89,7 +86,9 @@ async def _replicas(size: Size) -> dict[str, object]:
             killed = await _one_killed(here, first, second[0], size)
             rows = await journal_rows(here.database, within_s=_PATIENCE_S)
             after = aftermath(killed, rows)
-    return _figures(alone, both, killed, after)
+    figures = _figures(alone, both, killed, after)
+    under_load = killed.series[size.before_kill + 1 : size.before_kill + size.after_kill]
+    return figures | {"ledgers_to_recover": _recovered(under_load, alone.per_ledger)}
 
 
 async def _measured(here: Ground, loads: list[Load], size: Size) -> list[Run]:
@@ -131,6 +130,12 @@ async def _one_killed(
     seen = Seen(sum((side.tap.calls for side in sides), Counter[str]()), None)
     run = run_of(survivor, payments, report.answers, landed, window, seen)
     return replace(run, sends=sum((side.tap.sends for side in sides), Counter[str]()))
+
+
+def _recovered(series: list[int], level: float) -> int | None:
+    """Ledgers after the kill until the survivor alone did what both did; None: not meanwhile."""
+    enough = level * (1 - _RATIO_SLACK)
+    return next((turn for turn, count in enumerate(series) if count >= enough), None)
 
 
 def _figures(alone: Run, both: list[Run], killed: Run, after: Aftermath) -> dict[str, object]:

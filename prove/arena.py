@@ -41,7 +41,7 @@ SETTINGS: Final = {
 _START_S: Final = 20.0
 _LOOK_S: Final = 0.01
 _QUIET_S: Final = 0.05
-_AMOUNT: Final = BaseUnits(10_000)
+AMOUNT: Final = BaseUnits(10_000)
 _TIMEOUT_S: Final = 3600  # ledgers pass fast here, and no authorization is to run out
 _numbers: Final = itertools.count(1)
 
@@ -143,7 +143,7 @@ class Arena:
         """A payment nobody has seen, by the payer whose turn it is."""
         scene = self.world.prepared.scene
         payer = scene.payers[turn % len(scene.payers)]
-        terms = PaymentTerms(NETWORK, scene.asset, _AMOUNT, scene.payees[0].address, _TIMEOUT_S)
+        terms = PaymentTerms(NETWORK, scene.asset, AMOUNT, scene.payees[0].address, _TIMEOUT_S)
         async with HttpSorobanRpc(NETWORK, Secret(self.devnet.rpc_url)) as node:
             signed = await authorize(terms, Wallet(payer.address, payer.secret), node)
         body = _body(terms, signed.envelope.reveal())

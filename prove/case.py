@@ -76,22 +76,24 @@ Boundaries = Mapping[Crew, Sequence[Boundary]]
 
 
 def sweep(boundaries: Boundaries) -> list[Case]:
-    """Every boundary, on both sides, with and without landing, with each crew, asked again or not.
+    """Every boundary, on both sides, with and without landing, with each crew: seed 1.
 
-    These are the cases of seed 1.
+    The caller asks again in every second case, and each boundary has cases of both kinds.
     """
     ways = [
-        (side, landing, crew, asking)
+        (side, landing, crew)
         for side in (Side.BEFORE, Side.AFTER)
         for landing in Landing
         for crew in Crew
-        for asking in Asking
     ]
-    every = [(boundary, way) for way in ways for boundary in boundaries[way[2]]]
-    return [
-        Case(1, number, boundary, side, landing, crew, asking, is_landing_first=number % 3 > 0)
-        for number, (boundary, (side, landing, crew, asking)) in enumerate(every, 1)
-    ]
+    cases: list[Case] = []
+    for turn, (side, landing, crew) in enumerate(ways):
+        for place, boundary in enumerate(boundaries[crew], turn):
+            number = len(cases) + 1
+            asking = list(Asking)[place % 2]
+            is_first = number % 3 > 0
+            cases.append(Case(1, number, boundary, side, landing, crew, asking, is_first))
+    return cases
 
 
 def short_sweep(boundaries: Boundaries, *, every: int) -> list[Case]:

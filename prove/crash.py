@@ -12,7 +12,17 @@ from prove.caller import Caller
 from prove.case import Asking, Case, Crew
 from prove.gate import Boundary, Side, Strike
 from prove.ledgers import Landing
-from prove.truth import Answer, Fault, Found, judge, read_ledger, read_row, settled_down
+from prove.truth import (
+    Answer,
+    Fault,
+    Found,
+    grouped,
+    is_answer_cut,
+    judge,
+    read_ledger,
+    read_row,
+    settled_down,
+)
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
@@ -116,6 +126,8 @@ async def _until_struck(strike: Strike, asked: list[asyncio.Task[Answer]]) -> bo
 
 async def _aftermath(arena: Arena, case: Case, strike: Strike) -> None:
     """The network goes on, and a replica is there again, in the order the case wants."""
+    if case.landing is Landing.NEVER:
+        arena.hand.wait()
     if case.side is Side.BEFORE and case.landing is Landing.LANDS and _is_sending(case):
         await strike.deliver_held()  # the bytes were on their way already
     if case.is_landing_first:
@@ -159,14 +171,13 @@ async def _outcome(
     found = []
     if row is not None and row.state == "dead" and row.envelope is not None:
         found += await _resurrected(arena, row.envelope)
-    included = await read_ledger(arena)
-    found += judge(payment, included, row, caller.answers, is_settled_down=is_down)
-    was_told = any(answer.is_success for answer in caller.answers)
+    own = grouped(await read_ledger(arena))[payment.payer, payment.nonce]
+    found += judge(own, row, caller.answers, is_settled_down=is_down)
     return Outcome(
         case,
         is_reached,
         found,
-        answer_cut=int(row is not None and row.answered_at is not None and not was_told),
+        answer_cut=int(is_answer_cut(row, caller.answers)),
         answers=[str(answer) for answer in caller.answers],
         state=row.state if row is not None else "free",
         took_s=asyncio.get_running_loop().time() - began,

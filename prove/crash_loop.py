@@ -2,12 +2,21 @@
 
 import asyncio
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from prove.arena import Arena, opened_arena
+from prove.books import audit, opening
 from prove.caller import Caller
-from prove.truth import Fault, Found, judge, read_ledger, read_row, settled_down
+from prove.truth import (
+    Found,
+    grouped,
+    is_answer_cut,
+    judge,
+    read_ledger,
+    read_row,
+    settled_down,
+)
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
@@ -55,6 +64,7 @@ async def play_loop(world: World, loop: Loop) -> LoopOutcome:
         for number in range(loop.replicas):
             await arena.start(f"first-{number}")
         payments = [await arena.payment(turn) for turn in range(loop.payments)]
+        before = await opening(arena)
         await arena.hand.hasten()
         until = asyncio.get_running_loop().time() + UNRESOLVED_AFTER_S
         callers = [Caller(arena, payment) for payment in payments]
@@ -65,7 +75,8 @@ async def play_loop(world: World, loop: Loop) -> LoopOutcome:
             await arena.start(f"next-{number}")
         await asyncio.gather(*insisting)
         are_down = [await settled_down(arena, payment, until=until) for payment in payments]
-        return await _outcome(arena, loop, callers, are_down)
+        outcome = await _outcome(arena, loop, callers, are_down)
+        return replace(outcome, found=outcome.found + await audit(arena, before))
 
 
 async def _outcome(
@@ -73,14 +84,12 @@ async def _outcome(
 ) -> LoopOutcome:
     included = await read_ledger(arena)
     found: list[Found] = []
+    by_payment = grouped(included)
     cut = confirmed = 0
     for caller, is_down in zip(callers, are_down, strict=True):
+        own = by_payment[caller.payment.payer, caller.payment.nonce]
         row = await read_row(arena, caller.payment)
-        found += judge(caller.payment, included, row, caller.answers, is_settled_down=is_down)
-        was_told = any(answer.is_success for answer in caller.answers)
-        cut += row is not None and row.answered_at is not None and not was_told
+        found += judge(own, row, caller.answers, is_settled_down=is_down)
+        cut += is_answer_cut(row, caller.answers)
         confirmed += row is not None and row.state == "confirmed"
-    landed = sum(each.is_success for each in included)
-    if landed != confirmed:
-        found.append(Found(Fault.LOST, f"{landed} landed and {confirmed} are confirmed"))
     return LoopOutcome(loop, found, cut, confirmed)

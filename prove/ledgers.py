@@ -30,7 +30,7 @@ class LedgerHand:
         self._due = asyncio.Event()
         self._pace_s = _SLOW_S
         self._is_sent = False
-        self._is_starving = False
+        self._is_starving = self._is_still = False
         self._beats = 0
 
     def heard(self, label: str) -> None:
@@ -48,8 +48,9 @@ class LedgerHand:
                 async with asyncio.timeout(self._pace_s):
                     await self._due.wait()
             self._due.clear()
-            with contextlib.suppress(LocalFault):  # the devnet is on its way out
-                await self._beat()
+            if not self._is_still:
+                with contextlib.suppress(LocalFault):  # the devnet is on its way out
+                    await self._beat()
 
     async def _beat(self) -> None:
         self._beats += 1
@@ -57,15 +58,18 @@ class LedgerHand:
             await self._devnet.jump(LIFE_S + 1)
         await self._devnet.close(empty=self._is_starving)
 
+    def wait(self) -> None:
+        """No ledger closes until the case says how things go on."""
+        self._is_still = True
+
     async def hasten(self) -> None:
         """What waits lands now, and ledgers follow fast."""
-        self._pace_s = _FAST_S
+        self._is_still, self._pace_s = False, _FAST_S
         await self._devnet.close()
 
     async def starve(self) -> None:
         """What waits, and whatever comes, never lands: it is dropped and its time runs out."""
-        self._is_starving = True
-        self._pace_s = _FAST_S
+        self._is_starving, self._is_still, self._pace_s = True, False, _FAST_S
         await self._devnet.close(_DROPPED_AFTER, empty=True)
         await self._devnet.jump(LIFE_S + 1, ledgers=2)
 

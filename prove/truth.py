@@ -1,6 +1,7 @@
 """What really happened to a payment: on the ledger, in the journal, and in the answers given."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -169,16 +170,28 @@ def _payments_of(told: dict[str, Any]) -> list[Included]:
     return payments
 
 
+def grouped(included: Sequence[Included]) -> defaultdict[tuple[str, int], list[Included]]:
+    """What is on the ledger, by payer and nonce."""
+    by_payment: defaultdict[tuple[str, int], list[Included]] = defaultdict(list)
+    for each in included:
+        by_payment[each.payer, each.nonce].append(each)
+    return by_payment
+
+
+def is_answer_cut(row: Row | None, answers: Sequence[Answer]) -> bool:
+    """Whether the one success was taken for an answer that never arrived."""
+    was_told = any(answer.is_success for answer in answers)
+    return row is not None and row.answered_at is not None and not was_told
+
+
 def judge(
-    payment: SignedPayment,
-    included: Sequence[Included],
+    own: Sequence[Included],
     row: Row | None,
     answers: Sequence[Answer],
     *,
     is_settled_down: bool,
 ) -> list[Found]:
-    """Every fault of one payment; `answers` in the order they were given."""
-    own = [each for each in included if (each.payer, each.nonce) == (payment.payer, payment.nonce)]
+    """Every fault of one payment; `own` is what of it is on the ledger, `answers` are in order."""
     found = [Found(Fault.DOUBLED, why) for why in _doubled(own, answers)]
     if not is_settled_down:
         state = row.state if row is not None else "free"

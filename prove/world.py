@@ -22,7 +22,7 @@ from prove.warm import Warm
 
 NETWORK: Final = Network.TESTNET
 TEMPLATE: Final = "prepared"
-_CHANNELS: Final = 4
+_CHANNELS: Final = 30  # a killed replica keeps those it had leased for a while
 _PAYERS: Final = 10
 _CREATE: Final = "from farebox.cli.main import main; main()"
 _BEAT_S: Final = 0.1

@@ -20,7 +20,7 @@ from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
 
-pytest_plugins = ("support.stage_fixtures",)
+pytest_plugins = ("support.stage_fixtures", "support.proving")
 
 TEMPLATE: Final = "farebox_template"
 WORKING: Final = "farebox_tests"

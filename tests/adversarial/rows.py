@@ -214,6 +214,20 @@ _SERVICE: Final = _rows(
     },
 )
 
-_MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_SERVICE)
+_NODE_RELIABILITY: Final = _rows(
+    "Reliability",
+    {
+        "RL-017": "A bid that the queue finds too low.",
+        "RL-018": "Refusals with any other code, with none, or with one nobody can read.",
+        "RL-019": "Answers to a send that are lost, cut off or a gateway's.",
+        "RL-025": "The result of another transaction, or a hash in capitals.",
+        "RL-026": "A node that computes another hash.",
+        "RL-040": "A replica whose wall clock is minutes off, or jumps.",
+        "RL-045": "Liveness and readiness under each fault of a node.",
+    },
+)
+
+_RELIABILITY: Final = (*_NODE_RELIABILITY, *_SERVICE)
+_MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
 
 ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE)

@@ -91,6 +91,15 @@ def test_a_bench_that_does_not_exist_is_answered_with_those_that_do(
     assert _run(named, "bench", "../x", path=bare)[0] == 2
 
 
+def test_a_bench_is_named_with_dashes(checkout: Path, bare: Path) -> None:
+    (checkout / "bench").mkdir()
+    (checkout / "bench" / "two_words.py").write_text('if __name__ == "__main__":\n    pass\n')
+    named = checkout / "scripts" / "named"
+    assert _run(named, "bench", "", path=bare) == (2, "", "named: Say which: two-words \n")
+    for name in ("two-words", "two_words"):
+        assert "There is no bench" not in _run(named, "bench", name, path=bare)[2]
+
+
 def test_the_build_folder_is_the_one_the_service_uses(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,10 @@ class Application:
         """Why the service did not start or had to stop; None while all is well."""
         return self._lifespan.failure
 
+    async def leave(self) -> None:
+        """Answer everybody, while everything still runs; what is pending then is handed over."""
+        await self._lifespan.leave()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self  # the router raises for the error table instead of answering itself
         if scope["type"] == "http":

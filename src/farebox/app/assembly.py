@@ -18,6 +18,10 @@ class Loop:
     run: Callable[[], Coroutine[object, object, None]]
 
 
+async def _nothing_to_leave() -> None:
+    return
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """The service as constructed, nothing of it running yet."""
@@ -27,5 +31,7 @@ class Services:
     parts: Sequence[Part] = ()
     # entered in this order before the loops start, left in reverse after they ended
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
+    # once the service is told to stop, while the loops still run: returns when all are answered
+    leave: Callable[[], Coroutine[object, object, None]] = field(default=_nothing_to_leave)
     # routes whose failures speak their own protocol: path to the body of a failure
     failure_bodies: Mapping[str, FailureBody] = field(default_factory=dict)

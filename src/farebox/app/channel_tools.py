@@ -9,10 +9,13 @@ from typing import Final
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.channel_keeper import ChannelKeeper
 from farebox.facilitator.channel_plan import ChannelsRefused
+from farebox.facilitator.ledger_room import TYPICAL, LedgerRoom, room_for
 from farebox.facilitator.operator_ledger import OperatorLedger, Terms
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerClock
+from farebox.stellar.network_settings import read_network_settings, setting_keys
+from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.signers import read_signers
 from farebox.storage.pool import Database
@@ -27,10 +30,20 @@ _BID: Final = 10_000  # stroops an operation; the network takes what a place cos
 
 @dataclass(frozen=True, slots=True)
 class ChannelTools:
-    """The keeper of the channels, and the ledger it works on."""
+    """The keeper of the channels, the ledger it works on, and the node behind it."""
 
     keeper: ChannelKeeper
     ledger: OperatorLedger
+    rpc: HttpSorobanRpc
+
+    async def room(self) -> LedgerRoom | None:
+        """How many settlements a ledger takes by the network's limits; None: nobody can say."""
+        try:
+            found = await self.rpc.ledger_entries(setting_keys())
+        except RpcUnavailable:
+            return None
+        settings = read_network_settings({entry.key: entry.data for entry in found.entries})
+        return None if settings is None else room_for(settings.ledger, TYPICAL)
 
 
 @asynccontextmanager
@@ -56,7 +69,7 @@ async def channel_tools(
         terms = Terms(bid=bid, life_s=settings.transaction_life_s)
         ledger = OperatorLedger(own.network, rpc, submitter, clock, terms)
         keeper = ChannelKeeper(own.network, relayer, ledger, database, clock, bid=bid, tell=tell)
-        yield ChannelTools(keeper, ledger)
+        yield ChannelTools(keeper, ledger, rpc)
 
 
 def _node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:

@@ -32,6 +32,7 @@ _SERVICE: Final = frozenset(
         "MIN_LIFE_LEDGERS",
         "TRANSACTION_LIFE_S",
         "SETTLE_DEADLINE_S",
+        "STOP_GRACE_S",
         "CHANNEL_WAIT_S",
         "RPC_TIMEOUT_S",
         "CLOCK_POLL_S",
@@ -179,6 +180,7 @@ class _Reading:
             transaction_life_s=self._value("TRANSACTION_LIFE_S", rules.whole(10, 300), 45),
             settle_deadline_s=self._value("SETTLE_DEADLINE_S", rules.seconds(1, 300), 50.0),
             channel_wait_s=self._value("CHANNEL_WAIT_S", rules.seconds(0, 60), 10.0),
+            stop_grace_s=self._value("STOP_GRACE_S", rules.seconds(0, 300), 20.0),
             rpc_timeout_s=self._value("RPC_TIMEOUT_S", rules.seconds(0.1, 60), 10.0),
             clock_poll_s=self._value("CLOCK_POLL_S", rules.seconds(0.05, 60), 2.0),
         )

@@ -19,12 +19,15 @@ class LoopEnded(Exception):
 class Lifespan:
     """Opens the resources, runs the loops, and closes in reverse.
 
+    The loops run until everybody is answered: a settlement that is waited for needs them.
+
     A loop that dies takes the process with it: `stop` is called, requests that were begun are
     still answered with every resource open, and the death is raised at the end.
     """
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
         self._services, self._stop = services, stop
+        self._leaving: asyncio.Future[None] | None = None
         self.failure: Exception | None = None  # why the service did not start or had to stop
 
     @asynccontextmanager
@@ -40,10 +43,17 @@ class Lifespan:
                 try:
                     yield
                 finally:
+                    await self.leave()
                     for task in running:
                         task.cancel()
         if self.failure is not None:
             raise self.failure
+
+    async def leave(self) -> None:
+        """Everybody is answered, now or soon; several may ask, it is done once."""
+        if self._leaving is None:
+            self._leaving = asyncio.ensure_future(self._services.leave())
+        await asyncio.shield(self._leaving)
 
     async def _open(self, opened: AsyncExitStack) -> None:
         try:

@@ -1,9 +1,12 @@
 """The composition root: constructors only, top to bottom."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
+
+import structlog
 
 from farebox.app.assembly import Loop, Services
 from farebox.app.health import PartHealth
@@ -11,18 +14,19 @@ from farebox.app.network_part import NetworkPart, Purse
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.answer import Answering
 from farebox.facilitator.conclude import Conclusions
+from farebox.facilitator.departure import Departure
 from farebox.facilitator.foreign import ForeignLandings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.ledger_room import RoomMeter
 from farebox.facilitator.operators import Operators
-from farebox.facilitator.reconcile import Reconciler
+from farebox.facilitator.reconcile import Reconciler, ReconcileTimes
 from farebox.facilitator.seal import Sealer
 from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
 from farebox.facilitator.served_network import OperatorRules
 from farebox.facilitator.settle import Settler
-from farebox.facilitator.sources import SourcePool
+from farebox.facilitator.sources import PASS_ON_S, SourcePool
 from farebox.facilitator.sponsor import Sponsor
 from farebox.facilitator.verify import VerifiedNetwork, Verifier
 from farebox.kernel.clock import Clock, SystemClock
@@ -36,13 +40,17 @@ from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers, read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
+from farebox.submission.catch_up import CatchUp
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
-_LEASE_S: Final = 120.0  # longer than any settlement holds a channel; then it was lost
 _RECONCILE_EVERY_S: Final = 5.0
+_LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers: what takes longer, its caller may be gone
+_SIGN_S: Final = 5.0  # the longest from a free channel to an envelope written down
+
+log = structlog.get_logger(__name__)
 
 
 class DatabasePart:
@@ -75,6 +83,7 @@ class _Network:
     watcher: LedgerWatcher
     foreign: ForeignLandings
     sponsor: Sponsor
+    sources: SourcePool
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -104,13 +113,16 @@ def build_services(settings: Settings) -> Services:
     database = Database(settings.database_url)
     clock = DatabaseClock(database, SystemClock())
     journal = SettlementJournal(database, clock)
+    departure = Departure()
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     signers = {
         each.network: read_signers(each.relayer_secret, each.paymaster_secret)
         for each in settings.networks.values()
     }
     networks = {
-        each.network: _network(settings, each, signers[each.network], database, clock, waits)
+        each.network: _network(
+            settings, each, signers[each.network], database, clock, waits, departure
+        )
         for each in settings.networks.values()
     }
     verifier = Verifier(
@@ -123,7 +135,7 @@ def build_services(settings: Settings) -> Services:
     )
     senders = {name: each.sender for name, each in networks.items()}
     foreign = {name: each.foreign for name, each in networks.items()}
-    settler = Settler(verifier, senders, journal, clock, waits, foreign=foreign)
+    settler = Settler(verifier, senders, journal, clock, waits, departure, foreign=foreign)
     operators = {name: each.operators for name, each in networks.items()}
     names = RequestNames(database, clock)
     ledgers = {name: each.ledgers for name, each in networks.items()}
@@ -138,7 +150,23 @@ def build_services(settings: Settings) -> Services:
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
         failure_bodies=failure_bodies(),
+        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
+
+
+async def _leave(
+    settler: Settler,
+    departure: Departure,
+    networks: Mapping[Network, _Network],
+    grace_s: float,
+) -> None:
+    """What was begun is carried out for so long; then it is handed over."""
+    is_drained = await settler.drain(within_s=grace_s)
+    log.info("service.leaving", is_drained=is_drained)
+    departure.begin()
+    for each in networks.values():
+        each.sources.close()
+    await settler.drain()
 
 
 @asynccontextmanager
@@ -155,6 +183,7 @@ def _network(
     database: Database,
     clock: Clock,
     waits: Waits,
+    departure: Departure,
 ) -> _Network:
     journal = SettlementJournal(database, clock, {own.network: own.budgets})
     rules = _rules(settings, own, signers)
@@ -162,18 +191,10 @@ def _network(
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
-    submitter = Submitter(
-        rpc,
-        watcher,
-        clock,
-        poll_s=_POLL_S,
-        deliver_s=_DELIVER_S,
-        ledgers=ledgers,
-        on_resources_refused=state.suspect,
-    )
+    submitter = _submitter(rpc, watcher, clock, ledgers, state)
     meter = RoomMeter(lambda: state.settings)
     sources = SourcePool(
-        own.network, signers.relayer, database, clock, lease_s=_LEASE_S, room=meter
+        own.network, signers.relayer, database, clock, lease_s=_lease_s(settings), room=meter
     )
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
@@ -181,7 +202,7 @@ def _network(
     operators = Operators(own.network, signers.addresses, database, clock)
     foreign = ForeignLandings(rpc, operators)
     conclusions = Conclusions(foreign, clock)
-    sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions)
+    sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions, departure)
     return _Network(
         rules=rules,
         signers=signers,
@@ -190,31 +211,58 @@ def _network(
         state=state,
         part=NetworkPart(own.network, rpc, ledgers, state, purse, clock),
         sender=PaymentSender(sending, journal, clock, waits),
-        reconciler=_reconciler(settings, own.network, submitter, conclusions, journal, clock),
+        reconciler=_reconciler(
+            settings, own.network, CatchUp(rpc, submitter, ledgers), conclusions, journal, clock
+        ),
         operators=operators,
         watcher=watcher,
         foreign=foreign,
         sponsor=sponsor,
+        sources=sources,
     )
+
+
+def _submitter(
+    rpc: RpcNodes,
+    watcher: LedgerWatcher,
+    clock: Clock,
+    ledgers: LedgerClock,
+    state: NetworkState,
+) -> Submitter:
+    return Submitter(
+        rpc,
+        watcher,
+        clock,
+        poll_s=_POLL_S,
+        deliver_s=_DELIVER_S,
+        ledgers=ledgers,
+        on_resources_refused=state.suspect,
+    )
+
+
+def _lease_s(settings: Settings) -> float:
+    """How long a lease lasts: passed on as long as may be, and then signed with once more.
+
+    From there on the envelope that is written down keeps others away from the channel. A process
+    that was killed keeps its channels from the others for no longer than this.
+    """
+    return PASS_ON_S + 2 * settings.rpc_timeout_s + _SIGN_S
 
 
 def _reconciler(
     settings: Settings,
     network: Network,
-    submitter: Submitter,
+    observer: CatchUp,
     conclusions: Conclusions,
     journal: SettlementJournal,
     clock: Clock,
 ) -> Reconciler:
-    return Reconciler(
-        network,
-        submitter,
-        conclusions,
-        journal,
-        clock,
-        every_s=_RECONCILE_EVERY_S,
-        leave_to_callers_s=settings.settle_deadline_s,
+    times = ReconcileTimes(
+        every_s=min(_RECONCILE_EVERY_S, settings.settle_deadline_s / 10),
+        leave_to_callers_s=min(_LEAVE_TO_CALLERS_S, settings.settle_deadline_s),
+        stale_claim_s=settings.channel_wait_s + 2 * settings.rpc_timeout_s + _SIGN_S,
     )
+    return Reconciler(network, observer, conclusions, journal, clock, times)
 
 
 def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:

@@ -46,6 +46,7 @@ class Settings:
     transaction_life_s: int
     settle_deadline_s: float
     channel_wait_s: float
+    stop_grace_s: float  # from being told to stop until what is pending is handed over
     rpc_timeout_s: float
     clock_poll_s: float
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import click
 
@@ -12,16 +13,30 @@ from farebox.cli.database import database_of, migrate_or_end
 from farebox.cli.endings import Ended, MustChange, settings_or_end
 from farebox.cli.networks import NetworkName
 from farebox.cli.running import run
-from farebox.facilitator.channel_plan import ChannelsRefused
+from farebox.facilitator.channel_keeper import Created
+from farebox.facilitator.channel_plan import ChannelsRefused, count_active
+from farebox.facilitator.channels import Channel
+from farebox.facilitator.ledger_room import LedgerRoom
 from farebox.facilitator.operator_ledger import OutcomeUnknown
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import BadSigner
 
 T = TypeVar("T")
 _MOST = 1000
+AS_MANY_AS_FIT = 0
 _network_option = click.option(
     "--network", type=NetworkName(), required=True, help="testnet or pubnet."
 )
+
+
+class ChannelCount(click.IntRange):
+    """A number of channels, or `max`, which is read as `AS_MANY_AS_FIT`."""
+
+    name = "number|max"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number given."""
+        return AS_MANY_AS_FIT if value == "max" else super().convert(value, param, ctx)
 
 
 class Unknown(Ended):
@@ -43,9 +58,10 @@ def command() -> None:
 @_network_option
 @click.option(
     "--count",
-    type=click.IntRange(1, _MOST),
+    type=ChannelCount(1, _MOST),
     required=True,
-    help="How many channels are to be active afterwards, those there are included.",
+    help="How many channels are to be active afterwards, those there are included; max: as many "
+    "as one ledger has room for settlements.",
 )
 def create(network: Network, count: int) -> None:
     """Make channel accounts until COUNT are active.
@@ -53,7 +69,7 @@ def create(network: Network, count: int) -> None:
     They hold nothing; the relayer pays fees and sponsors 1 XLM of reserve for each, which comes
     back when it is retired.
     """
-    created = _on_ledger(network, lambda tools: tools.keeper.create(count))
+    created = _on_ledger(network, partial(_create, count))
     click.echo(
         f"{created.active} channels are active on {network.label}: "
         f"{created.made} made now, {created.adopted} adopted"
@@ -64,8 +80,15 @@ def create(network: Network, count: int) -> None:
 @_network_option
 def list_all(network: Network) -> None:
     """Show every channel: address, state, and whether it is free or busy."""
-    for each in _work(network, lambda tools: tools.keeper.channels()):
+    channels, room = _work(network, _listed)
+    for each in channels:
         click.echo(f"{each.address} {each.state:8} {'free' if each.is_free else 'busy'}")
+    if room is not None:
+        click.echo(
+            f"{count_active(channels)} channels are active; a ledger has room for "
+            f"{room.settlements} settlements, by its {room.binds}.",
+            err=True,
+        )
 
 
 @command.command("drain")
@@ -93,6 +116,19 @@ def retire(network: Network) -> None:
     if retired.busy:
         count = len(retired.busy)
         click.echo(f"{count} drained channels still carry a payment: repeat this later.", err=True)
+
+
+async def _create(count: int, tools: ChannelTools) -> Created:
+    if count == AS_MANY_AS_FIT:
+        room = await tools.room()
+        if room is None:
+            raise ChannelsRefused("The network's limits cannot be read now: give a number.")
+        count = min(room.settlements, _MOST)
+    return await tools.keeper.create(count)
+
+
+async def _listed(tools: ChannelTools) -> tuple[list[Channel], LedgerRoom | None]:
+    return await tools.keeper.channels(), await tools.room()
 
 
 def _on_ledger(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -> T:

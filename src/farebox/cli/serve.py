@@ -1,11 +1,12 @@
 """`farebox serve`: the service, from its settings to its last answer."""
 
+import asyncio
 import errno
 import gc
 import os
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from types import FrameType
 from typing import Final
@@ -32,7 +33,7 @@ from farebox.kernel.errors import Outage, Refusal
 
 BACKLOG: Final = 2048
 KEEP_ALIVE_S: Final = 75  # longer than the pools of usual clients keep a connection
-STOP_MARGIN_S: Final = 5
+STOP_MARGIN_S: Final = 10  # to write down what is handed over and answer
 log = structlog.get_logger()
 
 
@@ -83,14 +84,27 @@ def _bind(settings: Settings) -> socket.socket:
 class _Server(uvicorn.Server):
     """Announces itself when it listens, and ends with exit code 0 when it is told to stop."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        announce: Callable[[], None],
+        leave: Callable[[], Awaitable[None]],
+    ) -> None:
         super().__init__(config)
-        self._announce = announce
+        self._announce, self._leave = announce, leave
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._announce()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Nobody new is taken on, everybody else is answered, then all is closed."""
+        leaving = asyncio.ensure_future(self._leave())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            leaving.cancel()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # without super(): it would raise the signal once more after the orderly end
@@ -118,9 +132,9 @@ def _serve(settings: Settings, listener: socket.socket) -> None:
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=int(settings.settle_deadline_s) + STOP_MARGIN_S,
+        timeout_graceful_shutdown=int(settings.stop_grace_s) + STOP_MARGIN_S,
     )
-    servers.append(_Server(config, lambda: _announce(settings, listener)))
+    servers.append(_Server(config, lambda: _announce(settings, listener), app.leave))
     # what was made at the start stays: do not walk it again at every collection
     gc.collect()
     gc.freeze()

@@ -7,7 +7,7 @@ from datetime import datetime
 from farebox.facilitator.channels import Channel, ChannelState
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Connection, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ async def lease_channels(
                   WHERE s.network = c.network AND s.source = c.address
                     AND s.state IN ('sending', 'submitted'))
             ORDER BY c.lease_epoch, c.derivation_index
-            LIMIT least($4, greatest(0, $5 - (
+            LIMIT least($4, greatest(0, coalesce($5, 2147483647) - (
                 SELECT count(*) FROM channels l
                 WHERE l.network = $1 AND l.leased_until >= $2)))
             FOR UPDATE SKIP LOCKED) AS free
@@ -68,15 +68,13 @@ async def lease_channels(
         count,
         most,
     )
-    return [
-        LeasedRow(
-            Address(row["address"]),
-            row["derivation_index"],
-            row["lease_epoch"],
-            row["used_sequence"],
-        )
-        for row in rows
-    ]
+    return [_leased(row) for row in rows]
+
+
+def _leased(row: Row) -> LeasedRow:
+    return LeasedRow(
+        Address(row["address"]), row["derivation_index"], row["lease_epoch"], row["used_sequence"]
+    )
 
 
 async def release_leases(db: Connection, network: Network, given_back: Sequence[Returned]) -> int:

@@ -52,6 +52,7 @@ class SettlementJournal:
         self._taken = Batch(self._record_submitted)
         self._ends = Batch(self._end_all)
         self._successes = Batch(self._take_all)
+        self._left = Batch(self._hand_over_all)
 
     async def find(self, identity: PaymentIdentity) -> Settlement | None:
         """The row of a payment, or None."""
@@ -128,10 +129,20 @@ class SettlementJournal:
     async def unresolved(
         self, network: Network, *, older_than_s: float, limit: int
     ) -> list[Settlement]:
-        """Rows whose envelope may be with the network, claimed that long ago, oldest first."""
-        before = self._clock.now() - timedelta(seconds=older_than_s)
+        """Rows whose envelope may be with the network and whose caller is gone, oldest first.
+
+        Those claimed that long ago, and those handed over.
+        """
+        now = self._clock.now()
+        before = now - timedelta(seconds=older_than_s)
         async with self._database.connection() as db:
-            return await store.unresolved_settlements(db, network, before=before, limit=limit)
+            return await store.unresolved_settlements(
+                db, network, before=before, at=now, limit=limit
+            )
+
+    async def hand_over(self, tx_hash: bytes) -> None:
+        """Whoever reconciles next takes this envelope: nobody waits for it here any more."""
+        await self._left.add(tx_hash)
 
     async def release_stale(self, network: Network, *, older_than_s: float) -> int:
         """Give back identities whose claimant is gone; how many."""
@@ -203,6 +214,11 @@ class SettlementJournal:
         async with self._database.transaction() as db:
             await budget_store.lock_networks_of(db, [tx_hash for tx_hash, _ in endings])
             return await envelope_store.record_ends(db, endings, at=self._clock.now())
+
+    async def _hand_over_all(self, hashes: Sequence[bytes]) -> list[None]:
+        async with self._database.connection() as db:
+            await store.hand_over(db, hashes, at=self._clock.now())
+        return [None] * len(hashes)
 
     async def _take_all(self, wanted: Sequence[tuple[PaymentIdentity, bytes]]) -> list[bool]:
         async with self._database.connection() as db:

@@ -18,34 +18,31 @@ def bid_higher(
     *,
     attempt: int,
     wanted: Stroops | None,
+    is_bumped: bool,
 ) -> Accepted | None:
     """The same payment with a higher bid; None where the operator's limits leave no room for one.
 
-    `wanted` is the whole fee the node would have taken the envelope for, where it said so.
+    `wanted` is the whole fee the node would have taken the envelope for, where it said so;
+    `is_bumped` whether that envelope is a fee bump.
     """
     last = accepted.fee
     planned = plan_fees(
-        last.resource_fee,
-        market,
-        policy,
-        fee_bumped=last.bump_fee is not None,
-        attempt=attempt,
-        floor=wanted,
+        last.resource_fee, market, policy, fee_bumped=is_bumped, attempt=attempt, floor=wanted
     )
     if isinstance(planned, FeeOverCeiling):
         return None
-    operations = 1 if last.bump_fee is None else _OPERATIONS
+    operations = _OPERATIONS if is_bumped else 1
     room = min(policy.inclusion_cap, (policy.ceiling - last.resource_fee) // operations)
     bid = max(planned.inclusion_bid, min(2 * last.inclusion_bid, room))
     if not last.inclusion_bid < bid <= room:
         return None
-    return replace(accepted, fee=_plan(last, bid, operations))
+    return replace(accepted, fee=_plan(last.resource_fee, bid, is_bumped=is_bumped))
 
 
-def _plan(last: FeePlan, bid: int, operations: int) -> FeePlan:
+def _plan(resource_fee: Stroops, bid: int, *, is_bumped: bool) -> FeePlan:
     return FeePlan(
         inclusion_bid=Stroops(bid),
-        resource_fee=last.resource_fee,
-        envelope_fee=Stroops(last.resource_fee + bid),
-        bump_fee=None if last.bump_fee is None else Stroops(last.resource_fee + operations * bid),
+        resource_fee=resource_fee,
+        envelope_fee=Stroops(resource_fee + bid),
+        bump_fee=Stroops(resource_fee + _OPERATIONS * bid) if is_bumped else None,
     )

@@ -1,5 +1,8 @@
 """End every settlement whose outcome nobody waits for, from the ledger, without a caller's help."""
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 import structlog
@@ -13,24 +16,33 @@ from farebox.stellar.rpc import TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, Unproven
 
-_BATCH: Final = 100
-_STALE_CLAIM_S: Final = 45.0  # a live claim is signed or given back long before
+_BATCH: Final = 500
+Seen = TransactionFound | Dead | Unproven | Indeterminate
 
 log = structlog.get_logger(__name__)
 
 
 class Observer(Protocol):
-    """Looks once for what became of an envelope."""
+    """Looks once for what became of envelopes."""
 
-    async def observe(
-        self, sent: SentEnvelope
-    ) -> TransactionFound | Dead | Unproven | Indeterminate: ...
+    async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[Seen]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileTimes:
+    """When the reconciler acts, seconds."""
+
+    every_s: float  # between two passes
+    leave_to_callers_s: float  # from a claim on: so long may a call live that owns the row
+    stale_claim_s: float  # from a claim on: by then a living one is written down or given back
 
 
 class Reconciler:
     """Observes the unresolved envelopes of one network; it never sends one.
 
-    A pass costs one call to the node for each unresolved row that no living call can own.
+    It takes the rows that no living call can own, or that were handed over. A claim that was not
+    signed for `stale_claim_s` is given back; should its call live after all, it finds the claim
+    lost and sends nothing.
     """
 
     def __init__(
@@ -40,13 +52,10 @@ class Reconciler:
         conclusions: Conclusions,
         journal: SettlementJournal,
         clock: Clock,
-        *,
-        every_s: float,
-        leave_to_callers_s: float,
+        times: ReconcileTimes,
     ) -> None:
         self._network, self._observer, self._conclusions = network, observer, conclusions
-        self._journal, self._clock = journal, clock
-        self._every_s, self._leave_to_callers_s = every_s, leave_to_callers_s
+        self._journal, self._clock, self._times = journal, clock, times
 
     async def run(self) -> None:
         """Reconcile for ever: everything at the start, later what no call waits for any more."""
@@ -54,28 +63,27 @@ class Reconciler:
         while True:
             try:
                 await self.reconcile(older_than_s=older_than_s)
-                older_than_s = self._leave_to_callers_s
+                older_than_s = self._times.leave_to_callers_s
             except DatabaseUnavailable:
                 log.warning("reconcile.database_away", network=self._network)
-            await self._clock.sleep(self._every_s)
+            await self._clock.sleep(self._times.every_s)
 
     async def reconcile(self, *, older_than_s: float) -> int:
-        """One pass over rows claimed at least `older_than_s` ago; how many it ended.
+        """One pass over rows claimed `older_than_s` ago or handed over; how many it ended.
 
         Raises:
             DatabaseUnavailable: the pass stopped; nothing is lost by it.
         """
-        await self._journal.release_stale(self._network, older_than_s=_STALE_CLAIM_S)
+        await self._journal.release_stale(self._network, older_than_s=self._times.stale_claim_s)
         rows = await self._journal.unresolved(
             self._network, older_than_s=older_than_s, limit=_BATCH
         )
-        return sum([await self._resolve(row) for row in rows])
+        seen = await self._observer.observe_all([row.sent for row in rows if row.sent is not None])
+        pairs = zip((row for row in rows if row.sent is not None), seen, strict=True)
+        return sum(await asyncio.gather(*(self._resolve(row, fate) for row, fate in pairs)))
 
-    async def _resolve(self, row: Settlement) -> bool:
-        if row.sent is None:
-            return False
-        fate = await self._observer.observe(row.sent)
-        if isinstance(fate, Indeterminate):
+    async def _resolve(self, row: Settlement, fate: Seen) -> bool:
+        if row.sent is None or isinstance(fate, Indeterminate):
             return False
         ending = await self._conclusions.ending(fate, row, row.sent)
         if ending is None:

@@ -9,6 +9,7 @@ import structlog
 
 from farebox.facilitator.budget import OverBudget
 from farebox.facilitator.conclude import Conclusions
+from farebox.facilitator.departure import Departure
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.outcome import (
     NothingSent,
@@ -58,6 +59,7 @@ class SendingNetwork:
     market: Market
     submitter: Submitter
     conclusions: Conclusions
+    departure: Departure
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +78,17 @@ class PaymentSender:
     ) -> None:
         self._network, self._journal, self._clock, self._waits = network, journal, clock, waits
 
-    async def carry_out(self, claim: Claim, accepted: Accepted) -> SettleOutcome:
+    async def carry_out(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
         """Sign, write down, send and wait; the claim ends in an outcome or is given back.
+
+        The caller has waited since `began` (monotonic), judging included.
 
         Raises:
             NothingSent: no source account was free in time; the claim was given back.
             DatabaseUnavailable: before anything was sent.
         """
         try:
-            return await self._through_a_source(claim, accepted)
+            return await self._through_a_source(claim, accepted, began)
         except NoSourceFree as missed:
             await self._journal.release(claim.identity, claim.claim_id)
             raise NothingSent(
@@ -94,7 +98,9 @@ class PaymentSender:
             await self._journal.release(claim.identity, claim.claim_id)
             return NotSettled(refusal.reason, claim.identity.network, claim.identity.payer)
 
-    async def _through_a_source(self, claim: Claim, accepted: Accepted) -> SettleOutcome:
+    async def _through_a_source(
+        self, claim: Claim, accepted: Accepted, began: float
+    ) -> SettleOutcome:
         """Wait for a source, and for another when the envelope cannot be written down with it."""
         started = self._clock.monotonic()
         prepare = partial(self._network.sealer.ahead, accepted)
@@ -107,7 +113,7 @@ class PaymentSender:
                 sent = await self._network.sealer.seal(accepted, source)
                 recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
                 if recorded is Recording.WRITTEN:
-                    until = started + self._waits.answer_s
+                    until = began + self._waits.answer_s
                     return await self._send(claim, accepted, source, sent, until=until)
                 if isinstance(recorded, OverBudget):
                     raise NotPayableNow(recorded.reason)
@@ -130,7 +136,8 @@ class PaymentSender:
         if known.state is SettlementState.SENDING:
             fate = await self._submit(sent, until, may_be_out=True)
         else:
-            fate = await self._network.submitter.wait(sent, until=until)
+            waited = self._network.submitter.wait(sent, until=until)
+            fate = await self._network.departure.until_then(waited) or Indeterminate()
         return await self._conclude(known, sent, fate)
 
     async def _send(
@@ -144,7 +151,7 @@ class PaymentSender:
     ) -> SettleOutcome:
         fate = await self._submit(sent, until, source=source)
         for attempt in range(1, _MAX_ENVELOPES):
-            again = self._once_more(accepted, fate, attempt, until)
+            again = self._once_more(accepted, sent, fate, attempt, until=until)
             if again is None:
                 break
             source.forget()
@@ -163,7 +170,7 @@ class PaymentSender:
         return outcome
 
     def _once_more(
-        self, accepted: Accepted, fate: Fate, attempt: int, until: float
+        self, accepted: Accepted, sent: SentEnvelope, fate: Fate, attempt: int, *, until: float
     ) -> Accepted | None:
         """What a new envelope carries, when the old one can certainly not land; or None."""
         if self._clock.monotonic() >= until:
@@ -178,7 +185,12 @@ class PaymentSender:
             return None
         rules = self._network.rules
         again = bid_higher(
-            accepted, rules.fees, self._network.market.fees, attempt=attempt, wanted=wanted
+            accepted,
+            rules.fees,
+            self._network.market.fees,
+            attempt=attempt,
+            wanted=wanted,
+            is_bumped=sent.inner_hash is not None,
         )
         if again is not None:
             log.info("settlement.bids_higher", bid=again.fee.inclusion_bid, attempt=attempt)
@@ -214,10 +226,14 @@ class PaymentSender:
             with suppress(DatabaseUnavailable):  # `sending` says enough for reconciliation
                 await self._journal.submitted(sent.tx_hash)
 
+        submitter, departure = self._network.submitter, self._network.departure
+        if departure.has_begun:
+            return Indeterminate() if may_be_out else NotSent()
         log.info("settlement.sending", tx_hash=sent.tx_hash.hex())
-        return await self._network.submitter.submit(
-            sent, until=until, on_taken=on_taken, may_be_out=may_be_out
+        fate = await departure.until_then(
+            submitter.submit(sent, until=until, on_taken=on_taken, may_be_out=may_be_out)
         )
+        return fate if fate is not None else Indeterminate()
 
     async def _withdraw(
         self, payment: Claim | Settlement, sent: SentEnvelope, reason: Reason
@@ -237,6 +253,7 @@ class PaymentSender:
         pending = Pending(identity.network, identity.payer, tx_hash)
         try:
             if isinstance(fate, Indeterminate):
+                await self._journal.hand_over(sent.tx_hash)
                 return pending
             if isinstance(fate, NotSent | Refused):
                 return await self._withdraw(payment, sent, _why_not_sent(fate))

@@ -1,12 +1,14 @@
 """Settle a payment: one identity, one envelope at a time, at most one success ever answered."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Final
 from uuid import uuid4
 
 import structlog
 
+from farebox.facilitator.departure import Departure
 from farebox.facilitator.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
@@ -33,6 +35,7 @@ from farebox.x402.reasons import Reason
 _LOOK_PAUSE_S: Final = 0.25
 _HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, well within this
 _RETRY_AFTER_S: Final = 5
+_DRAIN_PAUSE_S: Final = 0.05
 
 log = structlog.get_logger(__name__)
 
@@ -47,12 +50,14 @@ class Settler:
         journal: SettlementJournal,
         clock: Clock,
         waits: Waits,
+        departure: Departure,
         *,
         foreign: Mapping[Network, ForeignLandings],
     ) -> None:
-        self._verifier, self._senders = verifier, senders
+        self._verifier, self._senders, self._departure = verifier, senders, departure
         self._journal, self._clock, self._waits = journal, clock, waits
         self._foreign = foreign
+        self._callers = 0
         self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
     async def settle(self, payment: Payment) -> SettleOutcome:
@@ -89,10 +94,14 @@ class Settler:
         `on_claimed` is awaited once the payment is claimed and before anything is signed; what it
         raises is raised here, after the claim was given back.
         """
-        known = await self._journal.find(identity)
-        if known is not None:
-            return await self._repeat(known, transfer.payment.request_digest())
-        return await self._first(transfer, identity, on_claimed)
+        self._callers += 1
+        try:
+            known = await self._journal.find(identity)
+            if known is not None:
+                return await self._repeat(known, transfer.payment.request_digest())
+            return await self._first(transfer, identity, on_claimed)
+        finally:
+            self._callers -= 1
 
     async def known_hash(self, payment: Payment) -> str:
         """The hash recorded for the payment; empty when there is none."""
@@ -112,10 +121,17 @@ class Settler:
             return Pending(identity.network, identity.payer, settled.tx_hash)
         return settled if is_owned else duplicate_of(settled)
 
-    async def drain(self) -> None:
-        """Return when no settlement is being carried out any more."""
-        while self._live:
-            await asyncio.wait(set(self._live.values()))
+    async def drain(self, *, within_s: float | None = None) -> bool:
+        """Return once nobody waits and nothing is carried out, or after so many seconds.
+
+        Whether it is so.
+        """
+        until = math.inf if within_s is None else self._clock.monotonic() + within_s
+        while self._live or self._callers:
+            if self._clock.monotonic() >= until:
+                return False
+            await self._clock.sleep(_DRAIN_PAUSE_S)
+        return True
 
     async def _first(
         self,
@@ -123,6 +139,7 @@ class Settler:
         identity: PaymentIdentity,
         on_claimed: Callable[[], Awaitable[object]] | None,
     ) -> SettleOutcome:
+        began = self._clock.monotonic()
         digest = transfer.payment.request_digest()
         verdict = await self._verifier.judge(transfer)
         if isinstance(verdict, Rejected):
@@ -132,7 +149,8 @@ class Settler:
             return await self._refused(transfer, identity, verdict)
         claim = self._claim(identity, digest, verdict)
         if await self._journal.claim(claim):
-            return await self._live_call(identity, self._carry_out(claim, verdict, on_claimed))
+            work = self._carry_out(claim, verdict, on_claimed, began=began)
+            return await self._live_call(identity, work)
         known = await self._journal.find(identity)
         if known is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
@@ -167,6 +185,8 @@ class Settler:
         claim: Claim,
         accepted: Accepted,
         on_claimed: Callable[[], Awaitable[object]] | None,
+        *,
+        began: float,
     ) -> SettleOutcome:
         if on_claimed is not None:
             try:
@@ -174,7 +194,8 @@ class Settler:
             except Exception:
                 await self._journal.release(claim.identity, claim.claim_id)
                 raise
-        return await self._senders[claim.identity.network].carry_out(claim, accepted)
+        sender = self._senders[claim.identity.network]
+        return await sender.carry_out(claim, accepted, began=began)
 
     def _claim(self, identity: PaymentIdentity, digest: bytes, accepted: Accepted) -> Claim:
         terms = accepted.transfer.payment.terms
@@ -214,6 +235,8 @@ class Settler:
                 return await self._live_call(known.identity, sender.resume(current, current.sent))
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
+                break
+            if self._departure.has_begun:
                 break
             await self._clock.sleep(_LOOK_PAUSE_S)
             try:

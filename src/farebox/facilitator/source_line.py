@@ -136,12 +136,16 @@ class SourceLine:
             follower.follows = follower.ready = None
             self._pair()
 
-    def turn_away(self, reason: Callable[[], Exception], *, late_at: float | None = None) -> None:
-        """Nobody waits any more; with `late_at` (monotonic) only those who are not so patient."""
-        for waiter in list(self._waiters):
-            if late_at is None or waiter.until <= late_at:
-                self.leave(waiter)
-                waiter.turn.set_exception(reason())
+    def turn_away(self, reason: Callable[[], Exception], *, late_at: float | None = None) -> int:
+        """Nobody waits any more; with `late_at` (monotonic) only those who are more patient do.
+
+        How many were turned away.
+        """
+        away = [each for each in self._waiters if late_at is None or each.until <= late_at]
+        for waiter in away:
+            self.leave(waiter)
+            waiter.turn.set_exception(reason())
+        return len(away)
 
     def _turn_to(self, waiter: Waiter, held: HeldSource) -> None:
         held.ready, held.place = waiter.ready, waiter.place

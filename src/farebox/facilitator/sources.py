@@ -42,7 +42,8 @@ class SourcePool:
     may have prepared for it; after `PASS_ON_S` at most it goes back to the pool all the same, so
     that waiters of another replica get it. No more are out together, of all replicas, than one
     ledger has room for: the rest waits here, in its order, and not in the network's queue, which
-    drops what waits for long. One whose last envelope is unresolved is not leased
+    drops what waits for long. A lease has to last until an envelope is written down, which then
+    protects the channel itself. One whose last envelope is unresolved is not leased
     to anybody, in this process or another.
     """
 
@@ -111,7 +112,9 @@ class SourcePool:
             while self._line:
                 self._look_now.clear()
                 await self._look()
-                self._line.turn_away(NoSourceFree, late_at=self._clock.monotonic())
+                late = self._line.turn_away(NoSourceFree, late_at=self._clock.monotonic())
+                if late:
+                    log.info("source.none_free", network=self._network, turned_away=late)
                 if self._line:
                     await self._rest()
         except DatabaseUnavailable as away:

@@ -159,21 +159,43 @@ async def take_successes(
 
 
 async def unresolved_settlements(
-    db: Connection, network: Network, *, before: datetime, limit: int
+    db: Connection, network: Network, *, before: datetime, at: datetime, limit: int
 ) -> list[Settlement]:
-    """The rows whose envelope may be with the network, claimed by `before`, oldest first."""
+    """The rows whose envelope may be with the network and that nobody attends to, oldest first.
+
+    Those claimed by `before`, and those that were handed over by `at`.
+    """
     rows = await db.fetch(
         _SELECT
         + """
-        WHERE network = $1 AND state IN ('sending', 'submitted') AND claimed_at <= $2
+        WHERE network = $1 AND state IN ('sending', 'submitted')
+          AND (claimed_at <= $2 OR attended_until <= $3)
         ORDER BY claimed_at
-        LIMIT $3
+        LIMIT $4
         """,
         network.value,
         before,
+        at,
         limit,
     )
     return [_settlement(row) for row in rows]
+
+
+async def hand_over(db: Connection, hashes: Sequence[bytes], *, at: datetime) -> None:
+    """Nobody attends to these envelopes any more: reconciliation takes them at once."""
+    await db.execute(
+        """
+        UPDATE settlements s SET attended_until = $2
+        FROM (SELECT network, payer, nonce FROM settlements
+              WHERE tx_hash = ANY($1::bytea[]) AND state IN ('sending', 'submitted')
+              ORDER BY network, payer, nonce
+              FOR UPDATE) AS left_alone
+        WHERE s.network = left_alone.network AND s.payer = left_alone.payer
+          AND s.nonce = left_alone.nonce
+        """,
+        hashes,
+        at,
+    )
 
 
 def _key(identity: PaymentIdentity) -> tuple[str, str, int]:

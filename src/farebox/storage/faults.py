@@ -30,6 +30,7 @@ _AWAY = (
     asyncpg.InvalidCatalogNameError,
     asyncpg.ReadOnlySQLTransactionError,  # a standby answered: the primary is elsewhere
     asyncpg.LockNotAvailableError,
+    asyncpg.IdleInTransactionSessionTimeoutError,  # this process stood still; nothing was kept
     asyncpg.TransactionRollbackError,  # deadlock and serialization: nothing was kept
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,

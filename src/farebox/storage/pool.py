@@ -13,11 +13,12 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable, translated
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
+Row: TypeAlias = asyncpg.Record
 
 _SESSION: Final = {
     "application_name": "farebox",
     "timezone": "UTC",
-    "idle_in_transaction_session_timeout": "60000",
+    "idle_in_transaction_session_timeout": "5000",  # a frozen process must not hold locks
     "jit": "off",
 }
 

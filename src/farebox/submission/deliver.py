@@ -46,7 +46,7 @@ class Taken:
     """A node has it in its queue."""
 
 
-Delivered = Taken | NotSent | Refused | Indeterminate | TransactionFound
+Delivered = Taken | Fate
 
 
 @dataclass(slots=True)
@@ -103,6 +103,7 @@ class Delivery:
     async def run(self, *, deadline: float) -> Delivered:
         """Send until a node has it, refuses it for good, or the time for it is over.
 
+        What may be out is looked for before it is sent again: it may have landed meanwhile.
         Nothing is sent anew after `until`; a call under way is left at `deadline` (monotonic).
         """
         while True:
@@ -111,6 +112,10 @@ class Delivery:
                 return step
             if not await self._wait(step):
                 return self._give_up(step)
+            if self._may_be_out:
+                fate = await self._means.look(self._sent)
+                if not isinstance(fate, Indeterminate):
+                    return fate
 
     async def _send(self, deadline: float) -> Delivered | _Again:
         left_s = max(deadline - self._means.clock.monotonic(), self._means.poll_s)

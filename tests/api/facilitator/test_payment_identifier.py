@@ -102,19 +102,11 @@ async def test_an_id_of_which_nothing_was_sent_may_be_used_for_the_next_payment(
     hasty: Stage,
 ) -> None:
     draft = await hasty.draft()
-    hasty.node().on(SEND, node.fixed(_TRY_LATER))
+    hasty.node().on(SEND, node.busy)
     refused = await hasty.settle(named(draft))
     assert (refused["success"], refused["transaction"]) == (False, "")
     hasty.node().reset()
     await hasty.settled(named(draft.but()))
-
-
-_TRY_LATER: Final = {
-    "status": "TRY_AGAIN_LATER",
-    "hash": "00" * 32,
-    "latestLedger": 1,
-    "latestLedgerCloseTime": "1",
-}
 
 
 @case("PV-150")

@@ -7,6 +7,7 @@ import pytest
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
+from support.promises import case
 
 
 class WrongClock(ManualClock):
@@ -22,6 +23,7 @@ class OverNow(Exception):
     """Ends a background task from inside."""
 
 
+@case("RL-040")
 async def test_a_wall_clock_that_is_off_or_jumps_decides_nothing(database: Database) -> None:
     local = WrongClock()
     clock = DatabaseClock(database, local)
@@ -37,6 +39,7 @@ async def test_a_wall_clock_that_is_off_or_jumps_decides_nothing(database: Datab
         assert clock.monotonic() == 10
 
 
+@case("RL-040")
 async def test_two_machines_agree_on_the_time(database: Database) -> None:
     one, other = WrongClock(), WrongClock()
     other.ahead = timedelta(minutes=-10)

@@ -104,3 +104,20 @@ async def test_many_callers_share_few_connections(postgres_url: Secret[str]) -> 
                 return int(await db.fetchval("SELECT 1"))
 
         assert sum(await asyncio.gather(*(count() for _ in range(50)))) == 50
+
+
+async def test_a_process_that_stood_still_inside_a_transaction_has_kept_nothing(
+    empty_database_url: Secret[str],
+) -> None:
+    """The server ends its session, so that nobody else waits for its locks."""
+    async with Database(empty_database_url, connections=2) as database:
+        with pytest.raises(DatabaseUnavailable):
+            async with database.transaction() as db:
+                await db.execute("CREATE TABLE t (n int)")
+                await db.execute("SET LOCAL idle_in_transaction_session_timeout = '20ms'")
+                async with database.connection() as other:
+                    await other.execute("SELECT pg_sleep(0.2)")
+                await db.execute("SELECT 1")
+        async with database.connection() as db:
+            assert await db.fetchval("SELECT to_regclass('t')::text") is None
+            assert await db.fetchval("SHOW idle_in_transaction_session_timeout") == "5s"

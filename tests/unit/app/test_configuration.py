@@ -29,6 +29,25 @@ def _read(**changes: str) -> Settings:
     return read_settings(LEAST | changes)
 
 
+def test_a_network_may_have_a_fallback_that_is_another_node() -> None:
+    assert read_settings(LEAST).networks[Network.TESTNET].fallback_rpc_url is None
+    read = _read(FAREBOX_FALLBACK_RPC_URL_TESTNET="https://other.test/?key=hidden")
+    fallback = read.networks[Network.TESTNET].fallback_rpc_url
+    assert fallback is not None
+    assert fallback.reveal() == "https://other.test/?key=hidden"
+    same = LEAST | {"FAREBOX_FALLBACK_RPC_URL_TESTNET": LEAST["FAREBOX_RPC_URL_TESTNET"]}
+    assert _faults(same) == {
+        "FAREBOX_FALLBACK_RPC_URL_TESTNET": "another node than FAREBOX_RPC_URL_TESTNET"
+    }
+    plain = LEAST | {"FAREBOX_FALLBACK_RPC_URL_TESTNET": "http://other.test"}
+    assert "FAREBOX_FALLBACK_RPC_URL_TESTNET" in _faults(plain)
+
+
+def test_a_fallback_alone_serves_no_network() -> None:
+    alone = {"FAREBOX_FALLBACK_RPC_URL_PUBNET": "https://other.test/"}
+    assert "FAREBOX_RPC_URL_PUBNET" in _faults(LEAST | alone)
+
+
 def test_one_network_and_defaults_are_enough() -> None:
     settings = read_settings(LEAST)
     assert (settings.host, settings.port) == ("127.0.0.1", 8402)

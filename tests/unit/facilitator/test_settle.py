@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
+from farebox.facilitator.departure import Departure
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.outcome import Pending, Settled, SettleOutcome
@@ -88,7 +89,15 @@ class Watching:
 
 def settler(journal: SettlementJournal, sender: Watching) -> Settler:
     senders = {Network.TESTNET: cast("PaymentSender", sender)}
-    return Settler(cast("Verifier", Examined()), senders, journal, ManualClock(), WAITS, foreign={})
+    return Settler(
+        cast("Verifier", Examined()),
+        senders,
+        journal,
+        ManualClock(),
+        WAITS,
+        Departure(),
+        foreign={},
+    )
 
 
 async def test_a_success_nobody_can_own_now_is_pending_and_never_nothing_sent() -> None:

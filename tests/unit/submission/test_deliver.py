@@ -25,6 +25,7 @@ from farebox.stellar.rpc import (
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
 from support.manual_clock import START, ManualClock
+from support.promises import case
 
 HASH, INNER = "ab" * 32, "cd" * 32
 SENT = SentEnvelope(
@@ -312,6 +313,7 @@ async def test_nobody_reached_to_the_end_was_certainly_not_sent(clock: ManualClo
     assert await submit(submitter_on(LivelyNode(clock, [away]))) == NotSent()
 
 
+@case("RL-040")
 @pytest.mark.parametrize("wall_s", [-36_000, 0, 36_000])
 @pytest.mark.parametrize(("ledger_s", "sends"), [(44, 1), (45, 0), (600, 0)])
 async def test_the_ledgers_time_decides_whether_an_old_envelope_goes_out_again(
@@ -323,3 +325,9 @@ async def test_the_ledgers_time_decides_whether_an_old_envelope_goes_out_again(
     node.now = lambda: LedgerReading(101, close_at, 5, 0)  # type: ignore[method-assign]
     await submit(submitter_on(node), may_be_out=True, until=2)
     assert len(node.sent_at) == sends
+
+
+async def test_what_may_be_out_is_looked_for_before_it_is_sent_again(clock: ManualClock) -> None:
+    node = LivelyNode(clock, [LOST], landed={HASH: LANDED})
+    assert await submit(submitter_on(node)) == LANDED
+    assert len(node.sent_at) == 1
