@@ -125,14 +125,7 @@ def build_services(settings: Settings) -> Services:
         )
         for each in settings.networks.values()
     }
-    verifier = Verifier(
-        {
-            name: VerifiedNetwork(
-                each.rules, each.operators, each.rpc, each.ledgers, each.state, each.sponsor
-            )
-            for name, each in networks.items()
-        }
-    )
+    verifier = _verifier(networks)
     senders = {name: each.sender for name, each in networks.items()}
     foreign = {name: each.foreign for name, each in networks.items()}
     settler = Settler(verifier, senders, journal, clock, waits, departure, foreign=foreign)
@@ -151,6 +144,17 @@ def build_services(settings: Settings) -> Services:
         resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
         failure_bodies=failure_bodies(),
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
+    )
+
+
+def _verifier(networks: Mapping[Network, _Network]) -> Verifier:
+    return Verifier(
+        {
+            name: VerifiedNetwork(
+                each.rules, each.operators, each.rpc, each.ledgers, each.state, each.sponsor
+            )
+            for name, each in networks.items()
+        }
     )
 
 
@@ -192,16 +196,14 @@ def _network(
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = _submitter(rpc, watcher, clock, ledgers, state)
+    observer = CatchUp(rpc, submitter, ledgers)
     meter = RoomMeter(lambda: state.settings)
-    sources = SourcePool(
-        own.network, signers.relayer, database, clock, lease_s=_lease_s(settings), room=meter
-    )
+    sources = _sources(settings, own.network, signers, database, clock, meter)
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
     operators = Operators(own.network, signers.addresses, database, clock)
-    foreign = ForeignLandings(rpc, operators)
-    conclusions = Conclusions(foreign, clock)
+    conclusions = Conclusions(ForeignLandings(rpc, operators), clock)
     sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions, departure)
     return _Network(
         rules=rules,
@@ -211,14 +213,25 @@ def _network(
         state=state,
         part=NetworkPart(own.network, rpc, ledgers, state, purse, clock),
         sender=PaymentSender(sending, journal, clock, waits),
-        reconciler=_reconciler(
-            settings, own.network, CatchUp(rpc, submitter, ledgers), conclusions, journal, clock
-        ),
+        reconciler=_reconciler(settings, own.network, observer, conclusions, journal, clock),
         operators=operators,
         watcher=watcher,
-        foreign=foreign,
+        foreign=conclusions.foreign,
         sponsor=sponsor,
         sources=sources,
+    )
+
+
+def _sources(
+    settings: Settings,
+    network: Network,
+    signers: Signers,
+    database: Database,
+    clock: Clock,
+    meter: RoomMeter,
+) -> SourcePool:
+    return SourcePool(
+        network, signers.relayer, database, clock, lease_s=_lease_s(settings), room=meter
     )
 
 

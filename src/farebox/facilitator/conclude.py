@@ -25,7 +25,7 @@ class Conclusions:
     """What is written of a fate, and answered."""
 
     def __init__(self, foreign: ForeignLandings, clock: Clock) -> None:
-        self._foreign, self._clock = foreign, clock
+        self.foreign, self._clock = foreign, clock
 
     async def ending(
         self,
@@ -61,12 +61,12 @@ class Conclusions:
     ) -> ForeignLanding | None:
         spent = Authorization(payment.identity, payment.asset, payment.pay_to)
         if not isinstance(fate, TransactionFound):
-            return await self._foreign.of_used_nonce(spent)
+            return await self.foreign.of_used_nonce(spent)
         first = max(1, sent.sent_after_ledger - _JUDGED_BEFORE)
         try:
-            return await self._foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
+            return await self.foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
         except LookUpFailed as failed:
             if not failed.is_refused:  # as it is when the node's history begins after `first`
                 raise
             first = sent.sent_after_ledger + 1
-            return await self._foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
+            return await self.foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
