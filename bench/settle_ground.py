@@ -34,6 +34,7 @@ _SIGNERS: Final = 20  # accounts beside the payers: our relayer, and the peer's 
 _CREATE_S: Final = 180.0
 _HURRY_S: Final = 0.25
 _LOOK_S: Final = 0.02
+_SELLERS_BUDGET: Final = 2_000_000_000  # stroops; what the network has by default
 _PAGE_KB: Final = 1024
 
 
@@ -72,8 +73,16 @@ class Ground:
     press: Press
 
     def settings(self) -> dict[str, str]:
-        """The settings every Farebox process here has."""
-        return {"FAREBOX_DATABASE_URL": self.database.reveal()}
+        """The settings every Farebox process here has.
+
+        All payments go to one seller, who may cost as much in a day as the whole network; their
+        asset is named, because those that are not share a tenth of it.
+        """
+        return {
+            "FAREBOX_DATABASE_URL": self.database.reveal(),
+            "FAREBOX_ASSETS_TESTNET": self.press.terms.asset,
+            "FAREBOX_BUDGET_PAY_TO_STROOPS_TESTNET": str(_SELLERS_BUDGET),
+        }
 
     async def create_channels(self, count: int) -> None:
         """Have `count` active channels, by the command an operator uses.

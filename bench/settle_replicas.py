@@ -129,7 +129,11 @@ async def _one_killed(
     window = Window(range(first + 1, last + 1), plan.start_at, end, [])
     seen = Seen(sum((side.tap.calls for side in sides), Counter[str]()), None)
     run = run_of(survivor, payments, report.answers, landed, window, seen)
-    return replace(run, sends=sum((side.tap.sends for side in sides), Counter[str]()))
+    return replace(
+        run,
+        sends=sum((side.tap.sends for side in sides), Counter[str]()),
+        bad_sequences=[each for side in sides for each in side.tap.bad_sequences],
+    )
 
 
 def _recovered(series: list[int], level: float) -> int | None:

@@ -9,6 +9,7 @@ from bench.settle_ground import CADENCE_S, Side
 from bench.settle_ledger import Landed, per_ledger
 from bench.settle_load import Answer
 from bench.settle_payments import Payment
+from bench.settle_tap import BadSequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Run:
     window: tuple[float, float]  # monotonic
     calls: Counter[str]  # RPC, in the window
     sends: Counter[str]  # answers of sendTransaction, whole run
+    bad_sequences: Sequence[BadSequence]
     cpu_share: float | None  # of one core, in the window
 
     @property
@@ -56,8 +58,21 @@ class Run:
 
     @property
     def sequence_errors(self) -> int:
-        """How often the network refused a transaction for its sequence number."""
-        return self.sends["txBAD_SEQ"]
+        """How often the network refused a transaction for its sequence number.
+
+        An envelope that is sent again after it landed is refused so as well, by which its number
+        was right: it is not counted here but in `resent_after_landing`.
+        """
+        return len(self.bad_sequences) - self.resent_after_landing
+
+    @property
+    def resent_after_landing(self) -> int:
+        """Envelopes of an uncertain fate that were sent again and had landed before."""
+        ledgers = {each.tx_hash: each.ledger for each in self.landed}
+        return sum(
+            each.tx_hash in ledgers and ledgers[each.tx_hash] <= each.latest_ledger
+            for each in self.bad_sequences
+        )
 
     @property
     def per_ledger(self) -> float:
@@ -125,6 +140,7 @@ class Run:
             "rpc_per_settle": self.rpc_per_settle,
             "rpc_calls": dict(self.calls),
             "send_answers": dict(self.sends),
+            "resent_after_landing": self.resent_after_landing,
             "cpu_share": self.cpu_share,
         }
 
@@ -153,5 +169,6 @@ def run_of(
         window=(window.began, window.ended),
         calls=seen.calls,
         sends=side.tap.sends.copy(),
+        bad_sequences=tuple(side.tap.bad_sequences),
         cpu_share=seen.cpu_share,
     )

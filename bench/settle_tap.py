@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from farebox.stellar.transaction_result import read_transaction_result
@@ -19,7 +20,16 @@ _METHOD: Final = re.compile(rb'"method": ?"(\w+)"')
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _HEAD_END: Final = b"\r\n\r\n"
 _SEND: Final = "sendTransaction"
+_BAD_SEQUENCE: Final = "txBAD_SEQ"
 _HEAD_BYTES: Final = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class BadSequence:
+    """An envelope that was refused for its sequence number, and the ledger known by then."""
+
+    tx_hash: str
+    latest_ledger: int
 
 
 class Tap:
@@ -30,11 +40,13 @@ class Tap:
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
         self.calls: Counter[str] = Counter()
         self.sends: Counter[str] = Counter()
+        self.bad_sequences: list[BadSequence] = []
 
     def reset(self) -> None:
         """Start counting from nothing."""
         self.calls.clear()
         self.sends.clear()
+        self.bad_sequences.clear()
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
@@ -61,22 +73,23 @@ class Tap:
                 upstream.write(head + body)
                 head, body = await _message(node)
                 if method == _SEND:
-                    self.sends[_fate(body)] += 1
+                    self._note(json.loads(body).get("result", {}))
                 writer.write(head + body)
                 await writer.drain()
         for side in (writer, upstream):
             if side is not None:
                 side.close()
 
+    def _note(self, said: dict[str, Any]) -> None:
+        """An answer of sendTransaction: its status, or the result code where it was refused."""
+        result = read_transaction_result(said.get("errorResultXdr", ""))
+        fate = result.telling_code if result is not None else str(said.get("status", "error"))
+        self.sends[fate] += 1
+        if fate == _BAD_SEQUENCE:
+            self.bad_sequences.append(BadSequence(said["hash"], said["latestLedger"]))
+
 
 async def _message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     head = await reader.readuntil(_HEAD_END)
     length = _LENGTH.search(head)
     return head, await reader.readexactly(int(length[1])) if length else b""
-
-
-def _fate(body: bytes) -> str:
-    """The status of a sendTransaction, or the result code where it was refused."""
-    said = json.loads(body).get("result", {})
-    result = read_transaction_result(said.get("errorResultXdr", ""))
-    return result.telling_code if result is not None else str(said.get("status", "error"))

@@ -1,6 +1,7 @@
 """What the settle benches conclude: each of their figures would be zero if it were read wrongly."""
 
 import asyncio
+import json
 import time
 from base64 import b64encode
 from collections import Counter
@@ -17,7 +18,7 @@ from bench.settle_ledger import Landed
 from bench.settle_load import Answer, Plan, run_plan
 from bench.settle_payments import Payment
 from bench.settle_run import Run
-from bench.settle_tap import Tap
+from bench.settle_tap import BadSequence, Tap
 from farebox.stellar.network_settings import LedgerLimits
 
 CONFIRMED, ANSWERED = Row("confirmed", is_answered=False), Row("confirmed", is_answered=True)
@@ -66,9 +67,13 @@ def test_a_payment_with_a_wrong_end_is_found(
     assert faults(answer, landings, row) == expected
 
 
-def test_a_success_that_the_ledger_does_not_bear_out_exactly_once_is_a_failure() -> None:
+def test_a_run_believes_the_ledger_and_not_the_answers() -> None:
     payments = [Payment((b"payer", number), b"") for number in range(4)]
-    landed = [_landed(payments[0], 7), _landed(payments[2], 7), _landed(payments[2], 8)]
+    landed = [
+        _landed(payments[0], 7, "a"),
+        _landed(payments[2], 7, "b"),
+        _landed(payments[2], 8, "c"),
+    ]
     run = Run(
         side="farebox",
         payments=payments,
@@ -77,15 +82,17 @@ def test_a_success_that_the_ledger_does_not_bear_out_exactly_once_is_a_failure()
         ledgers=range(7, 9),
         window=(0.0, 10.0),
         calls=Counter(sendTransaction=6),
-        sends=Counter(PENDING=3, txBAD_SEQ=2),
+        sends=Counter(PENDING=3, txBAD_SEQ=3),
+        bad_sequences=[BadSequence("b", 8), BadSequence("b", 6), BadSequence("none", 8)],
         cpu_share=None,
     )
-    assert (run.failed, run.sequence_errors, run.rpc_per_settle) == (3, 2, 2.0)
+    assert (run.failed, run.rpc_per_settle) == (3, 2.0)
+    assert (run.sequence_errors, run.resent_after_landing) == (2, 1)
     assert (run.series, run.per_ledger, run.latency_s(0.5)) == ([2, 1], 1.5, 5.0)
 
 
-def _landed(payment: Payment, ledger: int) -> Landed:
-    return Landed(payment.identity, ledger, "", is_success=True, code="", envelope=b"")
+def _landed(payment: Payment, ledger: int, tx_hash: str) -> Landed:
+    return Landed(payment.identity, ledger, tx_hash, is_success=True, code="", envelope=b"")
 
 
 def test_as_many_are_admitted_as_the_scarcest_resource_allows() -> None:
@@ -107,6 +114,12 @@ def test_as_many_are_admitted_as_the_scarcest_resource_allows() -> None:
         transactions=2000,
     )
     assert admitted(mainnet, use) == 219
+
+
+def _refusal() -> str:
+    result = _refused_for_its_sequence()
+    said = {"status": "ERROR", "hash": "ab", "latestLedger": 7, "errorResultXdr": result}
+    return json.dumps({"result": said})
 
 
 @asynccontextmanager
@@ -151,7 +164,7 @@ def _refused_for_its_sequence() -> str:
 async def test_the_relay_counts_a_refusal_for_the_sequence_number_inside_a_fee_bump() -> None:
     answers = [
         '{"result":{"status":"PENDING"}}',
-        f'{{"result":{{"status":"ERROR","errorResultXdr":"{_refused_for_its_sequence()}"}}}}',
+        _refusal(),
         '{"result":{"sequence":5}}',
     ]
 
@@ -171,6 +184,7 @@ async def test_the_relay_counts_a_refusal_for_the_sequence_number_inside_a_fee_b
                     assert await answer.text() == said
     assert tap.calls == {"sendTransaction": 2, "getLatestLedger": 1}
     assert tap.sends == {"PENDING": 1, "txBAD_SEQ": 1}
+    assert tap.bad_sequences == [BadSequence("ab", 7)]
 
 
 async def test_a_caller_whose_connection_broke_repeats_at_the_other_replica() -> None:
