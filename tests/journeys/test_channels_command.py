@@ -65,6 +65,8 @@ async def test_channels_are_made_used_drained_and_given_back(alone: Stage) -> No
     assert sent(alone) == 2
     rows = await listed(alone)
     assert [row[1:] for row in rows] == [["active", "free"]] * COUNT
+    told = (await channels(alone, "list")).err
+    assert f"{COUNT} channels are active; a ledger has room for 219 settlements" in told
     addresses = [row[0] for row in rows]
     assert await reserves_sponsored(alone) == 2 * COUNT
     assert [await alone.ledger().native_balance(each) for each in addresses[:2]] == [0, 0]
