@@ -27,7 +27,8 @@ from e2e.machine import OurProcess, RunFailed, say, scratch_folder
 
 _CHANNELS: Final = 220
 _NAMES: Final = ("farebox-a", "farebox-b")
-_KILL_AFTER_CLOSE_S: Final = 0.6  # while the replicas send what the next ledger takes
+_SEND: Final = "sendTransaction"
+_LOOK_S: Final = 0.005
 _PATIENCE_S: Final = 120.0
 _RATIO_SLACK: Final = 0.05
 _AT_MOST_S: Final = 480.0
@@ -116,9 +117,8 @@ async def _one_killed(
     )
     callers = asyncio.create_task(call(plan))
     try:
-        await asyncio.sleep(
-            closed_at + CADENCE_S * (1 + size.before_kill) + _KILL_AFTER_CLOSE_S - time.monotonic()
-        )
+        await asyncio.sleep(closed_at + CADENCE_S * (1 + size.before_kill) - time.monotonic())
+        await _half_sent(victim[0])
         victim[1].process.kill()
         say(f"{victim[0].name} is killed")
         report = await callers
@@ -134,6 +134,16 @@ async def _one_killed(
         sends=sum((side.tap.sends for side in sides), Counter[str]()),
         bad_sequences=[each for side in sides for each in side.tap.bad_sequences],
     )
+
+
+async def _half_sent(side: Side) -> None:
+    """Return once the replica has sent half of what it has for the next ledger."""
+    until = time.monotonic() + CADENCE_S
+    wanted = side.tap.calls[_SEND] + _CHANNELS // 4
+    while side.tap.calls[_SEND] < wanted:
+        if time.monotonic() > until:
+            raise RunFailed(f"{side.name} sent too little to be killed over it")
+        await asyncio.sleep(_LOOK_S)
 
 
 def _recovered(series: list[int], level: float) -> int | None:
