@@ -376,13 +376,19 @@ async def test_a_nonce_spent_by_somebody_else_is_refused_at_verify_and_settle(
 ) -> None:
     draft = await stage.draft()
     stranger = await stage.ledger().account()
-    await stage.ledger().submit(
+    landed = await stage.ledger().submit(
         stranger,
         lambda builder: builder.append_invoke_contract_function_op(
             draft.asset, "transfer", draft.call().args, auth=[draft.entry()]
         ),
     )
-    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+    verdict = await stage.verify(draft.request())
+    assert (verdict["isValid"], verdict["invalidReason"]) == (False, Reason.SIMULATION_FAILED)
+    outcome = await stage.settle(draft.request())
+    assert (outcome["success"], outcome["errorReason"]) == (False, Reason.FOREIGN_LANDING)
+    assert (outcome["transaction"], outcome["payer"]) == (landed.transaction_hash, draft.payer)
+    assert await stage.rows() == 0
+    assert stage.node().counts()["sendTransaction"] == 0
 
 
 @case("PV-084")
