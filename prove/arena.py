@@ -65,6 +65,7 @@ class Replica:
     process_id: int
     url: str
     is_alive: bool = True
+    is_ready: bool = False
 
     async def kill(self) -> None:
         """It is gone at once, without a word."""
@@ -88,12 +89,18 @@ class Arena:
     settings: Mapping[str, str]
     replicas: list[Replica] = field(default_factory=list)
     later: list[asyncio.Task[None]] = field(default_factory=list)  # what the network still does
+    waiting: list[asyncio.Task[None]] = field(default_factory=list)  # for what may never come
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
-    def alive(self) -> list[Replica]:
+    def running(self) -> list[Replica]:
         """The replicas nobody killed."""
         return [replica for replica in self.replicas if replica.is_alive]
+
+    @property
+    def alive(self) -> list[Replica]:
+        """Those of them that are ready."""
+        return [replica for replica in self.running if replica.is_ready]
 
     async def start(self, name: str, settings: Mapping[str, str] | None = None) -> Replica:
         """Another replica, ready, its start's own calls done.
@@ -121,9 +128,10 @@ class Arena:
             async with asyncio.timeout(_START_S):
                 replica.url = await _announced(said)
                 await self._until_ready(replica.url)
+                await gate.quiet(_QUIET_S)
         except TimeoutError as error:
             raise RunFailed(f"replica {name} did not get ready:\n{tail(log)}") from error
-        await gate.quiet(_QUIET_S)
+        replica.is_ready = True
         return replica
 
     async def _until_ready(self, url: str) -> None:
@@ -135,7 +143,7 @@ class Arena:
 
     async def kill(self, name: str) -> None:
         """Kill the replica of that name."""
-        for replica in self.alive:
+        for replica in self.running:
             if replica.name == name:
                 await replica.kill()
 
@@ -207,10 +215,11 @@ async def opened_arena(
         try:
             yield arena
         finally:
-            for task in (beating, *arena.later):
+            tasks = (beating, *arena.later, *arena.waiting)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(beating, *arena.later, return_exceptions=True)
-            for replica in arena.alive:
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for replica in arena.running:
                 await replica.kill()
     await world.execute(f"DROP DATABASE {database} WITH (FORCE)")
     shutil.rmtree(folder)

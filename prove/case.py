@@ -47,16 +47,19 @@ class Case:
     is_landing_first: bool = True  # before a replica is there again
     jitter_ms: int = 0
     fault: NodeFault | None = None
+    second_kill: int = 0  # at which call the replica dies that takes over; 0 = it lives
 
     def __str__(self) -> str:
         fault = f", {self.fault.effect['kind']}" if self.fault is not None else ""
+        again = f", killed again at call {self.second_kill}" if self.second_kill else ""
         return (
             f"SEED={self.seed} CASE={self.number}: {self.side} {self.boundary}; "
             f"{self.landing}{'' if self.is_landing_first else ' later'}; {self.crew}; "
-            f"{self.asking}{fault}"
+            f"{self.asking}{fault}{again}"
         )
 
 
+_RECOVERY_CALLS: Final = 30  # about as many as it takes to find out and to write it down
 _SEND: Final = ("sendTransaction",)
 _LOOK: Final = ("getTransaction", "getTransactions")
 FAULTS: Final = (
@@ -125,4 +128,5 @@ def _throw(
         is_landing_first=dice.random() < 0.5,
         jitter_ms=dice.choice((0, 0, 10, 40)),
         fault=fault,
+        second_kill=dice.choice((0, dice.randint(1, _RECOVERY_CALLS))),
     )

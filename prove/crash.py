@@ -27,7 +27,8 @@ from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _REACHED_WITHIN_S: Final = 8.0
-_IDLE_S: Final = 3.0
+_IDLE_S: Final = 6.0  # longer than any loop rests that a settlement may meet
+_LOOK_S: Final = 0.05
 _LATER_S: Final = 0.5
 
 
@@ -64,13 +65,12 @@ async def record(world: World, crew: Crew) -> list[Boundary]:
 
 
 async def record_idle(world: World) -> frozenset[str]:
-    """What a replica asks of its node by itself, while nobody wants anything of it."""
+    """What a replica asks by itself, while nobody wants anything of it."""
     async with opened_arena(world) as arena:
         replica = await arena.start("a")
         replica.gate.open()
         await asyncio.sleep(_IDLE_S)
-        labels = {boundary.label for boundary in replica.gate.crossed}
-    return frozenset(label for label in labels if label.startswith("rpc "))
+        return frozenset(boundary.label for boundary in replica.gate.crossed)
 
 
 async def _crew(arena: Arena, crew: Crew) -> list[Replica]:
@@ -133,12 +133,27 @@ async def _aftermath(arena: Arena, case: Case, strike: Strike) -> None:
     if case.is_landing_first:
         await _network_goes_on(arena, case)
     if not arena.alive:
-        await arena.start("c")
+        await _restart(arena, case)
     if not case.is_landing_first:
         arena_goes_on = asyncio.create_task(_later(arena, case))
         arena.later.append(arena_goes_on)
     if case.side is Side.LATE:
         await strike.deliver_held()
+
+
+async def _restart(arena: Arena, case: Case) -> None:
+    """A replica in the place of the dead one; where the dice say so it dies as well, once."""
+    replica = await arena.start("c")
+    if case.second_kill:
+        strike = Strike(case.second_kill, Side.AFTER, arena.kill)
+        replica.gate.strike = strike
+        replica.gate.open()
+        arena.waiting.append(asyncio.create_task(_replace_again(arena, strike)))
+
+
+async def _replace_again(arena: Arena, strike: Strike) -> None:
+    await strike.struck.wait()
+    await arena.start("d")
 
 
 def _is_sending(case: Case) -> bool:
@@ -165,7 +180,7 @@ async def _outcome(
 ) -> Outcome:
     """What the ledger, the journal and the answers say, after a last try to have more happen."""
     if case.asking is Asking.REPEATS and is_down:
-        await caller.ask(arena.alive[0])  # once more after the last word: it must not change
+        await _once_more(arena, caller)
     await arena.hand.relent()
     row = await read_row(arena, payment)
     found = []
@@ -182,6 +197,18 @@ async def _outcome(
         state=row.state if row is not None else "free",
         took_s=asyncio.get_running_loop().time() - began,
     )
+
+
+async def _once_more(arena: Arena, caller: Caller) -> None:
+    """The body again after the last word: it must not change."""
+    for replica in arena.running:
+        if replica.gate.strike is not None:
+            replica.gate.strike.is_spent = True
+    while True:
+        if arena.alive:
+            await caller.ask(arena.alive[0])
+            return
+        await asyncio.sleep(_LOOK_S)
 
 
 async def _resurrected(arena: Arena, envelope: bytes) -> list[Found]:

@@ -41,9 +41,11 @@ class CutOff(Exception):
 
 
 class Strike:
-    """Kills the first replica that comes to a boundary, once."""
+    """Kills the first replica that comes to a boundary, or to its so many-eth call, once."""
 
-    def __init__(self, at: Boundary, side: Side, kill: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self, at: Boundary | int, side: Side, kill: Callable[[str], Awaitable[None]]
+    ) -> None:
         self.at, self.side, self._kill = at, side, kill
         self.is_spent = False  # whoever comes now is spared
         self.struck = asyncio.Event()
@@ -51,9 +53,9 @@ class Strike:
         self._held: Callable[[], Awaitable[object]] | None = None
         self._is_released = asyncio.Event()
 
-    def takes(self, boundary: Boundary) -> bool:
+    def takes(self, boundary: Boundary, number: int) -> bool:
         """Whether this call is the one; only ever one is."""
-        if self.is_spent or boundary != self.at:
+        if self.is_spent or self.at not in (boundary, number):
             return False
         self.is_spent = True
         return True
@@ -120,7 +122,7 @@ class Gate:
         self._counts[label] += 1
         boundary = Boundary(label, self._counts[label])
         self.crossed.append(boundary)
-        if self.strike is not None and self.strike.takes(boundary):
+        if self.strike is not None and self.strike.takes(boundary, len(self.crossed)):
             await self.strike.fall(self._replica, deliver)
             raise CutOff(self.strike)
         if self.pause is not None:

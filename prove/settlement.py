@@ -32,9 +32,20 @@ async def boundaries_of(world: World) -> Boundaries:
     idle = await record_idle(world)
     crews = [crew for crew in Crew for _ in range(_RECORDINGS)]
     recorded = await in_lanes(crews, lambda crew: record(world, crew), lanes=2, told="recording")
+    alone = [
+        {b.label for b in each}
+        for crew, each in zip(crews, recorded, strict=True)
+        if crew is Crew.ONE
+    ]
+    # what an idle replica asks as well is a settlement's own when every settlement asks it
+    background = {
+        label
+        for label in idle
+        if label.startswith("rpc ") or not all(label in each for each in alone)
+    }
     found: dict[Crew, set[Boundary]] = {crew: set() for crew in Crew}
     for crew, crossed in zip(crews, recorded, strict=True):
-        found[crew] |= {boundary for boundary in crossed if boundary.label not in idle}
+        found[crew] |= {boundary for boundary in crossed if boundary.label not in background}
     return {crew: sorted(each) for crew, each in found.items()}
 
 

@@ -5,6 +5,7 @@ SOAK_PLOT=docs/soak.svg to draw the run.
 """
 
 import asyncio
+import contextlib
 import os
 import sys
 import time
@@ -15,6 +16,8 @@ from typing import Final
 
 from e2e.ending import end_with_figures
 from e2e.machine import say, scratch_folder
+from farebox.buyer.authorization import AuthorizationRefused
+from farebox.stellar.rpc import RpcUnavailable
 from prove.arena import Arena, opened_arena
 from prove.books import Opening, audit, opening
 from prove.caller import Caller
@@ -36,7 +39,7 @@ _ANSWERED_WITHIN_S: Final = 90.0
 _SAMPLE_S: Final = 1.0
 _TROUBLE_EVERY_S: Final = 6.0
 _TELL_EVERY: Final = 30
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "FAREBOX_SETTLE_DEADLINE_S": "8",
     "FAREBOX_CHANNEL_WAIT_S": "3",
     # counted, and out of reach: so few payers and one payee use up a day's defaults in minutes
@@ -66,21 +69,24 @@ async def soak(is_quick: bool) -> tuple[bool, dict[str, object]]:
     with scratch_folder("fbx-soak-") as folder:
         async with (
             opened_world(folder, channels=_CHANNELS, payers=_PAYERS) as world,
-            opened_arena(world, _SETTINGS) as arena,
+            opened_arena(world, SETTINGS) as arena,
         ):
             return await run(arena, minutes * 60, seed)
 
 
-async def run(arena: Arena, seconds: float, seed: int) -> tuple[bool, dict[str, object]]:
-    """Soak an arena for so long."""
+async def run(
+    arena: Arena, seconds: float, seed: int, *, every_s: float = _TROUBLE_EVERY_S
+) -> tuple[bool, dict[str, object]]:
+    """Soak an arena for so long, something going wrong about every so many seconds."""
     before, watch, began = await opening(arena), Watch(), time.monotonic()
     first = await arena.start("replica-0")
     await arena.start("replica-1")
     await arena.hand.hasten()
-    trouble = Trouble(arena, seed, every_s=_TROUBLE_EVERY_S)
+    trouble = Trouble(arena, seed, every_s=every_s)
     buying = [asyncio.create_task(_buy(arena, watch, each, began + seconds)) for each in _BUYING]
     making = asyncio.create_task(trouble.run())
-    while time.monotonic() < began + seconds and not making.done():
+    at_work = (making, *buying)
+    while time.monotonic() < began + seconds and not any(task.done() for task in at_work):
         at_s = time.monotonic() - began
         watch.samples.append(look(first.process_id, at_s=at_s, settled=watch.settled))
         if len(watch.samples) % _TELL_EVERY == 0:
@@ -88,9 +94,8 @@ async def run(arena: Arena, seconds: float, seed: int) -> tuple[bool, dict[str, 
             say(f"{at_s:.0f} s: {last.settled} settled, {last.rss / 1e6:.0f} MB, {trouble.made}")
         await asyncio.sleep(_SAMPLE_S)
     making.cancel()
-    troubled = await asyncio.gather(making, return_exceptions=True)
-    if isinstance(troubled[0], Exception):
-        raise troubled[0]
+    with contextlib.suppress(asyncio.CancelledError):
+        await making
     await arena.devnet.clear_faults()
     await asyncio.gather(*buying)
     found = await _judged(arena, watch, before)
@@ -104,7 +109,11 @@ async def _buy(arena: Arena, watch: Watch, buyer: int, until: float) -> None:
     """One payment after the other, each asked for until its answer is final."""
     turn = buyer
     while time.monotonic() < until:
-        caller = Caller(arena, await arena.payment(turn))
+        try:
+            caller = Caller(arena, await arena.payment(turn))
+        except (RpcUnavailable, AuthorizationRefused):  # the buyer's node has faults as well
+            await asyncio.sleep(_BUYERS_PAUSE_S)
+            continue
         watch.callers.append(caller)
         turn += _BUYERS
         await caller.insist(until=asyncio.get_running_loop().time() + _ANSWERED_WITHIN_S)

@@ -52,9 +52,13 @@ class Warm:
 
         Its standard output goes to `said`, its standard error to `log`.
         """
+        order = {"settings": dict(settings), "said": str(said), "log": str(log)}
+        # an order that was given is answered, also when whoever gave it has left
+        return await asyncio.shield(self._fork(order))
+
+    async def _fork(self, order: Mapping[str, object]) -> int:
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
             raise RuntimeError("the warm process was not entered")
-        order = {"settings": dict(settings), "said": str(said), "log": str(log)}
         async with self._turn:
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             await self._process.stdin.drain()

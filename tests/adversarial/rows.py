@@ -124,14 +124,9 @@ _FEES: Final = _rows(
         "PV-103": "No resource data in the envelope.",
         "PV-108": "A sponsor's balance below its floor.",
         "PV-110": "A simulation answer of 50 MB.",
+        "PV-107": "An inclusion fee too low for a busy network.",
         "PV-111": "Payments to oneself, payments of nothing.",
     },
-    Row(
-        "PV-107",
-        "Fees and resources",
-        "An inclusion fee too low for a busy network.",
-        "settlement throughput: re-bidding under the ceiling",
-    ),
 )
 
 _ENVELOPE: Final = _rows(
@@ -219,6 +214,26 @@ _NODE_RELIABILITY: Final = _rows(
     },
 )
 
-_MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_NODE_RELIABILITY)
+_CHANNEL_RELIABILITY: Final = _rows(
+    "Reliability",
+    {
+        "RL-027": "One of two source accounts with a sequence number that is lost.",
+        "RL-028": "Many settles at once on few source accounts.",
+        "RL-029": "A source account that another process uses too.",
+        "RL-038": "The same payment at two replicas in the same moment.",
+        "RL-041": "The signal to end while settles are in flight.",
+    },
+)
+
+_ENDURANCE: Final = _rows(
+    "Reliability",
+    {
+        "RL-012": "Kills at random moments, one after the other, with many payments in flight.",
+        "RL-044": "Memory and descriptors under load and faults.",
+    },
+)
+
+_RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE)
+_MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
 
 ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE)

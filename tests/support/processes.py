@@ -14,6 +14,7 @@ from support.payments import Json
 
 SOURCES: Final = Path(__file__).parents[2] / "src"
 _START_S: Final = 60.0
+_STOP_S: Final = 40.0
 _LOOKS: Final = 200
 _LOOK_PAUSE_S: Final = 0.05
 
@@ -53,6 +54,12 @@ class ServeProcess:
         if self._process.returncode is None:
             self._process.kill()
         await self._process.wait()
+
+    async def stop(self) -> int:
+        """It was told to stop, has answered everybody and is gone; its exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        return await asyncio.wait_for(self._process.wait(), _STOP_S)
 
     async def settle(self, body: object) -> Json:
         """The outcome of one request.

@@ -3,9 +3,10 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Any, Final, cast
 from uuid import uuid4
 
 import pytest
@@ -20,7 +21,8 @@ from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.storage.pool import Database
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Connection, Database
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.payment import PaymentTerms
 from farebox.x402.reasons import Reason
@@ -283,6 +285,70 @@ async def test_any_interleaving_of_two_processes_leaves_counters_and_rows_at_one
     assert max(fullest.values()) <= 1
     assert traffic.refused == {Scope.PAYER, Scope.PAY_TO}, "both edges were reached"
     assert (await stands_at(database))["total"] > 0
+
+
+class Fragile:
+    """A connection that now and then breaks before a statement, or before its answer comes."""
+
+    def __init__(self, connection: Connection, draw: random.Random) -> None:
+        self._connection, self._draw = connection, draw
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._connection, name)
+        if name not in ("execute", "fetch", "fetchrow", "fetchval"):
+            return real
+
+        async def called(*arguments: object) -> object:
+            fate = self._draw.random()
+            if fate < 0.05:
+                self._connection.terminate()
+            answer = await real(*arguments)
+            if fate > 0.95:
+                self._connection.terminate()
+                raise ConnectionResetError
+            return answer
+
+        return called
+
+
+class BreakingDatabase(Database):
+    """A pool of such connections."""
+
+    draw = random.Random(20_261_121)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        async with super().connection() as connection:
+            yield cast("Connection", Fragile(connection, self.draw))
+
+
+async def test_broken_connections_leave_counters_and_rows_at_one_and_no_answer_wrong(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    written, ended, unknown = set[int](), set[int](), set[int]()
+    async with BreakingDatabase(postgres_url) as broken:
+        journal = SettlementJournal(broken, ManualClock(), {NET: Budgets(total=Stroops(10**12))})
+
+        async def pay(nonce: int) -> None:
+            mine, sealed = claim(nonce), envelope(nonce)
+            try:
+                await journal.claim(mine)
+                if await journal.sending(mine, sealed) is Recording.WRITTEN:
+                    written.add(nonce)
+                if await journal.end(sealed.tx_hash, CONFIRMED):
+                    ended.add(nonce)
+            except DatabaseUnavailable:
+                unknown.add(nonce)
+
+        for start in range(0, 200, 4):
+            await asyncio.gather(*map(pay, range(start, start + 4)))
+    assert ended <= written
+    assert min(len(ended), len(unknown)) > 20, "both happened"
+    await stands_at(database)
+    async with database.connection() as db:
+        rows = {row["nonce"]: row["state"] for row in await db.fetch("SELECT * FROM settlements")}
+    assert all(rows[nonce] in ("sending", "confirmed") for nonce in written)
+    assert all(rows[nonce] == "confirmed" for nonce in ended)
 
 
 async def test_a_payer_whose_failures_cost_enough_is_stopped_for_the_day(

@@ -1,5 +1,6 @@
 """The ledger clock: cadence, staleness, nodes that lag."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -209,3 +210,35 @@ async def test_the_task_polls_at_its_pace_through_outages_and_ends_only_by_a_bug
         await bench.clock.run()
     assert bench.time.slept == [2.0, 2.0, 2.0]
     assert (bench.clock.now().sequence, bench.clock.failed_polls) == (8, 1)
+
+
+async def test_what_was_heard_elsewhere_counts_like_a_poll_and_spares_it() -> None:
+    bench = Bench()
+    bench.clock.heard(100, GENESIS)
+    assert bench.clock.now().sequence == 100
+    running = asyncio.create_task(bench.clock.run())
+    for second in range(1, 5):
+        bench.clock.heard(100 + second, GENESIS + timedelta(seconds=5 * second))
+        await asyncio.sleep(0)
+    bench.node.answers.append(closed(109, 45))
+    for _ in range(20):
+        await asyncio.sleep(0)
+        if not bench.node.answers:
+            break
+    running.cancel()
+    assert bench.time.slept[0] > 0, "it rested before it asked"
+    assert bench.clock.now().sequence == 109, "and asks once nobody tells"
+
+
+async def test_the_next_close_is_expected_a_cadence_after_the_last_was_seen() -> None:
+    bench = Bench()
+    assert bench.clock.next_close_in() is None
+    for ledger in range(25):
+        await bench.sees(closed(100 + ledger, 4 * ledger), every_s=4)
+    assert bench.clock.next_close_in() == pytest.approx(4)
+    bench.time.turn(3.5)
+    assert bench.clock.next_close_in() == pytest.approx(0.5)
+    bench.time.turn(4)
+    assert bench.clock.next_close_in() == pytest.approx(-3.5), "late, but due any moment"
+    bench.time.turn(5)
+    assert bench.clock.next_close_in() is None, "nobody can say any more"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from farebox.kernel.addresses import Address, account_address
 from farebox.kernel.amounts import Stroops
@@ -238,14 +239,15 @@ async def test_a_used_number_is_a_bad_sequence_at_once(clock: ManualClock) -> No
 @pytest.mark.parametrize("told", [HASH.upper(), "ef" * 32, ""])
 @pytest.mark.parametrize("status", list(SendStatus))
 async def test_an_answer_about_another_hash_is_an_alarm_and_proves_nothing(
-    clock: ManualClock, told: str, status: SendStatus, capsys: pytest.CaptureFixture[str]
+    clock: ManualClock, told: str, status: SendStatus
 ) -> None:
     node = LivelyNode(clock, [SendAnswer(status, told, 101, result_code="txBAD_AUTH")])
-    assert await submit(submitter_on(node)) == Indeterminate()
+    with capture_logs() as written:
+        assert await submit(submitter_on(node)) == Indeterminate()
     assert len(node.sent_at) == 1
-    written = capsys.readouterr().out
-    assert "submission.hash_differs" in written
-    assert HASH in written
+    assert [(each["event"], each["tx_hash"]) for each in written] == [
+        ("submission.hash_differs", HASH)
+    ]
 
 
 async def test_a_refusal_that_comes_after_another_node_may_have_taken_it_is_not_believed(

@@ -219,3 +219,63 @@ async def test_without_anybody_waiting_the_node_is_left_alone() -> None:
         await asyncio.sleep(0)
     assert ledgers.asked == []
     running.cancel()
+
+
+@pytest.mark.parametrize(
+    ("due_in", "rest_s"),
+    [
+        (4.0, 2.0),  # far away: as seldom as the clock itself would ask
+        (1.3, 1.0),  # just before the close
+        (0.2, 0.25),
+        (-1.0, 0.25),  # late
+        (None, 0.5),  # nobody knows
+    ],
+)
+def test_looks_are_frequent_only_around_the_expected_close(
+    due_in: float | None, rest_s: float
+) -> None:
+    watcher = LedgerWatcher(Ledgers(), Closes(due_in), ManualClock(), idle_s=2)
+    assert watcher.rest_s() == pytest.approx(rest_s)
+    hurried = LedgerWatcher(Ledgers(), Closes(due_in), ManualClock(), idle_s=0.1)
+    assert hurried.rest_s() <= 0.1
+
+
+async def test_every_look_tells_the_ledger_clock_what_it_saw() -> None:
+    watching = Watching()
+    task = await watching.watch(sent(1))
+    await watching.close()
+    await watching.close(landed(1, 102))
+    assert watching.closes.heard_of == [101, 102]
+    assert await task == landed(1, 102)
+
+
+async def test_a_ledger_of_666_is_read_in_four_pages() -> None:
+    watching = Watching()
+    tasks = [await watching.watch(sent(tag)) for tag in range(1, 8)]
+    strangers = [landed(9, 101)] * 659
+    await watching.close(*strangers, *(landed(tag, 101) for tag in range(1, 8)))
+    assert [await task for task in tasks] == [landed(tag, 101) for tag in range(1, 8)]
+    assert len(watching.ledgers.asked) == 4
+
+
+async def test_pages_that_fail_get_smaller_until_one_comes_through() -> None:
+    watching = Watching()
+    task = await watching.watch(sent(1))
+    limits: list[int] = []
+    honest = watching.ledgers.transactions
+
+    async def too_long(
+        wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
+    ) -> TransactionsPage:
+        limits.append(limit)
+        if limit > 60:
+            raise RpcUnavailable(Network.TESTNET, "too large", certainly_not_sent=False)
+        return await honest(wanted, from_ledger=from_ledger, cursor=cursor, limit=limit)
+
+    watching.ledgers.transactions = too_long  # type: ignore[method-assign]
+    for _ in range(2):
+        with pytest.raises(RpcUnavailable):
+            await watching.close()
+    await watching.close(landed(1, 103))
+    assert limits[:3] == [200, 100, 50]
+    assert await task == landed(1, 103)
