@@ -1,13 +1,15 @@
 """The point every call of a replica passes on its way out: counted, delayed, or its last."""
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+LOST: Final = (ConnectionError, EOFError, TimeoutError)  # the other side hung up: no answer either
 
 
 class Side(StrEnum):
@@ -63,7 +65,8 @@ class Strike:
     async def fall(self, replica: str, deliver: Callable[[], Awaitable[object]]) -> None:
         """The replica is dead and the call where the side wants it."""
         if self.side is Side.AFTER:
-            await deliver()
+            with contextlib.suppress(*LOST):
+                await deliver()
         else:
             self._held = deliver
         if self.side is not Side.LATE:
@@ -75,11 +78,10 @@ class Strike:
     async def deliver_held(self) -> None:
         """The call that was held back reaches the other side now, if it still can."""
         held, self._held = self._held, None
-        try:
+        with contextlib.suppress(*LOST):
             if held is not None:
                 await held()
-        finally:
-            self._is_released.set()
+        self._is_released.set()
 
     async def released(self) -> None:
         """Return once the call is under way no more."""

@@ -6,7 +6,7 @@ import aiohttp
 import msgspec
 from aiohttp import web
 
-from prove.gate import CutOff, Gate
+from prove.gate import LOST, CutOff, Gate
 
 _BODY_LIMIT: Final = 8 * 1024 * 1024
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
@@ -41,7 +41,7 @@ class RpcGate:
         body = await request.read()
         try:
             status, raw = await self._gate.cross(_label(body), lambda: self._forward(body))
-        except (CutOff, aiohttp.ClientError):
+        except (CutOff, *LOST):
             # the caller is dead, or the devnet dropped the call: nothing comes back either way
             if request.transport is not None:
                 request.transport.abort()
@@ -50,10 +50,13 @@ class RpcGate:
 
     async def _forward(self, body: bytes) -> tuple[int, bytes]:
         if self._session is None or self._session.closed:
-            raise aiohttp.ClientConnectionError
+            raise ConnectionError
         headers = {"content-type": "application/json"}
-        async with self._session.post(self._upstream, data=body, headers=headers) as answer:
-            return answer.status, await answer.read()
+        try:
+            async with self._session.post(self._upstream, data=body, headers=headers) as answer:
+                return answer.status, await answer.read()
+        except aiohttp.ClientError as error:
+            raise ConnectionError from error
 
 
 def _label(body: bytes) -> str:

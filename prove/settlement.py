@@ -12,6 +12,7 @@ from typing import Final
 
 from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
+from farebox.local.faults import LocalFault
 from prove.case import Boundaries, Case, Crew, short_sweep, sweep, thrown
 from prove.control import control_sources
 from prove.crash import Outcome, play, record, record_idle
@@ -94,7 +95,10 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
 
 
 async def _told(world: World, case: Case | Loop) -> Outcome | LoopOutcome:
-    outcome = await (play_loop(world, case) if isinstance(case, Loop) else play(world, case))
+    try:
+        outcome = await (play_loop(world, case) if isinstance(case, Loop) else play(world, case))
+    except (RunFailed, LocalFault) as fault:
+        raise RunFailed(f"{case} could not be played: {fault}") from fault
     if outcome.found:
         print(f"FAILED {outcome}", file=sys.stderr, flush=True)
     return outcome

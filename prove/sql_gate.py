@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, Self
 
-from prove.gate import CutOff, Gate
+from prove.gate import LOST, CutOff, Gate
 from prove.pg_frames import (
     PROTOCOL_3,
     SSL_REQUEST,
@@ -17,7 +17,7 @@ from prove.pg_frames import (
 )
 
 _LOOK_S: Final = 0.25  # between two looks whether the server has left an idle connection
-_GONE = (asyncio.IncompleteReadError, ConnectionError, CutOff)
+_GONE = (*LOST, CutOff)
 
 
 class SqlGate:

@@ -177,13 +177,8 @@ _REPLAY: Final = _rows(
         "PV-147": "A thousand verifies before the settle.",
         "PV-148": "Somebody else submits the same entry first.",
         "PV-149": "A duplicate after the authorization has expired.",
+        "PV-150": "The payment-identifier extension, repeated, changed, in parallel, malformed.",
     },
-    Row(
-        "PV-150",
-        "Replay, duplicates, races",
-        "The payment-identifier extension, repeated, changed, in parallel, malformed.",
-        "accounts, keys and vault: idempotency; the extension is not advertised before",
-    ),
 )
 
 _ANSWERS: Final = _rows(
@@ -201,6 +196,19 @@ _ANSWERS: Final = _rows(
     },
 )
 
+_SERVICE: Final = _rows(
+    "Reliability",
+    {
+        "RL-032": "A database that is down when the service starts.",
+        "RL-036": "A failover to a server that lacks the last writes.",
+        "RL-037": "A server that may only read, behind the database's address.",
+        "RL-042": "A full disk, and a log pipe that nobody reads.",
+        "RL-043": "A migration while the version before works on.",
+        "RL-046": "A fault of our own in any route, and after sending.",
+        "RL-048": "A caller that repeats a pending payment all the time.",
+    },
+)
+
 _NODE_RELIABILITY: Final = _rows(
     "Reliability",
     {
@@ -213,6 +221,7 @@ _NODE_RELIABILITY: Final = _rows(
         "RL-045": "Liveness and readiness under each fault of a node.",
     },
 )
+
 
 _CHANNEL_RELIABILITY: Final = _rows(
     "Reliability",
@@ -233,7 +242,7 @@ _ENDURANCE: Final = _rows(
     },
 )
 
-_RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE)
+_RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE, *_SERVICE)
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
 
 ROWS: Final = (*_BODY, *_BYTES, *_CALL, *_AUTHORIZATION, *_OPERATOR, *_FEES, *_MORE)

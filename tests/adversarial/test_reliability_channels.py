@@ -38,6 +38,15 @@ async def set_sequence(stage: Stage, pool: Pool, index: int, sequence: int) -> N
     )
 
 
+async def until_sent(stage: Stage, count: int) -> None:
+    """Return once the node was handed that many envelopes."""
+    for _ in range(400):
+        if stage.node().counts()[SEND] >= count:
+            return
+        await asyncio.sleep(0.05)
+    raise TimeoutError("nothing is sent")
+
+
 async def until_confirmed(stage: Stage, count: int, within_s: float) -> None:
     """Return once that many rows are confirmed and none is anything else."""
     async with asyncio.timeout(within_s):
@@ -152,13 +161,13 @@ async def test_the_same_payment_at_two_replicas_is_claimed_by_one(stage: Stage) 
 async def test_a_service_told_to_stop_answers_everybody_and_the_other_goes_on(
     stage: Stage,
 ) -> None:
-    requests = await bodies(stage, 48)
     async with channel_pool(stage, 6) as pool, AsyncExitStack() as both:
         settings = pool.environment | PATIENT
         one, other = [await both.enter_async_context(ServeProcess(settings)) for _ in "12"]
+        requests = await bodies(stage, 48)
         asked = [asyncio.create_task(one.settle(body)) for body in requests[:24]]
         asked += [asyncio.create_task(other.settle(body)) for body in requests[24:]]
-        await asyncio.sleep(0.5)
+        await until_sent(stage, 8)
         assert not all(each.done() for each in asked), "it is stopped under load"
         assert await one.stop() == 0
         assert all(each.done() for each in asked[:24]), "nobody is left without an answer"
@@ -173,14 +182,13 @@ async def test_a_service_told_to_stop_answers_everybody_and_the_other_goes_on(
 async def test_what_is_pending_when_the_grace_ends_is_said_to_be_and_handed_over(
     stage: Stage,
 ) -> None:
-    requests = await bodies(stage, 6)
     async with channel_pool(stage, 4) as pool, AsyncExitStack() as both:
         settings = pool.environment | PATIENT | {"FAREBOX_STOP_GRACE_S": "1"}
         one, other = [await both.enter_async_context(ServeProcess(settings)) for _ in "12"]
+        requests = await bodies(stage, 6)
         node.lose_sight(stage.node())
         asked = [asyncio.create_task(one.settle(body)) for body in requests]
-        while stage.node().counts()[SEND] < 4:
-            await asyncio.sleep(0.05)
+        await until_sent(stage, 4)
         assert await one.stop() == 0
         outcomes = await asyncio.gather(*asked)
         reasons = Counter(each["errorReason"] for each in outcomes)

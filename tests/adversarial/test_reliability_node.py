@@ -378,3 +378,25 @@ async def test_every_fault_of_a_node_leaves_the_process_alive(stage: Stage) -> N
         assert (await stage.client.get("/health/live")).json() == {"status": "ok"}
         stage.node().reset()
         await until_ready(stage.client)
+
+
+@case("PV-132")
+async def test_two_nodes_behind_one_address_never_make_a_good_payment_bad_for_good(
+    hasty: Stage,
+) -> None:
+    devnet = hasty.networks[Network.TESTNET].devnet
+    await asyncio.sleep(2)  # the relayer is older than what the second node is behind
+    for _ in range(3):
+        draft = await hasty.draft()
+        before = await hasty.ledger().balance(draft.asset, draft.pay_to)
+        number = await devnet.fault({"kind": "two_nodes", "ledgers": 6})
+        try:
+            outcome = await hasty.settle(draft.request())
+        finally:
+            await devnet.clear_faults(number)
+        if outcome["success"] is not True:
+            assert REGISTRY[Reason(outcome["errorReason"])].retry is not Retry.NEVER, outcome
+        again = await hasty.settle(draft.request())
+        assert [outcome["success"], again["success"]].count(True) == 1, (outcome, again)
+        after = await hasty.ledger().balance(draft.asset, draft.pay_to)
+        assert after == before + draft.amount

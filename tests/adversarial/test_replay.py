@@ -8,7 +8,7 @@ import pytest
 from stellar_sdk import Keypair
 
 from farebox.kernel.networks import Network
-from farebox.x402.reasons import Reason
+from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support import node
 from support.envelopes import text_memo
 from support.promises import case, promise
@@ -132,31 +132,163 @@ async def test_a_thousand_verifies_reserve_nothing(stage: Stage) -> None:
 
 
 @case("PV-148")
-async def test_an_entry_somebody_else_lands_first_is_no_success_of_ours(stage: Stage) -> None:
+async def test_an_entry_somebody_else_lands_first_is_answered_with_that_transaction(
+    stage: Stage,
+) -> None:
     draft = await stage.draft()
     thief = await stage.ledger().account()
+    foreign = ""
 
     async def overtake(call: node.Call, forward: node.Forward) -> node.Json:
+        nonlocal foreign
         del call
-        await _land(stage, thief, draft)
+        foreign = await _land(stage, thief, draft)
         return await forward()
 
     stage.node().on("sendTransaction", overtake)
     outcome = await stage.settle(draft.request())
-    assert outcome["success"] is False
-    assert outcome["errorReason"]
-    assert (await stage.settle(draft.request()))["success"] is False
-    (row,) = await stage.query("SELECT state, answered_at FROM settlements")
+    assert outcome == {
+        "success": False,
+        "errorReason": Reason.FOREIGN_LANDING,
+        "errorMessage": REGISTRY[Reason.FOREIGN_LANDING].sentence,
+        "transaction": foreign,
+        "network": draft.network.value,
+        "payer": draft.payer,
+    }
+    assert REGISTRY[Reason.FOREIGN_LANDING].retry is Retry.NEVER
+    assert await stage.settle(draft.request()) == outcome
+    (row,) = await stage.query("SELECT state, answered_at, tx_hash FROM settlements")
     assert (row["state"], row["answered_at"]) == ("failed", None)
+    for tx_hash in (foreign, row["tx_hash"].hex()):
+        shown = (await stage.client.get(f"/v1/settlements/{tx_hash}")).json()
+        assert shown == shown | {
+            "transaction": tx_hash,
+            "status": "failed",
+            "reason": Reason.FOREIGN_LANDING,
+            "landedAs": foreign,
+        }
+    assert stage.node().counts()["sendTransaction"] == 1
 
 
-async def _land(stage: Stage, key: Keypair, draft: Any) -> None:
-    await stage.ledger().submit(
+@case("PV-148")
+async def test_an_entry_used_before_it_came_here_is_answered_with_that_transaction(
+    stage: Stage,
+) -> None:
+    draft = await stage.draft()
+    foreign = await _land(stage, await stage.ledger().account(), draft)
+    stage.node().calls.clear()
+    verdict = await stage.verify(draft.request())
+    assert verdict["invalidReason"] == Reason.SIMULATION_FAILED
+    assert set(stage.node().counts()) <= {"simulateTransaction", *_BACKGROUND}, "verify looks up"
+    outcomes = [await stage.settle(draft.request()) for _ in range(2)]
+    assert outcomes[0] == outcomes[1]
+    assert (outcomes[0]["success"], outcomes[0]["errorReason"], outcomes[0]["transaction"]) == (
+        False,
+        Reason.FOREIGN_LANDING,
+        foreign,
+    )
+    assert await stage.rows() == 0
+    assert stage.node().counts()["sendTransaction"] == 0
+
+
+_BACKGROUND: Final = (
+    "getLatestLedger",
+    "getLedgerEntries",
+    "getFeeStats",
+    "getHealth",
+    "getNetwork",
+    "getTransactions",
+)
+
+
+@case("PV-148")
+async def test_an_event_alone_proves_no_foreign_landing(stage: Stage) -> None:
+    """The node shows another envelope under the hash its event names."""
+    draft, other = await stage.draft(), await stage.draft()
+    thief = await stage.ledger().account()
+    await _land(stage, thief, draft)
+    innocent = await stage.ledger().found(await stage.settled(other.request()))
+
+    async def swapped(call: node.Call, forward: node.Forward) -> node.Json:
+        del call
+        answer = await forward()
+        answer["result"]["envelopeXdr"] = innocent["envelopeXdr"]
+        return answer
+
+    stage.node().on("getTransaction", swapped)
+    outcome = await stage.settle(draft.request())
+    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.SIMULATION_FAILED, "")
+
+
+@case("PV-148")
+@pytest.mark.parametrize("method", ["getEvents", "getLedgerEntries"])
+async def test_a_node_that_cannot_say_leaves_the_plain_refusal(stage: Stage, method: str) -> None:
+    draft = await stage.draft()
+    await _land(stage, await stage.ledger().account(), draft)
+    stage.node().on(method, node.refused("not today"))
+    outcome = await stage.settle(draft.request())
+    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.SIMULATION_FAILED, "")
+
+
+@case("PV-148")
+async def test_a_look_up_that_gets_no_answer_leaves_the_payment_pending_until_it_does(
+    hasty: Stage,
+) -> None:
+    draft = await hasty.draft()
+    thief = await hasty.ledger().account()
+    foreign = ""
+
+    async def overtake(call: node.Call, forward: node.Forward) -> node.Json:
+        nonlocal foreign
+        del call
+        foreign = await _land(hasty, thief, draft)
+        return await forward()
+
+    hasty.node().on("sendTransaction", overtake)
+    hasty.node().on("getEvents", node.http(503))
+    outcome = await hasty.settle(draft.request())
+    assert outcome["errorReason"] == Reason.SETTLEMENT_PENDING
+    hasty.node().reset()
+    outcome = await hasty.settle(draft.request())
+    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.FOREIGN_LANDING, foreign)
+
+
+@case("PV-148")
+async def test_our_own_transaction_inside_a_strangers_fee_bump_is_our_success(
+    stage: Stage,
+) -> None:
+    draft = await stage.draft()
+    before = await stage.ledger().balance(draft.asset, draft.pay_to)
+    devnet = stage.networks[draft.network].devnet
+    outer = ""
+
+    async def wrap(call: node.Call, forward: node.Forward) -> node.Json:
+        nonlocal outer
+        answer = await forward()
+        outer = await devnet.land_wrapped(answer["result"]["hash"])
+        del call
+        return answer
+
+    stage.node().on("sendTransaction", wrap)
+    outcome = await stage.settle(draft.request())
+    assert outcome["success"] is True, outcome
+    assert outcome["transaction"] != outer
+    found = await stage.ledger().found(outcome["transaction"])
+    assert found["status"] == "SUCCESS"
+    (row,) = await stage.query("SELECT fee_charged FROM settlements")
+    assert row["fee_charged"] == 0, "the stranger paid"
+    assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
+
+
+async def _land(stage: Stage, key: Keypair, draft: Any) -> str:
+    """Somebody else uses the payment's entry in a transaction of their own; its hash."""
+    found = await stage.ledger().submit(
         key,
         lambda builder: builder.append_invoke_contract_function_op(
             draft.asset, "transfer", draft.call().args, auth=[draft.entry()]
         ),
     )
+    return found.transaction_hash
 
 
 @case("PV-149")

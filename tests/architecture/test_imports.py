@@ -42,8 +42,8 @@ OUTSIDE = MappingProxyType(
 )
 # inside a feature, what no rule and no use case may import from its own package
 STORES_AND_EDGES = {"store", "http"}
-# a journal is the store behind the use case's protocol
-KNOW_THE_STORE = {"journal"}
+# a journal, and what is kept by the same commit, is the store behind the use case's protocol
+KNOW_THE_STORE = {"journal", "idempotency"}
 
 
 def _modules() -> list[Path]:

@@ -77,7 +77,7 @@ async def stage(
 async def _clear(stage: Stage) -> None:
     for each in stage.networks.values():
         each.node.reset()
-    for table in ("settlements", "sponsor_spend", "sponsor_stops"):
+    for table in ("request_names", "settlements", "sponsor_spend", "sponsor_stops"):
         await stage.query(f"DELETE FROM {table}")
 
 

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import select
+import stat
 import sys
 from collections.abc import MutableMapping
 from datetime import UTC, datetime
@@ -21,27 +23,49 @@ _LEVELS: Final = {
     LogLevel.WARNING: logging.WARNING,
     LogLevel.ERROR: logging.ERROR,
 }
+_LONGEST_LINE: Final = 1 << 20
 _OPTIONS: Final = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
 
 
 class LineFile:
     """Appends whole lines to a file descriptor, one system call each.
 
-    A disk that is full costs lines of the log and never an answer to a caller.
+    A disk that is full, or a pipe that nobody reads, costs lines of the log and never an answer to
+    a caller. The next line that can be written is preceded by how many were lost.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self.lost = 0
+        self._room = select.poll()
+        self._room.register(descriptor, select.POLLOUT)
+        is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+        self._at_once = select.PIPE_BUF if is_pipe else _LONGEST_LINE  # what never waits for room
+        self.lost = 0  # since the last line that was written
 
     def msg(self, line: bytes) -> None:
         """The line is written, or counted as lost."""
-        try:
-            os.write(self._descriptor, line)
-        except OSError:
+        if self.lost and self._write(_lost_lines(self.lost)):
+            self.lost = 0
+        if not self._write(line):
             self.lost += 1
 
+    def _write(self, line: bytes) -> bool:
+        """Whether all of it is written; a pipe with room for less is left alone."""
+        try:
+            for start in range(0, len(line), self._at_once):
+                if not self._room.poll(0):
+                    return False
+                os.write(self._descriptor, line[start : start + self._at_once])
+        except OSError:
+            return False
+        return True
+
     debug = info = warning = error = critical = exception = msg
+
+
+def _lost_lines(number: int) -> bytes:
+    event = {"event": "log.lines_lost", "lines": number, "level": "warning"}
+    return orjson.dumps(event | {"at": datetime.now(UTC)}, option=_OPTIONS)
 
 
 class _Foreign(logging.Handler):

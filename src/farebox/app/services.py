@@ -12,8 +12,12 @@ from farebox.app.assembly import Loop, Services
 from farebox.app.health import PartHealth
 from farebox.app.network_part import NetworkPart, Purse
 from farebox.app.settings import NetworkSettings, Settings
+from farebox.facilitator.answer import Answering
+from farebox.facilitator.conclude import Conclusions
 from farebox.facilitator.departure import Departure
+from farebox.facilitator.foreign import ForeignLandings
 from farebox.facilitator.http import facilitator_routes, failure_bodies
+from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.ledger_room import RoomMeter
 from farebox.facilitator.operators import Operators
@@ -77,6 +81,7 @@ class _Network:
     reconciler: Reconciler
     operators: Operators
     watcher: LedgerWatcher
+    foreign: ForeignLandings
     sponsor: Sponsor
     sources: SourcePool
 
@@ -120,27 +125,36 @@ def build_services(settings: Settings) -> Services:
         )
         for each in settings.networks.values()
     }
-    verifier = Verifier(
+    verifier = _verifier(networks)
+    senders = {name: each.sender for name, each in networks.items()}
+    foreign = {name: each.foreign for name, each in networks.items()}
+    settler = Settler(verifier, senders, journal, clock, waits, departure, foreign=foreign)
+    operators = {name: each.operators for name, each in networks.items()}
+    names = RequestNames(database, clock)
+    ledgers = {name: each.ledgers for name, each in networks.items()}
+    answering = Answering(settler, names, ledgers, clock)
+    return Services(
+        routes=facilitator_routes(verifier, answering, journal, operators),
+        tasks=[
+            Loop("clock", clock.run),
+            *(loop for each in networks.values() for loop in each.tasks),
+            Loop("request names", names.run),
+        ],
+        parts=[DatabasePart(database), *(each.part for each in networks.values())],
+        resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
+        failure_bodies=failure_bodies(),
+        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
+    )
+
+
+def _verifier(networks: Mapping[Network, _Network]) -> Verifier:
+    return Verifier(
         {
             name: VerifiedNetwork(
                 each.rules, each.operators, each.rpc, each.ledgers, each.state, each.sponsor
             )
             for name, each in networks.items()
         }
-    )
-    senders = {name: each.sender for name, each in networks.items()}
-    settler = Settler(verifier, senders, journal, clock, waits, departure)
-    operators = {name: each.operators for name, each in networks.items()}
-    return Services(
-        routes=facilitator_routes(verifier, settler, journal, operators),
-        tasks=[
-            Loop("clock", clock.run),
-            *(loop for each in networks.values() for loop in each.tasks),
-        ],
-        parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
-        failure_bodies=failure_bodies(),
-        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
 
 
@@ -182,14 +196,15 @@ def _network(
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = _submitter(rpc, watcher, clock, ledgers, state)
+    observer = CatchUp(rpc, submitter, ledgers)
     meter = RoomMeter(lambda: state.settings)
-    sources = SourcePool(
-        own.network, signers.relayer, database, clock, lease_s=_lease_s(settings), room=meter
-    )
+    sources = _sources(settings, own.network, signers, database, clock, meter)
     sponsor = Sponsor(own.network, own.budgets, database, clock, dearest=own.max_fee)
     purse = Purse(signers, own.balance_floor, sponsor)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
-    sending = SendingNetwork(rules, sources, sealer, state, submitter, departure)
+    operators = Operators(own.network, signers.addresses, database, clock)
+    conclusions = Conclusions(ForeignLandings(rpc, operators), clock)
+    sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions, departure)
     return _Network(
         rules=rules,
         signers=signers,
@@ -198,13 +213,25 @@ def _network(
         state=state,
         part=NetworkPart(own.network, rpc, ledgers, state, purse, clock),
         sender=PaymentSender(sending, journal, clock, waits),
-        reconciler=_reconciler(
-            settings, own.network, CatchUp(rpc, submitter, ledgers), journal, clock
-        ),
-        operators=Operators(own.network, signers.addresses, database, clock),
+        reconciler=_reconciler(settings, own.network, observer, conclusions, journal, clock),
+        operators=operators,
         watcher=watcher,
+        foreign=conclusions.foreign,
         sponsor=sponsor,
         sources=sources,
+    )
+
+
+def _sources(
+    settings: Settings,
+    network: Network,
+    signers: Signers,
+    database: Database,
+    clock: Clock,
+    meter: RoomMeter,
+) -> SourcePool:
+    return SourcePool(
+        network, signers.relayer, database, clock, lease_s=_lease_s(settings), room=meter
     )
 
 
@@ -239,6 +266,7 @@ def _reconciler(
     settings: Settings,
     network: Network,
     observer: CatchUp,
+    conclusions: Conclusions,
     journal: SettlementJournal,
     clock: Clock,
 ) -> Reconciler:
@@ -247,7 +275,7 @@ def _reconciler(
         leave_to_callers_s=min(_LEAVE_TO_CALLERS_S, settings.settle_deadline_s),
         stale_claim_s=settings.channel_wait_s + 2 * settings.rpc_timeout_s + _SIGN_S,
     )
-    return Reconciler(network, observer, journal, clock, times)
+    return Reconciler(network, observer, conclusions, journal, clock, times)
 
 
 def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:

@@ -203,8 +203,9 @@ _END: Final[LiteralString] = (
             SELECT s.network, s.payer, s.nonce, s.fee_held AS was_held, item.*
             FROM (SELECT DISTINCT ON (tx_hash) *
                   FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::bigint[],
-                              $6::bigint[], $7::boolean[]) WITH ORDINALITY
-                      AS item (tx_hash, state, reason, detail, ledger, fee_charged, is_loss, i)
+                              $6::bigint[], $7::boolean[], $9::bytea[]) WITH ORDINALITY
+                      AS item (tx_hash, state, reason, detail, ledger, fee_charged, is_loss,
+                               landed_hash, i)
                   ORDER BY tx_hash, i) AS item
             JOIN settlements s ON s.tx_hash = item.tx_hash
             WHERE s.state IN ('sending', 'submitted')
@@ -214,6 +215,7 @@ _END: Final[LiteralString] = (
             UPDATE settlements s
             SET state = ended.state, reason = ended.reason, detail = ended.detail,
                 ledger = ended.ledger, fee_charged = ended.fee_charged, finished_at = $8,
+                landed_hash = ended.landed_hash,
                 fee_held = CASE WHEN s.budget_on IS NULL THEN 0
                                 WHEN ended.state = 'unproven' THEN s.fee_held
                                 ELSE coalesce(ended.fee_charged, 0) END,
@@ -247,6 +249,7 @@ async def record_ends(
         [ending.fee_charged for _, ending in endings],
         [ending.cost_for_nothing for _, ending in endings],
         at,
+        [ending.landed_hash for _, ending in endings],
     )
     return _answers(endings, {row["i"] for row in rows})
 

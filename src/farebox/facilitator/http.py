@@ -2,23 +2,29 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import msgspec
+import structlog
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from farebox.facilitator.answer import Answering
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.operators import Operators
-from farebox.facilitator.outcome import NothingSent, Settled
-from farebox.facilitator.settle import Settler
+from farebox.facilitator.outcome import NotAdmitted, NothingSent, SettleOutcome
+from farebox.facilitator.request_name import read_idempotency_key
 from farebox.facilitator.verdict import Accepted, Verdict
 from farebox.facilitator.verify import Verifier
 from farebox.facilitator.wire import (
     Body,
     errors_body,
     invalid_body,
+    not_admitted_body,
     nothing_sent_body,
     settle_body,
     settlement_body,
@@ -26,19 +32,22 @@ from farebox.facilitator.wire import (
     unsettled_body,
     verify_body,
 )
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.networks import Network
 from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
 from farebox.web.limits import read_body
-from farebox.web.request_note import note_of
+from farebox.web.request_note import RequestNote, note_of
+from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import Unacceptable, read_payment
 
+log = structlog.get_logger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 VERIFY: Final = "/verify"
 SETTLE: Final = "/settle"
+IDEMPOTENCY_KEY: Final = b"idempotency-key"
 
 
 class FixedEndpoint:
@@ -80,33 +89,69 @@ class VerifyEndpoint:
 
 
 class SettleEndpoint:
-    """Every outcome is HTTP 200; 503 says that nothing was sent."""
+    """Every outcome is HTTP 200; 503 says that nothing was sent, 409 that a name is taken."""
 
-    def __init__(self, settler: Settler) -> None:
-        self._settler = settler
+    def __init__(self, answering: Answering) -> None:
+        self._answering = answering
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        key = read_idempotency_key([v for n, v in scope["headers"] if n == IDEMPOTENCY_KEY])
         payment = read_payment(await read_body(receive))
+        if isinstance(key, Reason):
+            network = "" if isinstance(payment, Unacceptable) else payment.terms.network.value
+            payment = Unacceptable(key, network)
+        note = note_of(scope)
         if isinstance(payment, Unacceptable):
             body = unsettled_body(payment.reason, payment.network)
-            note_of(scope).say(reason=payment.reason.value)
+            note.say(reason=payment.reason.value)
             await send_json(send, _status(payment), _encode(body))
             return
+
+        def told(outcome: SettleOutcome) -> bytes:
+            body = settle_body(outcome)
+            note.say(reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"]))
+            return _encode(body)
+
+        answer = self._answering.answer(
+            payment, key=key, body=told, has_left=partial(has_left, receive)
+        )
+        reply = await self._reply(payment, answer, note)
+        if reply is not None:
+            await send_json(send, reply.status, reply.body, reply.headers)
+
+    async def _reply(
+        self, payment: Payment, answer: Awaitable[bytes | None], note: RequestNote
+    ) -> "_Reply | None":
+        """What goes out; None to a caller who has left."""
         try:
-            outcome = await self._settler.settle(payment)
+            body = await answer
+            return None if body is None else _Reply(200, body)
         except NothingSent as nothing:
             retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
-            await send_json(send, 503, _encode(nothing_sent_body(nothing)), [retry_after])
-            return
-        if isinstance(outcome, Settled):
-            if await has_left(receive):
-                return  # the success stays free for the same request, sent again
-            outcome = await self._settler.own_success(outcome)
-        body = settle_body(outcome)
-        note_of(scope).say(
-            reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"])
-        )
-        await send_json(send, 200, _encode(body))
+            return _Reply(503, _encode(nothing_sent_body(nothing)), (retry_after,))
+        except NotAdmitted as refused:
+            note.say(reason=refused.reason.value)
+            return _Reply(409, _encode(not_admitted_body(refused)))
+        except (Refusal, Outage):
+            raise
+        except Exception:  # a bug: the caller learns what may have been sent
+            log.exception("request.broken")
+            note.say(error="internal_error")
+            return _Reply(500, _encode(await self._broken_body(payment)))
+
+    async def _broken_body(self, payment: Payment) -> Body:
+        """With the hash of what may have been sent, where one is recorded."""
+        network, tx_hash = payment.terms.network.value, ""
+        with suppress(Exception):  # whatever broke may be broken here too
+            tx_hash = await self._answering.known_hash(payment)
+        return unsettled_body(_SETTLE_BUG, network, tx_hash=tx_hash)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class SettlementNotFound(Refusal):
@@ -146,14 +191,14 @@ async def has_left(receive: Receive) -> bool:
 
 def facilitator_routes(
     verifier: Verifier,
-    settler: Settler,
+    answering: Answering,
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
 ) -> list[BaseRoute]:
     """The facilitator's routes."""
     return [
         Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
-        Route(SETTLE, SettleEndpoint(settler), methods=["POST"]),
+        Route(SETTLE, SettleEndpoint(answering), methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
         Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
         Route("/v1/errors", FixedEndpoint(errors_body()), methods=["GET"]),
@@ -182,6 +227,15 @@ def _reason(failure: Failure, otherwise: Reason) -> Reason:
 _CODES: Final = frozenset(Reason)
 
 
+_BAD_REQUESTS: Final = frozenset(
+    (
+        Reason.INVALID_JSON,
+        Reason.INVALID_IDEMPOTENCY_KEY,
+        Reason.INVALID_PAYMENT_IDENTIFIER,
+        Reason.PAYMENT_IDENTIFIER_REQUIRED,
+    )
+)
+
+
 def _status(payment: object) -> int:
-    is_unread = isinstance(payment, Unacceptable) and payment.reason is Reason.INVALID_JSON
-    return 400 if is_unread else 200
+    return 400 if isinstance(payment, Unacceptable) and payment.reason in _BAD_REQUESTS else 200

@@ -14,6 +14,7 @@ from farebox.facilitator import budget_store, envelope_store, store
 from farebox.facilitator.admission import Sending, admit
 from farebox.facilitator.budget import UNLIMITED, Budgets, OverBudget, judge_charge, utc_day
 from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.restore_store import LostRecord, restore_settlement
 from farebox.facilitator.settlement import Claim, Ending, Recording, Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -119,6 +120,11 @@ class SettlementJournal:
     async def take_success(self, identity: PaymentIdentity, request_digest: bytes) -> bool:
         """Own the one success of a confirmed payment: True exactly once, ever."""
         return await self._successes.add((identity, request_digest))
+
+    async def restore(self, lost: LostRecord) -> bool:
+        """Put back the record of a landed payment of ours; False when there is one after all."""
+        async with self._database.connection() as db:
+            return await restore_settlement(db, lost, at=self._clock.now())
 
     async def unresolved(
         self, network: Network, *, older_than_s: float, limit: int

@@ -1,5 +1,7 @@
 """What a fate on the ledger means for a payment: confirmed, or a failure with its reason."""
 
+from dataclasses import replace
+
 from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
 from farebox.stellar.events import (
     ContractEvent,
@@ -8,7 +10,7 @@ from farebox.stellar.events import (
     read_transfer_event,
 )
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
-from farebox.submission.fate import Dead, Unproven
+from farebox.submission.fate import Dead, SentEnvelope, Unproven
 from farebox.x402.reasons import Reason
 
 
@@ -34,6 +36,18 @@ def _landed(found: TransactionFound, payment: Claim | Settlement) -> Ending:
         fee_charged=found.fee_charged,
         moved_more=moved_more(found, payment),
     )
+
+
+def landed_as(found: TransactionFound, ending: Ending, sent: SentEnvelope) -> Ending:
+    """`ending` of an envelope that may have landed inside a stranger's fee bump.
+
+    Such a transaction is ours all the same, under the inner hash, and the stranger paid for it.
+    """
+    inner = sent.inner_hash or sent.tx_hash
+    if found.hash == sent.tx_hash.hex() and (found.inner_hash is None or sent.inner_hash):
+        return ending
+    landed_hash = inner if inner != sent.tx_hash else None  # what the node resolves
+    return replace(ending, landed_hash=landed_hash, fee_charged=0)
 
 
 def holds_transfer(found: TransactionFound, payment: Claim | Settlement) -> bool:

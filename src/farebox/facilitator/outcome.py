@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.settlement import Ending, SettlementState
+from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
@@ -16,6 +16,7 @@ class Settled:
     identity: PaymentIdentity
     request_digest: bytes
     tx_hash: str  # 64 lower-case hex digits
+    token_is_verified: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,25 @@ class Pending:
 SettleOutcome = Settled | NotSettled | Pending
 
 
-def outcome_of(
-    ending: Ending, identity: PaymentIdentity, request_digest: bytes, tx_hash: str
-) -> Settled | NotSettled:
-    """The answer a finished settlement gives, the same to every repeat of its request."""
+def duplicate_of(settled: Settled) -> NotSettled:
+    """What everybody but the owner of its success is told of a settled payment."""
+    identity = settled.identity
+    return NotSettled(
+        Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, settled.tx_hash
+    )
+
+
+def outcome_of(ending: Ending, payment: Claim | Settlement, tx_hash: str) -> Settled | NotSettled:
+    """The answer a finished settlement gives, the same to every repeat of its request.
+
+    `tx_hash` is the envelope's; another transaction that used the authorization stands before it.
+    """
+    identity = payment.identity
+    if ending.landed_hash is not None:
+        tx_hash = ending.landed_hash.hex()
     if ending.state is SettlementState.CONFIRMED:
-        return Settled(identity, request_digest, tx_hash)
+        verified = payment.token_is_verified
+        return Settled(identity, payment.request_digest, tx_hash, token_is_verified=verified)
     reason = ending.reason or Reason.TRANSACTION_FAILED
     return NotSettled(reason, identity.network, identity.payer, tx_hash)
 
@@ -56,3 +70,11 @@ class NothingSent(Exception):
     def __init__(self, network: Network, payer: Address, *, retry_after_s: int) -> None:
         super().__init__("nothing was sent")
         self.network, self.payer, self.retry_after_s = network, payer, retry_after_s
+
+
+class NotAdmitted(Exception):
+    """What the caller calls its request belongs to another one; this one was not carried out."""
+
+    def __init__(self, reason: Reason, network: Network, payer: Address) -> None:
+        super().__init__(reason)
+        self.reason, self.network, self.payer = reason, network, payer

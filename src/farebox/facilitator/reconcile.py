@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 import structlog
 
+from farebox.facilitator.conclude import Conclusions
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.landing import ending_of
 from farebox.facilitator.settlement import Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -49,11 +49,12 @@ class Reconciler:
         self,
         network: Network,
         observer: Observer,
+        conclusions: Conclusions,
         journal: SettlementJournal,
         clock: Clock,
         times: ReconcileTimes,
     ) -> None:
-        self._network, self._observer = network, observer
+        self._network, self._observer, self._conclusions = network, observer, conclusions
         self._journal, self._clock, self._times = journal, clock, times
 
     async def run(self) -> None:
@@ -84,7 +85,9 @@ class Reconciler:
     async def _resolve(self, row: Settlement, fate: Seen) -> bool:
         if row.sent is None or isinstance(fate, Indeterminate):
             return False
-        ending = ending_of(fate, row)
+        ending = await self._conclusions.ending(fate, row, row.sent)
+        if ending is None:
+            return False
         ended = await self._journal.end(row.sent.tx_hash, ending)
         if ended:
             log.info("settlement.reconciled", tx_hash=row.tx_hash, state=ending.state)

@@ -8,9 +8,9 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.facilitator.budget import OverBudget
+from farebox.facilitator.conclude import Conclusions
 from farebox.facilitator.departure import Departure
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.landing import ending_of
 from farebox.facilitator.outcome import (
     NothingSent,
     NotSettled,
@@ -58,6 +58,7 @@ class SendingNetwork:
     sealer: Sealer
     market: Market
     submitter: Submitter
+    conclusions: Conclusions
     departure: Departure
 
 
@@ -232,6 +233,8 @@ class PaymentSender:
         fate = await departure.until_then(
             submitter.submit(sent, until=until, on_taken=on_taken, may_be_out=may_be_out)
         )
+        if isinstance(fate, Dead):  # a failure is final: the node is asked for the hash itself
+            return await submitter.observe(sent)
         return fate if fate is not None else Indeterminate()
 
     async def _withdraw(
@@ -256,14 +259,16 @@ class PaymentSender:
                 return pending
             if isinstance(fate, NotSent | Refused):
                 return await self._withdraw(payment, sent, _why_not_sent(fate))
-            ending = ending_of(fate, payment)
+            ending = await self._network.conclusions.ending(fate, payment, sent)
+            if ending is None:
+                return pending
             if ending.moved_more:
                 log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
             await self._journal.end(sent.tx_hash, ending)
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
         log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
-        return outcome_of(ending, identity, payment.request_digest, tx_hash)
+        return outcome_of(ending, payment, tx_hash)
 
 
 def _is_crowded_out(fate: Fate) -> bool:

@@ -2,11 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Final
 from uuid import uuid4
 
+import structlog
+
 from farebox.facilitator.departure import Departure
+from farebox.facilitator.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.outcome import (
@@ -15,8 +18,10 @@ from farebox.facilitator.outcome import (
     Pending,
     Settled,
     SettleOutcome,
+    duplicate_of,
     outcome_of,
 )
+from farebox.facilitator.restore_store import LostRecord
 from farebox.facilitator.send_payment import PaymentSender, Waits
 from farebox.facilitator.settlement import FINAL, Claim, Ending, Settlement, SettlementState
 from farebox.facilitator.verdict import Accepted, Rejected, SignedTransfer
@@ -32,6 +37,8 @@ _HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, w
 _RETRY_AFTER_S: Final = 5
 _DRAIN_PAUSE_S: Final = 0.05
 
+log = structlog.get_logger(__name__)
+
 
 class Settler:
     """Judges, claims, sends; or finds what an earlier request for the same payment came to."""
@@ -44,9 +51,12 @@ class Settler:
         clock: Clock,
         waits: Waits,
         departure: Departure,
+        *,
+        foreign: Mapping[Network, ForeignLandings],
     ) -> None:
         self._verifier, self._senders, self._departure = verifier, senders, departure
         self._journal, self._clock, self._waits = journal, clock, waits
+        self._foreign = foreign
         self._callers = 0
         self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
@@ -61,21 +71,43 @@ class Settler:
             NothingSent: the service could not act; the same body may be repeated.
             DatabaseUnavailable: likewise.
         """
-        self._callers += 1
-        try:
-            return await self._settle(payment)
-        finally:
-            self._callers -= 1
+        found = self.identify(payment)
+        return found if isinstance(found, NotSettled) else await self.settle_identified(*found)
 
-    async def _settle(self, payment: Payment) -> SettleOutcome:
+    def identify(self, payment: Payment) -> tuple[SignedTransfer, PaymentIdentity] | NotSettled:
+        """Which payment this is, without a call; or why it can never be settled."""
         transfer = self._verifier.examine(payment)
         if isinstance(transfer, Rejected):
             return NotSettled(transfer.reason, payment.terms.network, transfer.payer)
         identity = PaymentIdentity(payment.terms.network, transfer.payer, transfer.entry.nonce)
-        known = await self._journal.find(identity)
-        if known is not None:
-            return await self._repeat(known, payment.request_digest())
-        return await self._first(transfer, identity)
+        return transfer, identity
+
+    async def settle_identified(
+        self,
+        transfer: SignedTransfer,
+        identity: PaymentIdentity,
+        *,
+        on_claimed: Callable[[], Awaitable[object]] | None = None,
+    ) -> SettleOutcome:
+        """`settle` for a payment that `identify` found.
+
+        `on_claimed` is awaited once the payment is claimed and before anything is signed; what it
+        raises is raised here, after the claim was given back.
+        """
+        self._callers += 1
+        try:
+            known = await self._journal.find(identity)
+            if known is not None:
+                return await self._repeat(known, transfer.payment.request_digest())
+            return await self._first(transfer, identity, on_claimed)
+        finally:
+            self._callers -= 1
+
+    async def known_hash(self, payment: Payment) -> str:
+        """The hash recorded for the payment; empty when there is none."""
+        found = self.identify(payment)
+        known = None if isinstance(found, NotSettled) else await self._journal.find(found[1])
+        return known.tx_hash if known is not None else ""
 
     async def own_success(self, settled: Settled) -> SettleOutcome:
         """`settled` itself for exactly one caller, ever (D1); a duplicate for every other.
@@ -87,7 +119,7 @@ class Settler:
             is_owned = await self._journal.take_success(identity, settled.request_digest)
         except DatabaseUnavailable:
             return Pending(identity.network, identity.payer, settled.tx_hash)
-        return settled if is_owned else _duplicate(identity, settled.tx_hash)
+        return settled if is_owned else duplicate_of(settled)
 
     async def drain(self, *, within_s: float | None = None) -> bool:
         """Return once nobody waits and nothing is carried out, or after so many seconds.
@@ -101,7 +133,12 @@ class Settler:
             await self._clock.sleep(_DRAIN_PAUSE_S)
         return True
 
-    async def _first(self, transfer: SignedTransfer, identity: PaymentIdentity) -> SettleOutcome:
+    async def _first(
+        self,
+        transfer: SignedTransfer,
+        identity: PaymentIdentity,
+        on_claimed: Callable[[], Awaitable[object]] | None,
+    ) -> SettleOutcome:
         began = self._clock.monotonic()
         digest = transfer.payment.request_digest()
         verdict = await self._verifier.judge(transfer)
@@ -109,15 +146,56 @@ class Settler:
             known = await self._journal.find(identity)  # settled while we judged: nonce spent
             if known is not None:
                 return await self._repeat(known, digest)
-            return NotSettled(verdict.reason, identity.network, verdict.payer)
+            return await self._refused(transfer, identity, verdict)
         claim = self._claim(identity, digest, verdict)
         if await self._journal.claim(claim):
-            sender = self._senders[identity.network]
-            return await self._live_call(identity, sender.carry_out(claim, verdict, began=began))
+            work = self._carry_out(claim, verdict, on_claimed, began=began)
+            return await self._live_call(identity, work)
         known = await self._journal.find(identity)
         if known is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
         return await self._repeat(known, digest)
+
+    async def _refused(
+        self, transfer: SignedTransfer, identity: PaymentIdentity, verdict: Rejected
+    ) -> NotSettled:
+        """A refusal; with the other transaction's hash where it comes from a nonce used there."""
+        refusal = NotSettled(verdict.reason, identity.network, verdict.payer)
+        if verdict.reason is not Reason.SIMULATION_FAILED:
+            return refusal
+        terms = transfer.payment.terms
+        spent = Authorization(identity, terms.asset, terms.pay_to)
+        try:
+            landing = await self._foreign[identity.network].of_used_nonce(spent)
+        except LookUpFailed:
+            return refusal
+        if landing is None:
+            return refusal
+        tx_hash = landing.tx_hash.hex()
+        if not landing.is_ours:
+            return NotSettled(Reason.FOREIGN_LANDING, identity.network, identity.payer, tx_hash)
+        await self._journal.restore(
+            LostRecord(transfer.payment, identity, transfer.entry.expires_at_ledger, landing)
+        )
+        log.warning("settlement.restored", tx_hash=tx_hash)
+        return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, tx_hash)
+
+    async def _carry_out(
+        self,
+        claim: Claim,
+        accepted: Accepted,
+        on_claimed: Callable[[], Awaitable[object]] | None,
+        *,
+        began: float,
+    ) -> SettleOutcome:
+        if on_claimed is not None:
+            try:
+                await on_claimed()
+            except Exception:
+                await self._journal.release(claim.identity, claim.claim_id)
+                raise
+        sender = self._senders[claim.identity.network]
+        return await sender.carry_out(claim, accepted, began=began)
 
     def _claim(self, identity: PaymentIdentity, digest: bytes, accepted: Accepted) -> Claim:
         terms = accepted.transfer.payment.terms
@@ -130,6 +208,7 @@ class Settler:
             pay_to=terms.pay_to,
             expires_at_ledger=accepted.transfer.entry.expires_at_ledger,
             claimed_at=self._clock.now(),
+            token_is_verified=accepted.token_is_verified,
         )
 
     async def _live_call(
@@ -177,7 +256,7 @@ def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotS
     ended_badly = known.state in FINAL and known.state is not SettlementState.CONFIRMED
     if ended_badly or (is_same_request and not known.is_answered):
         ending = Ending(known.state, known.reason)
-        return outcome_of(ending, identity, known.request_digest, known.tx_hash)
+        return outcome_of(ending, known, known.tx_hash)
     return _duplicate(identity, known.tx_hash)
 
 

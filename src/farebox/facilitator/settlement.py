@@ -67,6 +67,7 @@ class Claim:
     pay_to: Address
     expires_at_ledger: int
     claimed_at: datetime
+    token_is_verified: bool = True  # the token is a Stellar Asset Contract
     caller: str | None = None  # the API key that asked
 
 
@@ -84,10 +85,14 @@ class Settlement:
     sent: SentEnvelope | None
     reason: Reason | None
     is_answered: bool
+    token_is_verified: bool = True
+    landed_hash: bytes | None = None  # what used the authorization, where it is not `sent`
 
     @property
     def tx_hash(self) -> str:
-        """The hash in hex; empty while nothing is signed."""
+        """The hash that is answered, in hex; empty while nothing is signed."""
+        if self.landed_hash is not None:
+            return self.landed_hash.hex()
         return self.sent.tx_hash.hex() if self.sent else ""
 
 
@@ -100,6 +105,7 @@ class Ending:
     detail: str | None = None  # the network's own result code
     ledger: int | None = None
     fee_charged: int | None = None  # stroops
+    landed_hash: bytes | None = None  # what used the authorization, where it is not the envelope
     moved_more: bool = False  # tokens moved beside the payment
 
     @property

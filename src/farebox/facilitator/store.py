@@ -24,7 +24,7 @@ from farebox.x402.reasons import Reason
 _SELECT: Final[LiteralString] = """
     SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
-    reason, answered_at
+    reason, answered_at, token_unverified, landed_hash
     FROM settlements
 """
 
@@ -34,14 +34,15 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
     rows = await db.fetch(
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
-                                 asset, amount, pay_to, expires_at_ledger, caller)
+                                 asset, amount, pay_to, expires_at_ledger, caller,
+                                 token_unverified)
         SELECT network, payer, nonce, claim_id, request_digest, claimed_at,
-               asset, amount, pay_to, expires_at_ledger, caller
+               asset, amount, pay_to, expires_at_ledger, caller, token_unverified
         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::bytea[],
                     $6::timestamptz[], $7::text[], $8::numeric[], $9::text[], $10::bigint[],
-                    $11::text[]) WITH ORDINALITY
+                    $11::text[], $12::boolean[]) WITH ORDINALITY
             AS item (network, payer, nonce, claim_id, request_digest, claimed_at,
-                     asset, amount, pay_to, expires_at_ledger, caller, i)
+                     asset, amount, pay_to, expires_at_ledger, caller, token_unverified, i)
         ORDER BY network, payer, nonce, i  -- the same way round in every process
         ON CONFLICT (network, payer, nonce) DO NOTHING
         RETURNING claim_id
@@ -55,6 +56,7 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         [claim.pay_to for claim in claims],
         [claim.expires_at_ledger for claim in claims],
         [claim.caller for claim in claims],
+        [not claim.token_is_verified for claim in claims],
     )
     taken = {row["claim_id"] for row in rows}
     return [claim.claim_id in taken for claim in claims]
@@ -77,8 +79,16 @@ async def find_settlements(
 
 
 async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
-    """The row whose envelope has this outer or inner hash, or None."""
-    row = await db.fetchrow(_SELECT + "WHERE tx_hash = $1 OR inner_hash = $1", tx_hash)
+    """The row whose envelope has this outer or inner hash, or that it landed as; or None."""
+    row = await db.fetchrow(
+        _SELECT
+        + """
+        WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
+        ORDER BY landed_hash = $1 NULLS FIRST
+        LIMIT 1
+        """,
+        tx_hash,
+    )
     return _settlement(row) if row is not None else None
 
 
@@ -220,4 +230,6 @@ def _settlement(row: Record) -> Settlement:
         sent=sent,
         reason=Reason(row["reason"]) if row["reason"] is not None else None,
         is_answered=row["answered_at"] is not None,
+        token_is_verified=not row["token_unverified"],
+        landed_hash=row["landed_hash"],
     )

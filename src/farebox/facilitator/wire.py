@@ -5,11 +5,19 @@ An optional member that is unknown is left out, never null: stock clients refuse
 
 from typing import Final, assert_never
 
-from farebox.facilitator.outcome import NothingSent, NotSettled, Pending, Settled, SettleOutcome
+from farebox.facilitator.outcome import (
+    NotAdmitted,
+    NothingSent,
+    NotSettled,
+    Pending,
+    Settled,
+    SettleOutcome,
+)
 from farebox.facilitator.settlement import Settlement, SettlementState
 from farebox.facilitator.verdict import Accepted, Rejected, Verdict
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
+from farebox.x402.payment_identifier import EXTENSION as PAYMENT_IDENTIFIER
 from farebox.x402.reasons import REGISTRY, Reason, explain
 from farebox.x402.wire import SCHEME, X402_VERSION, Unacceptable
 
@@ -44,13 +52,14 @@ def invalid_body(reason: Reason, payer: Address | None = None) -> Body:
 def settle_body(outcome: SettleOutcome) -> Body:
     """The answer of `/settle`; a `Settled` is a success only once it is owned."""
     match outcome:
-        case Settled(identity, _, tx_hash):
-            return {
+        case Settled(identity, _, tx_hash, token_is_verified=verified):
+            body: Body = {
                 "success": True,
                 "transaction": tx_hash,
                 "network": identity.network.value,
                 "payer": identity.payer,
             }
+            return body if verified else body | {"extra": TOKEN_UNVERIFIED}
         case NotSettled(reason, network, payer, tx_hash):
             return unsettled_body(reason, network.value, payer, tx_hash)
         case Pending(network, payer, tx_hash):
@@ -62,6 +71,11 @@ def settle_body(outcome: SettleOutcome) -> Body:
 def nothing_sent_body(nothing: NothingSent) -> Body:
     """The answer when the service could not act."""
     return unsettled_body(Reason.SERVICE_UNAVAILABLE, nothing.network.value, nothing.payer)
+
+
+def not_admitted_body(refused: NotAdmitted) -> Body:
+    """The answer to a request whose name belongs to another one."""
+    return unsettled_body(refused.reason, refused.network.value, refused.payer)
 
 
 def unsettled_body(
@@ -89,6 +103,8 @@ def settlement_body(settlement: Settlement, tx_hash: str) -> Body:
         "asset": settlement.asset,
         "amount": str(settlement.amount),
     }
+    if settlement.landed_hash is not None:
+        body |= {"landedAs": settlement.landed_hash.hex()}
     return body | {"reason": settlement.reason.value} if settlement.reason else body
 
 
@@ -115,7 +131,7 @@ def supported_body(networks: list[Network], signers: list[Address]) -> Body:
             }
             for network in networks
         ],
-        "extensions": [],
+        "extensions": [PAYMENT_IDENTIFIER],
         "signers": {"stellar:*": signers},
     }
 

@@ -163,6 +163,18 @@ class LedgerEntry:
     key: bytes
     data: bytes
     live_until_ledger: int | None  # None for an entry that cannot expire
+    modified_in_ledger: int | None = None  # the last one that wrote it; None when not told
+
+
+@dataclass(frozen=True, slots=True)
+class TransferWindow:
+    """Transfers of one token between two parties in some ledgers, both ends included."""
+
+    asset: Address
+    sender: Address
+    recipient: Address
+    first_ledger: int
+    last_ledger: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +253,14 @@ class SorobanRpc(Protocol):
         self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
     ) -> TransactionsPage:
         """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
+        ...
+
+    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
+        """The hashes, 64 hex digits, of the first `limit` transactions that say they made one."""
+        ...
+
+    async def landed_envelope(self, tx_hash: str) -> bytes | None:
+        """The envelope (XDR) of a transaction that succeeded; None when the node knows none."""
         ...
 
     async def latest_ledger(self) -> LatestLedger:

@@ -114,6 +114,7 @@ class EntryBody(msgspec.Struct, rename="camel"):
     key: str
     xdr: str
     live_until_ledger_seq: int | None = None
+    last_modified_ledger_seq: int | None = None
 
 
 class EntriesBody(msgspec.Struct, rename="camel"):
@@ -320,7 +321,12 @@ def fee_stats_answer(body: FeeStatsBody) -> FeeStats:
 def ledger_entries_answer(body: EntriesBody, asked: frozenset[bytes]) -> LedgerEntries:
     """The entries found; one that was not asked for is garbled."""
     entries = tuple(
-        LedgerEntry(_decoded(entry.key), _decoded(entry.xdr), entry.live_until_ledger_seq)
+        LedgerEntry(
+            _decoded(entry.key),
+            _decoded(entry.xdr),
+            entry.live_until_ledger_seq,
+            entry.last_modified_ledger_seq,
+        )
         for entry in body.entries or ()
     )
     if not {entry.key for entry in entries} <= asked:

@@ -28,6 +28,7 @@ from farebox.stellar.rpc import (
     TransactionFound,
     TransactionNotFound,
     TransactionsPage,
+    TransferWindow,
 )
 from farebox.stellar.rpc_answers import (
     EntriesBody,
@@ -51,6 +52,13 @@ from farebox.stellar.rpc_answers import (
     transactions_answer,
 )
 from farebox.stellar.rpc_session import RpcSession
+from farebox.stellar.transfer_search import (
+    EnvelopeBody,
+    EventsFoundBody,
+    envelope_answer,
+    events_answer,
+    transfer_search,
+)
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -66,6 +74,8 @@ _NETWORK: Final = msgspec.json.Decoder(Reply[NetworkBody])
 _VERSION: Final = msgspec.json.Decoder(Reply[VersionBody])
 _HEALTH: Final = msgspec.json.Decoder(Reply[HealthBody])
 _EVENTS_SEEN: Final = msgspec.json.Decoder(Reply[EventsSeenBody])
+_EVENTS_FOUND: Final = msgspec.json.Decoder(Reply[EventsFoundBody])
+_ENVELOPE: Final = msgspec.json.Decoder(Reply[EnvelopeBody])
 _TRANSACTIONS: Final = msgspec.json.Decoder(Reply[TransactionsBody])
 _ENCODE: Final = msgspec.json.Encoder().encode
 
@@ -137,6 +147,16 @@ class HttpSorobanRpc:
             params["startLedger"] = from_ledger
         body = await self._call(_TRANSACTIONS, "getTransactions", params)
         return self._read(lambda known: transactions_answer(known, wanted), body)
+
+    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
+        """The hashes, 64 hex digits, of the first `limit` transactions that say they made one."""
+        body = await self._call(_EVENTS_FOUND, "getEvents", transfer_search(window, limit=limit))
+        return self._read(events_answer, body)
+
+    async def landed_envelope(self, tx_hash: str) -> bytes | None:
+        """The envelope (XDR) of a transaction that succeeded; None when the node knows none."""
+        body = await self._call(_ENVELOPE, "getTransaction", {"hash": tx_hash})
+        return self._read(envelope_answer, body)
 
     async def latest_ledger(self) -> LatestLedger:
         """The newest ledger the node has applied."""

@@ -28,6 +28,7 @@ from farebox.stellar.rpc import (
     TransactionFound,
     TransactionNotFound,
     TransactionsPage,
+    TransferWindow,
 )
 
 T = TypeVar("T")
@@ -201,6 +202,18 @@ class RpcNodes:
             ),
             lambda page: page.absence.latest_ledger,
             takes_old=True,
+        )
+
+    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
+        """The hashes of the first `limit` transactions that say they made such a transfer."""
+        return await self._read(
+            lambda node: node.transfers(window, limit=limit), _no_ledger, takes_old=True
+        )
+
+    async def landed_envelope(self, tx_hash: str) -> bytes | None:
+        """The envelope (XDR) of a transaction that succeeded; None when a node knows none."""
+        return await self._read(
+            lambda node: node.landed_envelope(tx_hash), _no_ledger, takes_old=True
         )
 
     async def latest_ledger(self) -> LatestLedger:

@@ -5,6 +5,7 @@ Farebox builds its own transaction from the slices kept here. What the client pu
 dropped.
 """
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,7 +30,9 @@ TRANSFER: Final = b"transfer"
 _TRANSFER_ARGUMENTS: Final = 3
 
 _ENVELOPE_V1: Final = 2
+_FEE_BUMP: Final = 5
 _MUXED_SOURCE: Final = 0x100
+_TIME_BOUNDS: Final = 1
 _MAX_OPERATIONS: Final = 100
 _OPERATION_TYPES: Final = 27
 _INVOKE_HOST_FUNCTION: Final = 24
@@ -83,6 +86,29 @@ class TransferEnvelope:
     signature_count: int
 
 
+@dataclass(frozen=True, slots=True)
+class LandedCall:
+    """One contract call as somebody landed it, with what it was authorized by."""
+
+    source: Address  # whose sequence number it used; of a muxed source the account below it
+    fee_source: Address  # of a fee bump who paid, else the source
+    sequence: int
+    max_time: int | None  # Unix seconds; None where it had no simple time bounds
+    entries: tuple[AuthEntry, ...]
+    signed: bytes = field(repr=False)  # what its hash is made of, after the network id
+    inner_signed: bytes | None = field(repr=False)  # the same of what a fee bump wraps
+
+    def hash(self, network_id: bytes) -> bytes:
+        """The 32 bytes the network names it by."""
+        return hashlib.sha256(network_id + self.signed).digest()
+
+    def inner_hash(self, network_id: bytes) -> bytes | None:
+        """The 32 bytes the network names the inner transaction of a fee bump by."""
+        if self.inner_signed is None:
+            return None
+        return hashlib.sha256(network_id + self.inner_signed).digest()
+
+
 class _WrongOperation(Exception):
     """A transaction, but not one invocation of a contract."""
 
@@ -102,6 +128,54 @@ def read_envelope(reader: XdrReader) -> TransferEnvelope | NotATransfer | Unread
         return Unreadable(Reason.MALFORMED)
     except _WrongOperation:
         return Unreadable(Reason.WRONG_OPERATION)
+
+
+def read_landed_call(raw: bytes) -> LandedCall | None:
+    """Read the envelope of a landed call, a fee bump's inner one; None for anything else."""
+    if len(raw) > MAX_ENVELOPE_BYTES:
+        return None
+    try:
+        return _read_landed(XdrReader(raw))
+    except (Malformed, _WrongOperation):
+        return None
+
+
+def _read_landed(reader: XdrReader) -> LandedCall:
+    is_bumped = reader.raw[:4] == _FEE_BUMP.to_bytes(4, "big")
+    fee_source = None
+    if is_bumped:
+        reader.expect(_FEE_BUMP)
+        fee_source = _read_source(reader)
+        reader.skip(8)  # the fee
+    start = reader.at
+    reader.expect(_ENVELOPE_V1)
+    source = _read_source(reader)
+    reader.skip(4)  # the fee
+    sequence = reader.int64()
+    max_time = _read_max_time(reader)
+    _skip_memo(reader)
+    _read_operation_head(reader)
+    call = _read_call(reader)
+    entries = read_entries(reader, call.raw if isinstance(call, _TransferCall) else None)
+    if reader.flag():
+        read_resources(reader)
+    signed, inner_signed = reader.since(start), None
+    _skip_signatures(reader)
+    if is_bumped:
+        reader.expect(0)  # no extension is known
+        signed, inner_signed = reader.since(0), signed
+        _skip_signatures(reader)
+    reader.finish()
+    payer = fee_source or source
+    return LandedCall(source, payer, sequence, max_time, entries, signed, inner_signed)
+
+
+def _read_max_time(reader: XdrReader) -> int | None:
+    start = reader.at
+    _skip_preconditions(reader)
+    bounds = reader.since(start)
+    is_simple = bounds[:4] == _TIME_BOUNDS.to_bytes(4, "big")
+    return int.from_bytes(bounds[-8:], "big") if is_simple else None
 
 
 def _read_envelope(reader: XdrReader) -> TransferEnvelope | NotATransfer:
@@ -208,8 +282,8 @@ def _transfer_call(
 
 def _skip_preconditions(reader: XdrReader) -> None:
     arm = reader.uint32()
-    if arm == 1:
-        reader.skip(8 + 8)  # time bounds
+    if arm == _TIME_BOUNDS:
+        reader.skip(8 + 8)
     elif arm == 2:
         reader.skip(16 if reader.flag() else 0)  # time bounds
         reader.skip(8 if reader.flag() else 0)  # ledger bounds

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 import asyncpg
+from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import PoolConnectionProxy
 
 from farebox.kernel.secret import Secret
@@ -46,6 +47,7 @@ class Database:
                 timeout=self._wait_s,
                 command_timeout=self._statement_s,
                 server_settings=_SESSION,
+                target_session_attrs=SessionAttribute.read_write,  # a standby tells the past
             )
         except Exception as error:
             raise translated(error) from error

@@ -63,6 +63,7 @@ class LedgerWatcher:
         self._cursor = ""
         self._listed_to = 0  # the last ledger of which everything was listed
         self._page = _PAGE
+        self._came: list[int] = []  # first ledgers of those who came since the node was asked
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
@@ -108,6 +109,7 @@ class LedgerWatcher:
         """
         while self._watched:
             limit, wanted = self._page, frozenset(self._by_hash)
+            self._came.clear()
             try:
                 page = await self._rpc.transactions(
                     wanted, from_ledger=self._listed_to + 1, cursor=self._cursor, limit=limit
@@ -117,8 +119,12 @@ class LedgerWatcher:
                 raise
             self._page = min(_PAGE, limit * 2)
             self._ledgers.heard(page.absence.latest_ledger, page.absence.latest_close_at)
-            self._cursor = page.cursor or self._cursor
             self._tell_landed(page.found)
+            if self._came and min(self._came) <= page.absence.latest_ledger:
+                # who came while the node answered was not looked for in what it listed
+                self._listed_to, self._cursor = min(self._came) - 2, ""
+                continue
+            self._cursor = page.cursor or self._cursor
             if page.listed < limit:
                 self._tell_absent(page.absence)
                 return
@@ -127,7 +133,8 @@ class LedgerWatcher:
         """From here on every ledger counts for it: go back if its first one was passed."""
         first = watched.sent.sent_after_ledger + 1
         if not self._watched or first <= self._listed_to:
-            self._listed_to, self._cursor = watched.sent.sent_after_ledger - 1, ""
+            self._listed_to, self._cursor = first - 2, ""
+        self._came.append(first)
         self._watched[watched.sent.tx_hash] = watched
         self._by_hash |= dict.fromkeys(watched.sent.hashes(), watched)
         self._somebody_waits.set()

@@ -31,6 +31,7 @@ class Payment:
 
     terms: PaymentTerms
     transaction: Secret[bytes]
+    identifier: str | None = None  # what the buyer calls it; not signed, and no part of the digest
 
     def request_digest(self) -> bytes:
         """SHA-256 of the transaction's bytes and the canonical terms: what makes two requests one.

@@ -83,11 +83,18 @@ class Reason(StrEnum):
     UNEXPECTED_VERIFY_ERROR = "unexpected_verify_error"
     UNEXPECTED_SETTLE_ERROR = "unexpected_settle_error"
 
+    INVALID_IDEMPOTENCY_KEY = "invalid_idempotency_key"
+    IDEMPOTENCY_KEY_REUSED = "idempotency_key_reused"
+    INVALID_PAYMENT_IDENTIFIER = "invalid_payment_identifier"
+    PAYMENT_IDENTIFIER_REQUIRED = "payment_identifier_required"
+    PAYMENT_IDENTIFIER_REUSED = "payment_identifier_reused"
+
     DUPLICATE_SETTLEMENT = "duplicate_settlement"
     SETTLEMENT_PENDING = "settlement_pending"
     SUBMISSION_FAILED = _SETTLE + "transaction_submission_failed"
     TRANSACTION_FAILED = _SETTLE + "transaction_failed"
     OUTCOME_UNPROVEN = _SETTLE + "outcome_unproven"
+    FOREIGN_LANDING = _SETTLE + "foreign_landing"
 
     BODY_TOO_LARGE = "body_too_large"
     UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
@@ -196,6 +203,22 @@ REGISTRY: Final = MappingProxyType(
         Reason.UNEXPECTED_SETTLE_ERROR: _reconcile(
             "An unexpected fault; repeat the same body to learn the outcome."
         ),
+        Reason.INVALID_IDEMPOTENCY_KEY: _never(
+            "Idempotency-Key must be one header of 1 to 255 visible ASCII characters."
+        ),
+        Reason.IDEMPOTENCY_KEY_REUSED: _never(
+            "This Idempotency-Key belongs to another request; use a new one for each payment."
+        ),
+        Reason.INVALID_PAYMENT_IDENTIFIER: _never(
+            "The payment-identifier extension must hold info.required, a boolean, and an id of "
+            "16 to 128 letters, digits, hyphens and underscores."
+        ),
+        Reason.PAYMENT_IDENTIFIER_REQUIRED: _never(
+            "The seller requires a payment identifier and the buyer gave none."
+        ),
+        Reason.PAYMENT_IDENTIFIER_REUSED: _never(
+            "The payer used this payment identifier for another payment."
+        ),
         Reason.DUPLICATE_SETTLEMENT: _never(
             "This payment was settled before, and its one success was already given."
         ),
@@ -209,6 +232,10 @@ REGISTRY: Final = MappingProxyType(
         Reason.TRANSACTION_FAILED: _never("The transaction did not transfer the payment."),
         Reason.OUTCOME_UNPROVEN: _never(
             "Whether the transaction landed can no longer be shown; the operator must look."
+        ),
+        Reason.FOREIGN_LANDING: _never(
+            "A transaction of somebody else used the authorization and moved the payment; "
+            "the hash is that transaction's."
         ),
         Reason.BODY_TOO_LARGE: _never("The body is larger than 256 KB."),
         Reason.UNSUPPORTED_MEDIA_TYPE: _never("The body must be JSON without content encoding."),

@@ -11,6 +11,7 @@ from farebox.kernel.amounts import BaseUnits, parse_base_units
 from farebox.kernel.networks import Network, parse_network
 from farebox.kernel.secret import Secret
 from farebox.x402.payment import Payment, PaymentTerms
+from farebox.x402.payment_identifier import read_payment_identifier
 from farebox.x402.reasons import Reason
 
 X402_VERSION: Final = 2
@@ -55,6 +56,7 @@ class PayloadBody(WireModel, frozen=True):
     network: object = _UNSET
     accepted: TermsBody | msgspec.UnsetType = _UNSET
     payload: object = _UNSET
+    extensions: msgspec.Raw = msgspec.Raw()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,10 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
     transaction = _read_transaction(payload.payload)
     if isinstance(transaction, Reason):
         return Unacceptable(transaction, network)
-    return Payment(parsed, Secret(transaction))
+    identifier = read_payment_identifier(payload.extensions)
+    if isinstance(identifier, Reason):
+        return Unacceptable(identifier, network)
+    return Payment(parsed, Secret(transaction), identifier)
 
 
 def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | None:

@@ -90,7 +90,13 @@ class Watching:
 def settler(journal: SettlementJournal, sender: Watching) -> Settler:
     senders = {Network.TESTNET: cast("PaymentSender", sender)}
     return Settler(
-        cast("Verifier", Examined()), senders, journal, ManualClock(), WAITS, Departure()
+        cast("Verifier", Examined()),
+        senders,
+        journal,
+        ManualClock(),
+        WAITS,
+        Departure(),
+        foreign={},
     )
 
 

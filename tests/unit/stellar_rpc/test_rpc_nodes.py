@@ -26,6 +26,7 @@ from farebox.stellar.rpc import (
     TransactionFound,
     TransactionNotFound,
     TransactionsPage,
+    TransferWindow,
 )
 from farebox.stellar.rpc_nodes import RpcNodes
 from support.manual_clock import START, ManualClock
@@ -84,6 +85,14 @@ class Node:
     ) -> TransactionsPage:
         self._ask("transactions")
         return TransactionsPage((), 0, cursor, self._absence())
+
+    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
+        self._ask("transfers")
+        return ("ab" * 32,)[:limit]
+
+    async def landed_envelope(self, tx_hash: str) -> bytes | None:
+        self._ask("landed_envelope")
+        return bytes.fromhex(tx_hash)
 
     async def latest_ledger(self) -> LatestLedger:
         self._ask("latest_ledger")

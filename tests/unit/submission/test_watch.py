@@ -279,3 +279,27 @@ async def test_pages_that_fail_get_smaller_until_one_comes_through() -> None:
     await watching.close(landed(1, 103))
     assert limits[:3] == [200, 100, 50]
     assert await task == landed(1, 103)
+
+
+@pytest.mark.parametrize("others", [0, 1])
+async def test_who_comes_while_the_node_answers_is_looked_for_in_that_ledger_too(
+    others: int,
+) -> None:
+    watching = Watching()
+    first = [await watching.watch(sent(1, after=100 - others)) for _ in range(1)]
+    honest = watching.ledgers.transactions
+    came: list[asyncio.Task[TransactionFound | Dead | Indeterminate]] = []
+
+    async def slowly(
+        wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
+    ) -> TransactionsPage:
+        page = await honest(wanted, from_ledger=from_ledger, cursor=cursor, limit=limit)
+        if not came:  # sent before this ledger closed, taken in by it, watched only now
+            came.append(await watching.watch(sent(2)))
+        return page
+
+    watching.ledgers.transactions = slowly  # type: ignore[method-assign]
+    await watching.close(landed(2, 101))
+    assert await asyncio.wait_for(came[0], 1) == landed(2, 101)
+    await watching.close(landed(1, 102))
+    assert await first[0] == landed(1, 102)

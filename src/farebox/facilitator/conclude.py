@@ -1,0 +1,72 @@
+"""How a settlement ends that met its fate, looking first for another use of its authorization."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from farebox.facilitator.foreign import (
+    Authorization,
+    ForeignLanding,
+    ForeignLandings,
+    LookUpFailed,
+)
+from farebox.facilitator.landing import ending_of, landed_as
+from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
+from farebox.kernel.clock import Clock
+from farebox.stellar.rpc import TransactionFound
+from farebox.submission.fate import Dead, SentEnvelope, Unproven
+from farebox.x402.reasons import Reason
+
+_JUDGED_BEFORE: Final = 12  # ledgers: so far back may lie the last one in which the nonce was free
+_LOOKED_FOR: Final = timedelta(seconds=60)  # past the time bound; a row may not wait for ever
+
+
+class Conclusions:
+    """What is written of a fate, and answered."""
+
+    def __init__(self, foreign: ForeignLandings, clock: Clock) -> None:
+        self.foreign, self._clock = foreign, clock
+
+    async def ending(
+        self,
+        fate: TransactionFound | Dead | Unproven,
+        payment: Claim | Settlement,
+        sent: SentEnvelope,
+    ) -> Ending | None:
+        """How the settlement ends; None while nobody can say who used its authorization.
+
+        An envelope of ours that moved nothing may have failed because another transaction had used
+        the authorization: then the payment was made, and not by us (decision D20).
+        """
+        ending = ending_of(fate, payment)
+        if isinstance(fate, TransactionFound):
+            ending = landed_as(fate, ending, sent)
+        if ending.state not in (SettlementState.FAILED, SettlementState.DEAD):
+            return ending
+        try:
+            landing = await self._look(fate, payment, sent)
+        except LookUpFailed as failed:
+            is_over = self._clock.now() > sent.max_time + _LOOKED_FOR
+            return ending if failed.is_refused or is_over else None
+        if landing is None or landing.tx_hash in (sent.tx_hash, sent.inner_hash):
+            return ending
+        reason = Reason.DUPLICATE_SETTLEMENT if landing.is_ours else Reason.FOREIGN_LANDING
+        return replace(ending, reason=reason, landed_hash=landing.tx_hash)
+
+    async def _look(
+        self,
+        fate: TransactionFound | Dead | Unproven,
+        payment: Claim | Settlement,
+        sent: SentEnvelope,
+    ) -> ForeignLanding | None:
+        spent = Authorization(payment.identity, payment.asset, payment.pay_to)
+        if not isinstance(fate, TransactionFound):
+            return await self.foreign.of_used_nonce(spent)
+        first = max(1, sent.sent_after_ledger - _JUDGED_BEFORE)
+        try:
+            return await self.foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
+        except LookUpFailed as failed:
+            if not failed.is_refused:  # as it is when the node's history begins after `first`
+                raise
+            first = sent.sent_after_ledger + 1
+            return await self.foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
