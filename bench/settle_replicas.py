@@ -89,7 +89,8 @@ async def _replicas(size: Size) -> dict[str, object]:
             after = aftermath(killed, rows)
     figures = _figures(alone, both, killed, after)
     under_load = killed.series[size.before_kill + 1 : size.before_kill + size.after_kill]
-    return figures | {"ledgers_to_recover": _recovered(under_load, alone.per_ledger)}
+    level = alone.per_ledger * (1 - _RATIO_SLACK)
+    return figures | {"ledgers_below_level": sum(count < level for count in under_load)}
 
 
 async def _measured(here: Ground, loads: list[Load], size: Size) -> list[Run]:
@@ -144,12 +145,6 @@ async def _half_sent(side: Side) -> None:
         if time.monotonic() > until:
             raise RunFailed(f"{side.name} sent too little to be killed over it")
         await asyncio.sleep(_LOOK_S)
-
-
-def _recovered(series: list[int], level: float) -> int | None:
-    """Ledgers after the kill until the survivor alone did what both did; None: not meanwhile."""
-    enough = level * (1 - _RATIO_SLACK)
-    return next((turn for turn, count in enumerate(series) if count >= enough), None)
 
 
 def _figures(alone: Run, both: list[Run], killed: Run, after: Aftermath) -> dict[str, object]:

@@ -41,13 +41,15 @@ async def lease_channels(
     """Take up to `count` free channels until `until`; no more than `most` are leased together.
 
     A channel whose envelope is unresolved is not free, whoever leased it: it is quarantined until
-    reconciliation ends the row. The channels unused for longest go first.
+    reconciliation ends the row. The channels unused for longest go first. The number used last is
+    forgotten until the channel is given back: a holder that dies has used more.
     """
     rows = await db.fetch(
         """
-        UPDATE channels SET lease_epoch = channels.lease_epoch + 1, leased_until = $3
+        UPDATE channels
+        SET lease_epoch = channels.lease_epoch + 1, leased_until = $3, used_sequence = NULL
         FROM (
-            SELECT c.address FROM channels c
+            SELECT c.address, c.used_sequence FROM channels c
             WHERE c.network = $1 AND c.state = 'active'
               AND (c.leased_until IS NULL OR c.leased_until < $2)
               AND NOT EXISTS (
@@ -60,7 +62,7 @@ async def lease_channels(
                 WHERE l.network = $1 AND l.leased_until >= $2)))
             FOR UPDATE SKIP LOCKED) AS free
         WHERE channels.network = $1 AND channels.address = free.address
-        RETURNING channels.address, derivation_index, channels.lease_epoch, used_sequence
+        RETURNING channels.address, derivation_index, channels.lease_epoch, free.used_sequence
         """,
         network.value,
         now,

@@ -237,6 +237,26 @@ async def test_a_drained_channel_with_an_unresolved_envelope_is_not_fenced(
         assert not await channel_store.fence_drained(db, NET, address, now=START)
 
 
+async def test_the_number_used_last_is_not_believed_when_its_holder_died(
+    database: Database, relayer: Relayer
+) -> None:
+    (address,) = await with_channels(database, relayer, 1)
+    async with database.connection() as db:
+        times = [START + timedelta(seconds=61 * turn) for turn in range(3)]
+
+        async def lease(turn: int) -> channel_store.LeasedRow:
+            (row,) = await channel_store.lease_channels(
+                db, NET, count=1, now=times[turn], until=times[turn] + timedelta(seconds=60)
+            )
+            return row
+
+        first = await lease(0)
+        given = channel_store.Returned(address, first.epoch, used_sequence=99)
+        assert await channel_store.release_leases(db, NET, [given]) == 1
+        assert (await lease(1)).used_sequence == 99
+        assert (await lease(2)).used_sequence is None, "the lease before lapsed"
+
+
 async def test_a_lease_that_cannot_be_given_back_hides_nothing_and_ends_by_itself(
     database: Database, postgres_url: Secret[str], relayer: Relayer
 ) -> None:
