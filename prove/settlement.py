@@ -24,7 +24,7 @@ from prove.world import World, opened_world
 
 _LANES: Final = 6
 _RECORDINGS: Final = 3
-_QUICK_EVERY: Final = 9
+_QUICK_EVERY: Final = 13
 _CONTROL_AT: Final = Boundary("rpc sendTransaction", 1)
 
 
