@@ -23,7 +23,16 @@ from prove.books import Opening, audit, opening
 from prove.caller import Caller
 from prove.plot import draw
 from prove.trouble import Trouble
-from prove.truth import Fault, Found, grouped, judge, read_ledger, read_row, settled_down
+from prove.truth import (
+    Fault,
+    Found,
+    grouped,
+    is_answer_cut,
+    judge,
+    read_ledger,
+    read_row,
+    settled_down,
+)
 from prove.vital_signs import Sample, Trend, look, trend
 from prove.world import opened_world
 
@@ -98,8 +107,9 @@ async def run(
         await making
     await arena.devnet.clear_faults()
     await asyncio.gather(*buying)
-    found = await _judged(arena, watch, before)
-    return _figures(watch, found, trouble, trend(watch.samples), began)
+    found, cut = await _judged(arena, watch, before)
+    holds, figures = _figures(watch, found, trouble, trend(watch.samples), began)
+    return holds, figures | {"answer_cut": cut}
 
 
 _BUYING: Final = range(_BUYERS)
@@ -120,17 +130,19 @@ async def _buy(arena: Arena, watch: Watch, buyer: int, until: float) -> None:
         await asyncio.sleep(_BUYERS_PAUSE_S)
 
 
-async def _judged(arena: Arena, watch: Watch, before: Opening) -> list[Found]:
-    """Every fault of every payment, and of the books over all of them."""
+async def _judged(arena: Arena, watch: Watch, before: Opening) -> tuple[list[Found], int]:
+    """Every fault of every payment and of the books, and how many successes were cut off."""
     until = asyncio.get_running_loop().time() + _ANSWERED_WITHIN_S
     are_down = [await settled_down(arena, each.payment, until=until) for each in watch.callers]
     by_payment = grouped(await read_ledger(arena))
     found: list[Found] = []
+    cut = 0
     for caller, is_down in zip(watch.callers, are_down, strict=True):
         own = by_payment[caller.payment.payer, caller.payment.nonce]
         row = await read_row(arena, caller.payment)
         found += judge(own, row, caller.answers, is_settled_down=is_down)
-    return found + await audit(arena, before)
+        cut += is_answer_cut(row, caller.answers)
+    return found + await audit(arena, before), cut
 
 
 def _figures(
