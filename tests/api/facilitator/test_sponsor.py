@@ -118,6 +118,7 @@ async def test_an_operator_stops_a_network_and_starts_it_again(stage: Stage) -> 
         assert (await sponsor(alone, "start")).out == "testnet is paid for\n"
         await until_reason(client, "sponsor_stopped", shown=False)
         await alone.settled((await alone.draft()).request())
+    await until_reason(stage.client, "sponsor_stopped", shown=False)  # others go on with that one
 
 
 @promise("operator:balance-floor")
