@@ -28,7 +28,7 @@ def draw(path: Path, samples: Sequence[Sample], faults: Sequence[float], title: 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}"',
         f'font-family="sans-serif" font-size="12" fill="{_INK}">',
-        f'<text x="{_LEFT}" y="18" font-size="14">{title}</text>',
+        f'<text x="{_LEFT}" y="13" font-size="14">{title}</text>',
     ]
     for number, (name, reading) in enumerate(_PANELS):
         top = _TOP + number * (_PANEL + _GAP)
