@@ -1,5 +1,6 @@
 """The stage and the special payers as fixtures, each made once and only when a test asks."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,8 @@ from support.contracts import Manners, token
 from support.stage import NetworkStage, Stage, environment_for, network_stage, own_relayer, service
 from support.wasm import announcing_account, silent_account, spending_account
 
+_LOOKS: Final = 100
+_LOOK_PAUSE_S: Final = 0.05
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
 
@@ -77,8 +80,23 @@ async def stage(
 async def _clear(stage: Stage) -> None:
     for each in stage.networks.values():
         each.node.reset()
+    await _two_ledgers_after_an_open_end(stage)
     for table in ("request_names", "settlements", "sponsor_spend", "sponsor_stops"):
         await stage.query(f"DELETE FROM {table}")
+
+
+async def _two_ledgers_after_an_open_end(stage: Stage) -> None:
+    """What a test left on its way is in a ledger: the next one finds the relayer free."""
+    left = await stage.query(
+        "SELECT DISTINCT network FROM settlements WHERE state IN ('sending', 'submitted')"
+    )
+    for row in left:
+        ledger = stage.ledger(Network(row["network"]))
+        enough = await ledger.latest() + 2
+        for _ in range(_LOOKS):
+            if await ledger.latest() >= enough:
+                break
+            await asyncio.sleep(_LOOK_PAUSE_S)
 
 
 @pytest.fixture
