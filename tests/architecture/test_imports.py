@@ -19,7 +19,22 @@ MAY_IMPORT = MappingProxyType(
         "stellar": {"x402"},
         "submission": {"stellar", "storage"},
         "facilitator": {"submission", "stellar", "x402", "storage"},
-        "app": {"facilitator", "submission", "stellar", "x402", "storage", "web"},
+        "outbound": set[str](),
+        "semantic": set[str](),
+        "catalog": {"facilitator", "outbound", "stellar", "x402", "storage"},
+        "search": {"catalog", "semantic", "storage"},
+        "app": {
+            "catalog",
+            "facilitator",
+            "outbound",
+            "search",
+            "semantic",
+            "stellar",
+            "storage",
+            "submission",
+            "web",
+            "x402",
+        },
         "buyer": {"stellar", "x402"},
         "local": {"app", "buyer", "stellar", "x402"},
         "cli": {"app", "buyer", "facilitator", "local", "stellar", "storage", "x402"},
@@ -31,12 +46,17 @@ EDGES = {"http"}
 # a library from outside: who may know it
 OUTSIDE = MappingProxyType(
     {
-        "aiohttp": {"stellar", "buyer", "local"},
+        "aiohttp": {"stellar", "outbound", "buyer", "local"},
         "asyncpg": {"storage", "*/store"},
         "click": {"cli"},
+        "idna": {"catalog", "outbound"},
+        "jsonschema_rs": {"catalog"},
         "nacl": {"stellar"},
+        "numpy": {"semantic", "search"},
         "starlette": {"app", "web", "local", "*/http"},
+        "safetensors": {"semantic"},
         "stellar_sdk": {"buyer", "local"},
+        "tokenizers": {"semantic"},
         "uvicorn": {"cli", "local"},
     }
 )
