@@ -53,6 +53,7 @@ def claim(nonce: int, *, payer: int = 1, network: Network = NET) -> Claim:
         pay_to=PAY_TO,
         expires_at_ledger=200,
         claimed_at=START,
+        max_timeout_s=60,
     )
 
 

@@ -32,6 +32,7 @@ def claim(*, payer: int = 1, nonce: int = 5, network: Network = Network.TESTNET)
         pay_to=account_address(bytes([2]) * 32),
         expires_at_ledger=200,
         claimed_at=START,
+        max_timeout_s=60,
     )
 
 
