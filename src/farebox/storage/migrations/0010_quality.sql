@@ -12,14 +12,6 @@ CREATE TABLE listing_counts (
     PRIMARY KEY (stretch, network, type, extension_keys)
 ) WITH (fillfactor = 50);
 
-CREATE FUNCTION count_listing(listing listings, by integer) RETURNS void LANGUAGE sql AS $$
-    INSERT INTO listing_counts AS held (stretch, network, type, extension_keys, shown)
-    SELECT listing.id >> 10, listing.network, listing.type, listing.extension_keys, by
-    WHERE listing.removed_at IS NULL
-    ON CONFLICT (stretch, network, type, extension_keys)
-        DO UPDATE SET shown = held.shown + excluded.shown
-$$;
-
 -- One statement may bring a million rows: they are counted together.
 CREATE FUNCTION count_new_listings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -32,12 +24,26 @@ BEGIN
     RETURN NULL;
 END $$;
 
+-- What was not counted is not taken off: whoever empties both tables, in any order, is left with none.
 CREATE FUNCTION recount_listing() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM count_listing(OLD, -1);
-    IF TG_OP = 'UPDATE' THEN
-        PERFORM count_listing(NEW, 1);
+    IF OLD.removed_at IS NULL THEN
+        UPDATE listing_counts SET shown = shown - 1
+        WHERE (stretch, network, type, extension_keys)
+            = (OLD.id >> 10, OLD.network, OLD.type, OLD.extension_keys);
     END IF;
+    IF TG_OP = 'UPDATE' AND NEW.removed_at IS NULL THEN
+        INSERT INTO listing_counts AS held (stretch, network, type, extension_keys, shown)
+        VALUES (NEW.id >> 10, NEW.network, NEW.type, NEW.extension_keys, 1)
+        ON CONFLICT (stretch, network, type, extension_keys)
+            DO UPDATE SET shown = held.shown + 1;
+    END IF;
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION forget_listing_counts() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM listing_counts;
     RETURN NULL;
 END $$;
 
@@ -51,6 +57,8 @@ CREATE TRIGGER listings_changed AFTER UPDATE ON listings
     EXECUTE FUNCTION recount_listing();
 CREATE TRIGGER listings_gone AFTER DELETE ON listings
     FOR EACH ROW EXECUTE FUNCTION recount_listing();
+CREATE TRIGGER listings_emptied AFTER TRUNCATE ON listings
+    FOR EACH STATEMENT EXECUTE FUNCTION forget_listing_counts();
 
 -- The only scheme there is: the filter by scheme rests on it.
 ALTER TABLE listing_terms ADD CONSTRAINT listing_terms_scheme CHECK (scheme = 'exact');
