@@ -94,7 +94,7 @@ def _through(layer: _Layer, rows: Floats, spans: Sequence[slice]) -> Floats:
     mixed += layer.mixed_shift
     mixed += rows
     normalise(mixed, *layer.mixed_norm)
-    wide: Floats = mixed @ layer.wide
+    wide = np.matmul(mixed, layer.wide, dtype=np.float32)
     wide += layer.wide_shift
     narrow: Floats = gelu(wide) @ layer.narrow
     narrow += layer.narrow_shift

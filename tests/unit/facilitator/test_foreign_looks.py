@@ -33,7 +33,7 @@ SENT = SentEnvelope(
     fee_limit=Stroops(30_000),
     sent_after_ledger=100,
 )
-CLAIM = Claim(IDENTITY, uuid4(), bytes(32), ASSET, BaseUnits(1), PAY_TO, 200, START)
+CLAIM = Claim(IDENTITY, uuid4(), bytes(32), ASSET, BaseUnits(1), PAY_TO, 200, START, 60)
 
 
 class Nobody:
