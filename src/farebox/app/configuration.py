@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
-from farebox.app.settings import NetworkSettings, Settings, default_data_dir
+from farebox.app.settings import NetworkSettings, OutboundSettings, Settings, default_data_dir
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
@@ -36,6 +36,9 @@ _SERVICE: Final = frozenset(
         "CHANNEL_WAIT_S",
         "RPC_TIMEOUT_S",
         "CLOCK_POLL_S",
+        "CATALOG_PROBE",
+        "OUTBOUND_TEST_AUTHORITY",
+        "OUTBOUND_TEST_RESOLVER",
     }
 )
 _NETWORK: Final = frozenset(
@@ -116,6 +119,18 @@ def _given(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, str
     return {name: value.strip() for name, value in given.items() if value.strip()}
 
 
+def faults_of_test_settings(settings: Settings) -> list[Fault]:
+    """What is set for tests although others than this machine can reach the service."""
+    if rules.is_loopback_host(settings.host):
+        return []
+    named = {
+        "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority,
+        "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver,
+    }
+    wanted = "only for tests, with FAREBOX_HOST on a loopback address"
+    return [Fault(PREFIX + name, wanted) for name, value in named.items() if value is not None]
+
+
 def _unknown(name: str) -> str:
     if "FEE" in name and "STROOPS" not in name:
         return "Farebox takes no fee of its own on a payment in this version; remove it"
@@ -183,9 +198,18 @@ class _Reading:
             stop_grace_s=self._value("STOP_GRACE_S", rules.seconds(0, 300), 20.0),
             rpc_timeout_s=self._value("RPC_TIMEOUT_S", rules.seconds(0.1, 60), 10.0),
             clock_poll_s=self._value("CLOCK_POLL_S", rules.seconds(0.05, 60), 2.0),
+            outbound=self._outbound(),
+            catalog_probe=self._value("CATALOG_PROBE", rules.flag, default=False),
         )
         self._judge_secrets(settings)
+        self._faults.extend(faults_of_test_settings(settings))
         return settings
+
+    def _outbound(self) -> OutboundSettings:
+        return OutboundSettings(
+            test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
+            test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
+        )
 
     def _network(self, network: Network) -> NetworkSettings | None:
         """None when no setting names the network, or when those that do cannot stand."""
