@@ -48,6 +48,8 @@ def _input_schema(schema: Mapping[str, object]) -> Mapping[str, object]:
 
 def _said(schema: Mapping[str, object]) -> Iterator[str]:
     """Names and descriptions of a schema's properties, at every depth."""
+    if not schema:
+        return
     for said in _SAID:
         text = schema.get(said)
         if isinstance(text, str):
