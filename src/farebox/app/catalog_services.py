@@ -1,0 +1,44 @@
+"""The composition root of the catalog: constructors only, top to bottom.
+
+It has connections of its own, so that nothing the catalog or a search waits for can keep a
+connection from a settlement.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.routing import BaseRoute
+
+from farebox.app.assembly import Loop
+from farebox.app.settings import Settings
+from farebox.kernel.clock import Clock
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+
+_WRITERS: Final = 4
+_WRITE_S: Final = 2.0
+_READERS: Final = 8
+_READ_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogServices:
+    """The catalog as constructed, nothing of it running yet."""
+
+    routes: Sequence[BaseRoute] = ()
+    tasks: Sequence[Loop] = ()
+    # entered in this order before the loops start, left in reverse after they ended
+    resources: Sequence[AbstractAsyncContextManager[object]] = ()
+
+
+def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> CatalogServices:
+    """Everything that lists, browses and searches."""
+    writing = Database(
+        url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
+    )
+    reading = Database(
+        url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
+    )
+    return CatalogServices(routes=[], tasks=[], resources=[writing, reading])
