@@ -13,6 +13,8 @@ from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
 from farebox.app.settings import Settings
+from farebox.catalog.browse import Browse
+from farebox.catalog.http import discovery_routes
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
@@ -41,4 +43,6 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     reading = Database(
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
     )
-    return CatalogServices(routes=[], tasks=[], resources=[writing, reading])
+    return CatalogServices(
+        routes=discovery_routes(Browse(reading)), tasks=[], resources=[writing, reading]
+    )
