@@ -59,11 +59,6 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
-def is_loopback_host(host: str) -> bool:
-    """Whether what is served there can be reached by this machine only."""
-    return host == _LOCAL_NAME or _is_loopback(host)
-
-
 def loopback_host(text: str) -> str:
     """An address only this machine can reach: until there are keys, no other may be served."""
     if is_loopback_host(text):
@@ -76,6 +71,18 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether only this machine can reach what is bound to it."""
+    return host == _LOCAL_NAME or _is_loopback(host)
+
+
+def switch(text: str) -> bool:
+    """On or off."""
+    if text not in ("0", "1"):
+        raise Unwanted("0 or 1")
+    return text == "1"
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
@@ -162,13 +169,6 @@ def readable_file(text: str) -> Path:
             return path
     except OSError:
         raise Unwanted("the path of a file that can be read") from None
-
-
-def flag(text: str) -> bool:
-    """`1` or `0`."""
-    if text not in ("0", "1"):
-        raise Unwanted("1 or 0")
-    return text == "1"
 
 
 def known_names(text: str) -> KnownNames:

@@ -79,6 +79,9 @@ def test_what_is_for_tests_is_refused_wherever_others_can_reach_the_service(
             "FAREBOX_OUTBOUND_TEST_AUTHORITY",
             "FAREBOX_OUTBOUND_TEST_RESOLVER",
         }
+    environment = LEAST | {"FAREBOX_HOST": "0.0.0.0"}
+    resolver = {"FAREBOX_OUTBOUND_TEST_RESOLVER": "a.example=127.0.0.1:1"}
+    assert "FAREBOX_OUTBOUND_TEST_RESOLVER" in _faults(environment | resolver)
     plain = replace(_read(), host="0.0.0.0")
     assert faults_of_test_settings(plain) == []
 
@@ -94,7 +97,7 @@ def test_one_network_and_defaults_are_enough() -> None:
     assert settings.database_url is None
     assert settings.log_level is LogLevel.INFO
     assert settings.log_file is None
-    assert settings.catalog_probe is False
+    assert settings.probes_listings is False
     assert settings.outbound.test_authority is None
     assert settings.outbound.test_resolver is None
     assert settings.expiry_tolerance_ledgers == 2
