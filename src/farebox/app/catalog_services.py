@@ -13,13 +13,17 @@ from typing import Final
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
+from farebox.app.outbound_services import build_outbound
 from farebox.app.settings import Settings
+from farebox.catalog.binding_store import StoredBindings
 from farebox.catalog.browse import Browse
 from farebox.catalog.discovery import read_discovery
 from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
+from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
 from farebox.catalog.report import SettledListings
+from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
@@ -53,10 +57,12 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     )
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     ingestion = Ingestion(writing, StoredIndex(), read)
-    outbox = Outbox(writing, ingestion, clock)
+    outbound = build_outbound(settings.outbound)
+    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=discovery_routes(Browse(reading)),
         tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
-        resources=[writing, reading],
+        resources=[outbound, writing, reading],
     )

@@ -1,13 +1,15 @@
 """Whose a resource is, when a payment for it went to another than the one it is bound to."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from farebox.catalog.listing import Resource
-from farebox.catalog.origin import OriginSilent, Origins
+from farebox.catalog.origin import Origins, OriginSilent, Silence
 from farebox.catalog.outbox import Ownership
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
+
+_MAY_SPEAK_LATER: Final = frozenset({Silence.UNREACHABLE, Silence.NO_ANSWER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,14 @@ class Takeover:
         bound = await self._bindings.bound(network, resource.key)
         if not said.name(network, pay_to) or (bound and said.name(network, bound.pay_to)):
             return Ownership.NAMES_OTHERS
-        if bound is None or bound.asked_url == resource.asked_url:
+        if bound is None or bound.asked_url in ("", resource.asked_url):
             return Ownership.NAMES_IT
-        return await self._ask_where_bound(bound, network, pay_to)
+        return await self._ask_where_bound(bound, network)
 
-    async def _ask_where_bound(self, bound: Bound, network: Network, pay_to: Address) -> Ownership:
+    async def _ask_where_bound(self, bound: Bound, network: Network) -> Ownership:
+        """A place that answers and no longer names its recipient does not hold the key."""
         said = await self._origins.offers(bound.asked_url, method=bound.method)
         if isinstance(said, OriginSilent):
-            return Ownership.SILENT
-        names_it = said.name(network, pay_to) and not said.name(network, bound.pay_to)
-        return Ownership.NAMES_IT if names_it else Ownership.NAMES_OTHERS
+            return Ownership.SILENT if said.why in _MAY_SPEAK_LATER else Ownership.NAMES_IT
+        upheld = said.name(network, bound.pay_to)
+        return Ownership.NAMES_OTHERS if upheld else Ownership.NAMES_IT
