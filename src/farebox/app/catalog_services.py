@@ -14,15 +14,17 @@ from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
 from farebox.app.settings import Settings
+from farebox.catalog.browse import Browse
 from farebox.catalog.discovery import read_discovery
+from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.outbox import Outbox
 from farebox.catalog.report import SettledListings
-from farebox.catalog.search_document import SearchDocument
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
-from farebox.storage.pool import Connection, Database
+from farebox.search.index_store import StoredIndex
+from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
 _WRITE_S: Final = 2.0
@@ -50,19 +52,11 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
     )
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
-    ingestion = Ingestion(writing, _NoIndex(), read)
+    ingestion = Ingestion(writing, StoredIndex(), read)
     outbox = Outbox(writing, ingestion, clock)
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=[],
+        routes=discovery_routes(Browse(reading)),
         tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
         resources=[writing, reading],
     )
-
-
-class _NoIndex:
-    async def put(self, db: Connection, documents: Sequence[SearchDocument]) -> None:
-        return
-
-    async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
-        return
