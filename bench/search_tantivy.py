@@ -69,7 +69,7 @@ class Engine:
         wanted = self._parsed(query)
         narrowed = {
             "network": filters.network,
-            "type": filters.type.value if filters.type else None,
+            "type": filters.type,
             "pay_to": filters.pay_to,
         }
         terms = [
