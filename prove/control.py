@@ -33,9 +33,9 @@ class WriteBehindJournal(SettlementJournal):
         await self._write(tx_hash)
         return await super().end(tx_hash, ending)
 
-    async def withdraw(self, identity, tx_hash):
+    async def withdraw(self, identity, tx_hash, *, claim_id):
         await self._write(tx_hash)
-        return await super().withdraw(identity, tx_hash)
+        return await super().withdraw(identity, tx_hash, claim_id=claim_id)
 
     async def _write(self, tx_hash):
         kept = self._kept.pop(tx_hash, None)

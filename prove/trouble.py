@@ -96,6 +96,6 @@ class Trouble:
         """The database throws everybody out, as when it is restarted."""
         await self._arena.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE application_name = 'farebox' AND datname = current_database()"
+            " WHERE application_name LIKE 'farebox%' AND datname = current_database()"
         )
         await asyncio.sleep(_SETTLED_AGAIN_S)

@@ -36,6 +36,7 @@ _SERVICE: Final = frozenset(
         "CHANNEL_WAIT_S",
         "RPC_TIMEOUT_S",
         "CLOCK_POLL_S",
+        "CATALOG_LOCAL",
     }
 )
 _NETWORK: Final = frozenset(
@@ -183,8 +184,10 @@ class _Reading:
             stop_grace_s=self._value("STOP_GRACE_S", rules.seconds(0, 300), 20.0),
             rpc_timeout_s=self._value("RPC_TIMEOUT_S", rules.seconds(0.1, 60), 10.0),
             clock_poll_s=self._value("CLOCK_POLL_S", rules.seconds(0.05, 60), 2.0),
+            lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
         )
         self._judge_secrets(settings)
+        self._judge_catalog(settings)
         return settings
 
     def _network(self, network: Network) -> NetworkSettings | None:
@@ -243,6 +246,13 @@ class _Reading:
     def _stroops(self, name: str, default: int) -> Stroops:
         return Stroops(self._value(name, rules.whole(0, 10**15 - 1), default))
 
+    def _judge_catalog(self, settings: Settings) -> None:
+        """Local URLs are for whoever sits at this machine."""
+        host = self._given.get(PREFIX + "HOST", settings.host)
+        if settings.lists_local_urls and not rules.is_loopback_host(host):
+            wanted = f"0, unless {PREFIX}HOST is a loopback address"
+            self._faults.append(Fault(PREFIX + "CATALOG_LOCAL", wanted))
+
     def _judge_secrets(self, settings: Settings) -> None:
         """A relayer that is a paymaster somewhere could be made to pay for itself."""
         relayers = {found.relayer_secret.reveal() for found in settings.networks.values()}
@@ -252,6 +262,7 @@ class _Reading:
                 self._faults.append(Fault(name, "another account than every relayer's"))
 
 
+_OFF: Final = False
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",

@@ -94,7 +94,7 @@ def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> Net
         part=part,
         sender=PaymentSender(sending, shared.journal, clock, shared.waits),
         operators=operators,
-        foreign=conclusions.foreign,
+        foreign=ForeignLandings(rpc, operators),
         sources=sources,
         tasks=_loops(
             own.network,

@@ -7,6 +7,7 @@ from functools import partial
 import structlog
 
 from farebox.app.assembly import Loop, Services
+from farebox.app.catalog_services import build_catalog
 from farebox.app.health import PartHealth
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.settings import Settings
@@ -66,19 +67,25 @@ def build_services(settings: Settings) -> Services:
     senders = {name: each.sender for name, each in networks.items()}
     foreign = {name: each.foreign for name, each in networks.items()}
     settler = Settler(verifier, senders, journal, clock, waits, departure, foreign=foreign)
+    nodes = [each.rpc for each in networks.values()]
     operators = {name: each.operators for name, each in networks.items()}
-    names = RequestNames(database, clock)
     ledgers = {name: each.ledgers for name, each in networks.items()}
+    names = RequestNames(database, clock)
     answering = Answering(settler, names, ledgers, clock)
+    catalog = build_catalog(settings, settings.database_url, clock)
     return Services(
-        routes=facilitator_routes(verifier, answering, journal, operators),
+        routes=[
+            *facilitator_routes(verifier, answering, journal, operators, catalog.reports),
+            *catalog.routes,
+        ],
         tasks=[
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             Loop("request names", names.run),
+            *catalog.tasks,
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, clock, *(each.rpc for each in networks.values()), _drained(settler)],
+        resources=[database, clock, *catalog.resources, *nodes, _drained(settler)],
         failure_bodies=failure_bodies(),
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )

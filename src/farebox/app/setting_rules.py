@@ -44,7 +44,7 @@ class LogLevel(StrEnum):
 
 def loopback_host(text: str) -> str:
     """An address only this machine can reach: until there are keys, no other may be served."""
-    if text == _LOCAL_NAME or _is_loopback(text):
+    if is_loopback_host(text):
         return text
     raise Unwanted("a loopback address such as 127.0.0.1; other addresses need keys, not here yet")
 
@@ -54,6 +54,18 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether only this machine can reach what is bound to it."""
+    return host == _LOCAL_NAME or _is_loopback(host)
+
+
+def switch(text: str) -> bool:
+    """On or off."""
+    if text not in ("0", "1"):
+        raise Unwanted("0 or 1")
+    return text == "1"
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:

@@ -49,6 +49,7 @@ class Settings:
     stop_grace_s: float  # from being told to stop until what is pending is handed over
     rpc_timeout_s: float
     clock_poll_s: float
+    lists_local_urls: bool  # for demo and tests; on a loopback bind only
 
 
 def default_data_dir(environment: Mapping[str, str]) -> Path:

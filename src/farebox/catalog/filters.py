@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 
-from farebox.catalog.listing import ListingType
-
 
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Plain equality, each; None does not narrow. A value nobody has matches nothing."""
 
-    type: ListingType | None = None
+    type: str | None = None  # as in `ListingType`, or a word that no listing has
     network: str | None = None  # CAIP-2
     pay_to: str | None = None
     scheme: str | None = None

@@ -1,6 +1,7 @@
 """Give each request to settle its one answer: carried out, owned, and kept for its key."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
@@ -25,6 +26,14 @@ class Ledgers(Protocol):
     def now(self) -> LedgerReading: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What to write to a caller, and the payment it is about where the request names one."""
+
+    body: bytes
+    identity: PaymentIdentity | None = None
+
+
 class Answering:
     """Settles under the names that a caller and its buyer gave the request, if they gave any."""
 
@@ -45,7 +54,7 @@ class Answering:
         key: str | None,
         body: Body,
         has_left: Callable[[], Awaitable[bool]],
-    ) -> bytes | None:
+    ) -> Answer | None:
         """What to write to the caller; None when it left before a success became its own.
 
         Such a success stays free for the same request, sent again.
@@ -57,21 +66,23 @@ class Answering:
         """
         found = self._settler.identify(payment)
         if isinstance(found, NotSettled):
-            return body(found)
+            return Answer(body(found))
         transfer, identity = found
         named = self._named(transfer, identity, key)
         if named is not None and (kept := await self._names.look_up(named)) is not None:
-            return kept
+            return Answer(kept, identity)
         on_claimed = None if named is None else partial(self._names.take, named)
         outcome = await self._settler.settle_identified(transfer, identity, on_claimed=on_claimed)
         if isinstance(outcome, Settled):
             if await has_left():
                 return None
             if named is not None:
-                return await self._names.own_success(named, outcome, body)
+                return Answer(await self._names.own_success(named, outcome, body), identity)
             outcome = await self._settler.own_success(outcome)
         answer = body(outcome)
-        return answer if named is None else await self._names.keep(named, outcome, answer)
+        if named is not None:
+            answer = await self._names.keep(named, outcome, answer)
+        return Answer(answer, identity)
 
     async def known_hash(self, payment: Payment) -> str:
         """The hash recorded for the payment, empty when there is none or nobody can say."""

@@ -1,6 +1,6 @@
 """Channel accounts and their leases in PostgreSQL; every function is one statement."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,8 +37,11 @@ async def lease_channels(
     now: datetime,
     until: datetime,
     most: int | None = None,
+    leaving: Collection[Address] = (),
 ) -> list[LeasedRow]:
     """Take up to `count` free channels until `until`; no more than `most` are leased together.
+
+    Those of `leaving` are left to others.
 
     A channel whose envelope is unresolved is not free, whoever leased it: it is quarantined until
     reconciliation ends the row. The channels unused for longest go first. The number used last is
@@ -52,6 +55,7 @@ async def lease_channels(
             SELECT c.address, c.used_sequence FROM channels c
             WHERE c.network = $1 AND c.state = 'active'
               AND (c.leased_until IS NULL OR c.leased_until < $2)
+              AND c.address <> ALL ($6::text[])
               AND NOT EXISTS (
                   SELECT FROM settlements s
                   WHERE s.network = c.network AND s.source = c.address
@@ -69,6 +73,7 @@ async def lease_channels(
         until,
         count,
         most,
+        list(leaving),
     )
     return [_leased(row) for row in rows]
 

@@ -8,6 +8,7 @@ in the order of its items, and each item is answered for itself.
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, LiteralString
+from uuid import UUID
 
 from farebox.facilitator.admission import Held, Sending, Standing
 from farebox.facilitator.budget_store import COUNTED
@@ -144,7 +145,7 @@ async def replace_dead_envelope(db: Connection, item: Sending, *, dead: bytes, h
                 fee_limit = $9, sent_after_ledger = $10, inner_hash = $11, budget_on = $12,
                 asset_is_named = $13, fee_held = $9
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $14
-              AND state IN ('sending', 'submitted') AND fee_held = $15
+              AND state IN ('sending', 'submitted') AND fee_held = $15 AND claim_id = $16
             RETURNING network, budget_on, payer, pay_to, caller, asset, asset_is_named,
                       fee_held - $15 AS held, 0::bigint AS lost),
         """
@@ -156,17 +157,43 @@ async def replace_dead_envelope(db: Connection, item: Sending, *, dead: bytes, h
         item.asset_is_named,
         dead,
         held,
+        item.claim.claim_id,
     )
     return replaced is True
 
 
-async def withdraw_envelope(db: Connection, identity: PaymentIdentity, tx_hash: bytes) -> bool:
+async def take_envelope_over(
+    db: Connection, identity: PaymentIdentity, tx_hash: bytes, *, from_claim: UUID, to_claim: UUID
+) -> bool:
+    """Whoever wrote the envelope down neither withdraws nor replaces it from here on.
+
+    False when somebody else took it over, or the row is no longer about to be sent.
+    """
+    taken = await db.fetchval(
+        """
+        UPDATE settlements SET claim_id = $6
+        WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
+          AND claim_id = $5
+        RETURNING true
+        """,
+        *_key(identity),
+        tx_hash,
+        from_claim,
+        to_claim,
+    )
+    return taken is True
+
+
+async def withdraw_envelope(
+    db: Connection, identity: PaymentIdentity, tx_hash: bytes, *, claim_id: UUID
+) -> bool:
     """Give an identity back whose envelope certainly never left this process. Under the lock."""
     withdrawn = await db.fetchval(
         """
         WITH moved AS (
             DELETE FROM settlements
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
+              AND claim_id = $5
             RETURNING network, budget_on, payer, pay_to, caller, asset, asset_is_named,
                       -fee_held AS held, -fee_lost AS lost),
         """
@@ -174,6 +201,7 @@ async def withdraw_envelope(db: Connection, identity: PaymentIdentity, tx_hash: 
         + "SELECT true FROM moved",
         *_key(identity),
         tx_hash,
+        claim_id,
     )
     return withdrawn is True
 

@@ -18,6 +18,7 @@ from farebox.stellar.transfer_search import nonce_key
 
 _CANDIDATES: Final = 20  # transfers between the same two in so few ledgers: far more than there are
 _LOOK_S: Final = 5.0
+_TURN_S: Final = 10.0  # waiting for others' looks: a caller still has to be answered in time
 
 
 class Node(Protocol):
@@ -61,18 +62,29 @@ class ForeignLanding:
 
 
 class LookUpFailed(Exception):
-    """Nothing is known; `is_refused`: the node said so itself, and will not know more later."""
+    """Nothing is known; `is_refused`: the node said so itself, and will not know more later.
 
-    def __init__(self, *, is_refused: bool) -> None:
+    `was_asked`: the node was given its time; without it others' looks took too long.
+    """
+
+    def __init__(self, *, is_refused: bool, was_asked: bool = True) -> None:
         super().__init__("refused" if is_refused else "no answer")
-        self.is_refused = is_refused
+        self.is_refused, self.was_asked = is_refused, was_asked
 
 
 class ForeignLandings:
     """Looks on one network, one payment at a time and each within a few seconds."""
 
-    def __init__(self, node: Node, operators: Operators, *, look_s: float = _LOOK_S) -> None:
-        self._node, self._operators, self._look_s = node, operators, look_s
+    def __init__(
+        self,
+        node: Node,
+        operators: Operators,
+        *,
+        look_s: float = _LOOK_S,
+        turn_s: float = _TURN_S,
+    ) -> None:
+        self._node, self._operators = node, operators
+        self._look_s, self._turn_s = look_s, turn_s
         self._turn = asyncio.Lock()
 
     async def of_used_nonce(self, authorization: Authorization) -> ForeignLanding | None:
@@ -97,12 +109,19 @@ class ForeignLandings:
         self, work: Callable[[], Awaitable[ForeignLanding | None]]
     ) -> ForeignLanding | None:
         try:
-            async with asyncio.timeout(self._look_s), self._turn:
+            async with asyncio.timeout(self._turn_s):
+                await self._turn.acquire()
+        except TimeoutError as late:
+            raise LookUpFailed(is_refused=False, was_asked=False) from late
+        try:
+            async with asyncio.timeout(self._look_s):
                 return await work()
         except RpcUnavailable as outage:
             raise LookUpFailed(is_refused=outage.code is not None) from outage
         except TimeoutError as late:
             raise LookUpFailed(is_refused=False) from late
+        finally:
+            self._turn.release()
 
     async def _by_nonce(self, authorization: Authorization) -> ForeignLanding | None:
         identity = authorization.identity

@@ -13,8 +13,9 @@ import structlog
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from farebox.facilitator.answer import Answering
+from farebox.facilitator.answer import Answer, Answering
 from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.listing_report import ListingReports
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.outcome import NotAdmitted, NothingSent, SettleOutcome
 from farebox.facilitator.request_name import read_idempotency_key
@@ -38,6 +39,7 @@ from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
 from farebox.web.limits import read_body
 from farebox.web.request_note import RequestNote, note_of
+from farebox.x402.headers import EXTENSION_RESPONSES
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import Unacceptable, read_payment
@@ -48,6 +50,8 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 VERIFY: Final = "/verify"
 SETTLE: Final = "/settle"
 IDEMPOTENCY_KEY: Final = b"idempotency-key"
+_EXTENSION_RESPONSES: Final = EXTENSION_RESPONSES.lower().encode()
+Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class FixedEndpoint:
@@ -89,10 +93,13 @@ class VerifyEndpoint:
 
 
 class SettleEndpoint:
-    """Every outcome is HTTP 200; 503 says that nothing was sent, 409 that a name is taken."""
+    """Every outcome is HTTP 200; 503 says that nothing was sent, 409 that a name is taken.
 
-    def __init__(self, answering: Answering) -> None:
-        self._answering = answering
+    A success says in a header what became of the listing, where the payload asks for one.
+    """
+
+    def __init__(self, answering: Answering, reports: ListingReports | None = None) -> None:
+        self._answering, self._reports = answering, reports
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = read_idempotency_key([v for n, v in scope["headers"] if n == IDEMPOTENCY_KEY])
@@ -112,20 +119,22 @@ class SettleEndpoint:
             note.say(reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"]))
             return _encode(body)
 
-        answer = self._answering.answer(
+        answering = self._answering.answer(
             payment, key=key, body=told, has_left=partial(has_left, receive)
         )
-        reply = await self._reply(payment, answer, note)
+        reply = await self._reply(payment, answering, note)
         if reply is not None:
             await send_json(send, reply.status, reply.body, reply.headers)
 
     async def _reply(
-        self, payment: Payment, answer: Awaitable[bytes | None], note: RequestNote
+        self, payment: Payment, answering: Awaitable[Answer | None], note: RequestNote
     ) -> "_Reply | None":
         """What goes out; None to a caller who has left."""
         try:
-            body = await answer
-            return None if body is None else _Reply(200, body)
+            answer = await answering
+            if answer is None:
+                return None
+            return _Reply(200, answer.body, await self._listing(payment, answer))
         except NothingSent as nothing:
             retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
             return _Reply(503, _encode(nothing_sent_body(nothing)), (retry_after,))
@@ -139,6 +148,14 @@ class SettleEndpoint:
             note.say(error="internal_error")
             return _Reply(500, _encode(await self._broken_body(payment)))
 
+    async def _listing(self, payment: Payment, answer: Answer) -> Headers:
+        reports, discovery, identity = self._reports, payment.discovery, answer.identity
+        if reports is None or discovery is None or identity is None:
+            return ()
+        if not _is_success(answer.body):
+            return ()
+        return ((_EXTENSION_RESPONSES, await reports.header(identity, discovery)),)
+
     async def _broken_body(self, payment: Payment) -> Body:
         """With the hash of what may have been sent, where one is recorded."""
         network, tx_hash = payment.terms.network.value, ""
@@ -151,7 +168,19 @@ class SettleEndpoint:
 class _Reply:
     status: int
     body: bytes
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: Headers = ()
+
+
+class _Outcome(msgspec.Struct):
+    success: bool
+
+
+_OUTCOME: Final = msgspec.json.Decoder(_Outcome)
+
+
+def _is_success(body: bytes) -> bool:
+    """Whether the answer that goes out, made now or kept, says success."""
+    return _OUTCOME.decode(body).success
 
 
 class SettlementNotFound(Refusal):
@@ -194,11 +223,12 @@ def facilitator_routes(
     answering: Answering,
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
+    reports: ListingReports | None = None,
 ) -> list[BaseRoute]:
-    """The facilitator's routes."""
+    """The facilitator's routes; without `reports` nothing is said of listings."""
     return [
         Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
-        Route(SETTLE, SettleEndpoint(answering), methods=["POST"]),
+        Route(SETTLE, SettleEndpoint(answering, reports), methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
         Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
         Route("/v1/errors", FixedEndpoint(errors_body()), methods=["GET"]),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from farebox.facilitator import budget_store, envelope_store, store
 from farebox.facilitator.admission import Sending, admit
@@ -72,11 +72,30 @@ class SettlementJournal:
         async with self._database.connection() as db:
             return await store.release_claim(db, identity, claim_id)
 
-    async def withdraw(self, identity: PaymentIdentity, tx_hash: bytes) -> bool:
-        """Give an identity back whose envelope certainly never left."""
+    async def withdraw(self, identity: PaymentIdentity, tx_hash: bytes, *, claim_id: UUID) -> bool:
+        """Give an identity back whose envelope certainly never left; False when it was taken over.
+
+        Then somebody else may have sent it.
+        """
         async with self._database.transaction() as db:
             await budget_store.lock_networks(db, [identity.network])
-            return await envelope_store.withdraw_envelope(db, identity, tx_hash)
+            return await envelope_store.withdraw_envelope(db, identity, tx_hash, claim_id=claim_id)
+
+    async def take_over(self, known: Settlement, tx_hash: bytes) -> Settlement | None:
+        """The row under a claim of the caller's own, who alone may send its envelope again.
+
+        None when the row has gone on since it was read.
+        """
+        taken = replace(known, claim_id=uuid4())
+        async with self._database.connection() as db:
+            is_taken = await envelope_store.take_envelope_over(
+                db,
+                known.identity,
+                tx_hash,
+                from_claim=known.claim_id,
+                to_claim=taken.claim_id,
+            )
+        return taken if is_taken else None
 
     async def sending(
         self, claim: Claim, sent: SentEnvelope, *, epoch: int = 0

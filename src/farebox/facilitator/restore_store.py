@@ -35,9 +35,10 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
         INSERT INTO settlements (network, payer, nonce, state, claim_id, request_digest, claimed_at,
                                  asset, amount, pay_to, expires_at_ledger, tx_hash, inner_hash,
                                  envelope, source, source_sequence, max_time, ledger,
-                                 sent_after_ledger, finished_at, answered_at)
+                                 sent_after_ledger, max_timeout_s, discovery, finished_at,
+                                 answered_at)
         VALUES ($1, $2, $3, 'confirmed', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-                $17, $18, $6, $6)
+                $17, $18, $19, $20, $6, $6)
         ON CONFLICT DO NOTHING
         RETURNING true
         """,
@@ -59,5 +60,7 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
         at if ends_at is None else datetime.fromtimestamp(ends_at, UTC),
         landing.ledger,
         landing.ledger - 1,
+        terms.max_timeout_s,
+        lost.payment.kept_discovery,
     )
     return restored is True

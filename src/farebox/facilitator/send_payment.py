@@ -130,10 +130,17 @@ class PaymentSender:
         """Go on where an earlier call, or a process that is gone, left an envelope.
 
         The same envelope is sent again while its own time bound holds and no node is known to
-        have it; otherwise it is only watched.
+        have it; otherwise, or when another process does so already, it is only watched.
+
+        Raises:
+            DatabaseUnavailable: nothing was sent again.
         """
         until = self._clock.monotonic() + self._waits.answer_s
+        taken = None
         if known.state is SettlementState.SENDING:
+            taken = await self._journal.take_over(known, sent.tx_hash)
+        if taken is not None:
+            known = taken
             fate = await self._submit(sent, until, may_be_out=True)
         else:
             waited = self._network.submitter.wait(sent, until=until)
@@ -240,11 +247,18 @@ class PaymentSender:
     async def _withdraw(
         self, payment: Claim | Settlement, sent: SentEnvelope, reason: Reason
     ) -> SettleOutcome:
-        """The payment is free again; pending while that cannot be written."""
+        """The payment is free again; pending while that cannot be written, or is not so.
+
+        A row that is no longer ours to withdraw was resumed by another process: its bytes are out.
+        """
         identity = payment.identity
         try:
-            await self._journal.withdraw(identity, sent.tx_hash)
+            is_free = await self._journal.withdraw(
+                identity, sent.tx_hash, claim_id=payment.claim_id
+            )
         except DatabaseUnavailable:
+            is_free = False
+        if not is_free:
             return Pending(identity.network, identity.payer, sent.tx_hash.hex())
         return NotSettled(reason, identity.network, identity.payer)
 
@@ -260,7 +274,8 @@ class PaymentSender:
             if isinstance(fate, NotSent | Refused):
                 return await self._withdraw(payment, sent, _why_not_sent(fate))
             ending = await self._network.conclusions.ending(fate, payment, sent)
-            if ending is None:
+            if ending is None:  # reconciliation looks again
+                await self._journal.hand_over(sent.tx_hash)
                 return pending
             if ending.moved_more:
                 log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)

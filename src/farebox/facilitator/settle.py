@@ -208,7 +208,9 @@ class Settler:
             pay_to=terms.pay_to,
             expires_at_ledger=accepted.transfer.entry.expires_at_ledger,
             claimed_at=self._clock.now(),
+            max_timeout_s=terms.max_timeout_s,
             token_is_verified=accepted.token_is_verified,
+            discovery=accepted.transfer.payment.kept_discovery,
         )
 
     async def _live_call(

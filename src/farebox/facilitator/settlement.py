@@ -67,8 +67,10 @@ class Claim:
     pay_to: Address
     expires_at_ledger: int
     claimed_at: datetime
+    max_timeout_s: int  # of the terms, as every listing shows them
     token_is_verified: bool = True  # the token is a Stellar Asset Contract
     caller: str | None = None  # the API key that asked
+    discovery: bytes | None = None  # `DiscoveryText`, unless there is none or too much of it
 
 
 @dataclass(frozen=True, slots=True)

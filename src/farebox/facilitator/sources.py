@@ -15,6 +15,7 @@ from farebox.facilitator.channel_store import LeasedRow, Returned
 from farebox.facilitator.channels import Lease, channel_signer
 from farebox.facilitator.ledger_room import LedgerRoom
 from farebox.facilitator.source_line import HeldSource, NoSourceFree, Prepare, SourceLine
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import Relayer
@@ -22,6 +23,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
 _LOOK_AGAIN_S: Final = 0.2  # for a channel that another replica gave back
+_LEFT_TO_OTHERS_S: Final = 1.5 * _LOOK_AGAIN_S  # every replica that starves looks within it
 PASS_ON_S: Final = 10.0  # how long a lease stays in one process while others may be starving
 _SPREAD: Final = 0.5  # leases taken together do not all go back together
 
@@ -65,6 +67,7 @@ class SourcePool:
         self._returned: list[Returned] = []
         self._returning: asyncio.Task[None] | None = None
         self._relayers_lease: Lease | None = Lease(relayer, 0, None)  # None while it is held
+        self._left_to_others: set[Address] = set()
         self._is_closed = False
 
     @asynccontextmanager
@@ -136,6 +139,7 @@ class SourcePool:
                 now=now,
                 until=now + timedelta(seconds=self._lease_s),
                 most=None if room is None else room.settlements,
+                leaving=self._left_to_others,
             )
             has_channels = bool(rows) or await channel_store.count_active(db, self._network) > 0
         for row in rows:
@@ -182,10 +186,17 @@ class SourcePool:
             self._relayers_lease = Lease(self._relayer, 0, None)
             self._look_now.set()
             return
+        if not is_young:  # whoever asks here next would be quicker than any other replica
+            self._leave_to_others(held.lease.source.address)
         self._returned.append(_returned(held))
         await asyncio.shield(self._flush())
-        if is_young:  # else others have the same chance as the waiters here
+        if is_young:
             self._look_now.set()
+
+    def _leave_to_others(self, address: Address) -> None:
+        self._left_to_others.add(address)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_LEFT_TO_OTHERS_S, self._left_to_others.discard, address)
 
     def _flush(self) -> "asyncio.Task[None]":
         """What is to be given back is written down together; what comes meanwhile is next."""

@@ -35,14 +35,16 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
                                  asset, amount, pay_to, expires_at_ledger, caller,
-                                 token_unverified)
+                                 token_unverified, max_timeout_s, discovery)
         SELECT network, payer, nonce, claim_id, request_digest, claimed_at,
-               asset, amount, pay_to, expires_at_ledger, caller, token_unverified
+               asset, amount, pay_to, expires_at_ledger, caller, token_unverified, max_timeout_s,
+               discovery
         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::bytea[],
                     $6::timestamptz[], $7::text[], $8::numeric[], $9::text[], $10::bigint[],
-                    $11::text[], $12::boolean[]) WITH ORDINALITY
+                    $11::text[], $12::boolean[], $13::integer[], $14::bytea[]) WITH ORDINALITY
             AS item (network, payer, nonce, claim_id, request_digest, claimed_at,
-                     asset, amount, pay_to, expires_at_ledger, caller, token_unverified, i)
+                     asset, amount, pay_to, expires_at_ledger, caller, token_unverified,
+                     max_timeout_s, discovery, i)
         ORDER BY network, payer, nonce, i  -- the same way round in every process
         ON CONFLICT (network, payer, nonce) DO NOTHING
         RETURNING claim_id
@@ -57,6 +59,8 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         [claim.expires_at_ledger for claim in claims],
         [claim.caller for claim in claims],
         [not claim.token_is_verified for claim in claims],
+        [claim.max_timeout_s for claim in claims],
+        [claim.discovery for claim in claims],
     )
     taken = {row["claim_id"] for row in rows}
     return [claim.claim_id in taken for claim in claims]

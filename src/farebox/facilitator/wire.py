@@ -17,6 +17,7 @@ from farebox.facilitator.settlement import Settlement, SettlementState
 from farebox.facilitator.verdict import Accepted, Rejected, Verdict
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
+from farebox.x402.discovery import EXTENSION as BAZAAR
 from farebox.x402.payment_identifier import EXTENSION as PAYMENT_IDENTIFIER
 from farebox.x402.reasons import REGISTRY, Reason, explain
 from farebox.x402.wire import SCHEME, X402_VERSION, Unacceptable
@@ -131,7 +132,7 @@ def supported_body(networks: list[Network], signers: list[Address]) -> Body:
             }
             for network in networks
         ],
-        "extensions": [PAYMENT_IDENTIFIER],
+        "extensions": [BAZAAR, PAYMENT_IDENTIFIER],
         "signers": {"stellar:*": signers},
     }
 

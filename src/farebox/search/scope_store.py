@@ -44,7 +44,7 @@ def scope_arguments(scope: Scope) -> ScopeArguments:
     filters = scope.filters
     return (
         filters.network,
-        None if filters.type is None else filters.type.value,
+        filters.type,
         filters.pay_to,
         filters.scheme,
         filters.extension,

@@ -1,5 +1,6 @@
 """Connections to PostgreSQL, lent one at a time."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import TracebackType
@@ -16,11 +17,11 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProx
 Row: TypeAlias = asyncpg.Record
 
 _SESSION: Final = {
-    "application_name": "farebox",
     "timezone": "UTC",
     "idle_in_transaction_session_timeout": "5000",  # a frozen process must not hold locks
     "jit": "off",
 }
+_CLOSE_S: Final = 15.0  # a statement that still runs may end by its own time limit
 
 
 class Database:
@@ -33,8 +34,9 @@ class Database:
         connections: int = 10,
         wait_s: float = 5.0,
         statement_s: float = 10.0,
+        name: str = "farebox",
     ) -> None:
-        self._url, self._connections = url, connections
+        self._url, self._connections, self._name = url, connections, name
         self._wait_s, self._statement_s = wait_s, statement_s
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
@@ -46,7 +48,7 @@ class Database:
                 max_size=self._connections,
                 timeout=self._wait_s,
                 command_timeout=self._statement_s,
-                server_settings=_SESSION,
+                server_settings={**_SESSION, "application_name": self._name},
                 target_session_attrs=SessionAttribute.read_write,  # a standby tells the past
             )
         except Exception as error:
@@ -60,8 +62,13 @@ class Database:
         trace: TracebackType | None,
     ) -> None:
         pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.close()
+        if pool is None:
+            return
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await pool.close()
+        except TimeoutError:  # a server that hangs does not say goodbye
+            pool.terminate()
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:

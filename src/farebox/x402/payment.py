@@ -7,6 +7,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.x402.discovery import DiscoveryText
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,15 @@ class Payment:
 
     terms: PaymentTerms
     transaction: Secret[bytes]
-    identifier: str | None = None  # what the buyer calls it; not signed, and no part of the digest
+    # neither is signed, and neither is part of the digest
+    identifier: str | None = None  # what the buyer calls it
+    discovery: DiscoveryText | None = None  # what it says of the resource it pays for
+
+    @property
+    def kept_discovery(self) -> bytes | None:
+        """What of `discovery` is kept with the settlement: all of it, or nothing of too much."""
+        text = self.discovery
+        return None if text is None or text.is_oversized else text.to_bytes()
 
     def request_digest(self) -> bytes:
         """SHA-256 of the transaction's bytes and the canonical terms: what makes two requests one.

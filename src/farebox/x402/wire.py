@@ -10,6 +10,7 @@ from farebox.kernel.addresses import Address, parse_contract, parse_party
 from farebox.kernel.amounts import BaseUnits, parse_base_units
 from farebox.kernel.networks import Network, parse_network
 from farebox.kernel.secret import Secret
+from farebox.x402.discovery import read_discovery_text
 from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.payment_identifier import read_payment_identifier
 from farebox.x402.reasons import Reason
@@ -56,6 +57,7 @@ class PayloadBody(WireModel, frozen=True):
     network: object = _UNSET
     accepted: TermsBody | msgspec.UnsetType = _UNSET
     payload: object = _UNSET
+    resource: msgspec.Raw = msgspec.Raw()
     extensions: msgspec.Raw = msgspec.Raw()
 
 
@@ -98,7 +100,8 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
     identifier = read_payment_identifier(payload.extensions)
     if isinstance(identifier, Reason):
         return Unacceptable(identifier, network)
-    return Payment(parsed, Secret(transaction), identifier)
+    discovery = read_discovery_text(payload.resource, payload.extensions)
+    return Payment(parsed, Secret(transaction), identifier, discovery)
 
 
 def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | None:

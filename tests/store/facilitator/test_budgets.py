@@ -53,6 +53,7 @@ def claim(nonce: int, *, payer: int = 1, network: Network = NET) -> Claim:
         pay_to=PAY_TO,
         expires_at_ledger=200,
         claimed_at=START,
+        max_timeout_s=60,
     )
 
 
@@ -142,9 +143,11 @@ async def test_each_end_keeps_what_it_cost(
 async def test_a_withdrawn_envelope_gives_everything_back_once(database: Database) -> None:
     journal = SettlementJournal(database, ManualClock())
     await sent(journal, 1)
-    identity = claim(1).identity
+    row = await journal.find(claim(1).identity)
+    assert row is not None
+    tx_hash = envelope(1).tx_hash
     withdrawn = await asyncio.gather(
-        *(journal.withdraw(identity, envelope(1).tx_hash) for _ in range(10))
+        *(journal.withdraw(row.identity, tx_hash, claim_id=row.claim_id) for _ in range(10))
     )
     assert withdrawn.count(True) == 1
     assert await stands_at(database) == {}
@@ -165,7 +168,7 @@ async def test_replacing_an_envelope_changes_what_is_held(database: Database) ->
     cheaper = envelope(4, fee=1)
     assert await journal.replace(mine, dead=dearer.tx_hash, sent=cheaper) is Recording.WRITTEN
     assert (await stands_at(database))["payer"] == 1
-    assert await journal.withdraw(mine.identity, cheaper.tx_hash)
+    assert await journal.withdraw(mine.identity, cheaper.tx_hash, claim_id=mine.claim_id)
     assert await stands_at(database) == {}
 
 
@@ -251,7 +254,10 @@ class Traffic:
         charged = min(CHARGED, sealed.fee_limit)
         ending = self._draw.choice([CONFIRMED, FAILED, DEAD, UNPROVEN, None])
         if self._draw.random() < 0.2:
-            steps = [each.withdraw(mine.identity, sealed.tx_hash) for each in self._journals]
+            steps = [
+                each.withdraw(mine.identity, sealed.tx_hash, claim_id=mine.claim_id)
+                for each in self._journals
+            ]
         elif ending is None:
             steps = [self._journals[0].submitted(sealed.tx_hash)]
         else:

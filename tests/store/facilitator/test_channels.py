@@ -46,6 +46,7 @@ def claim(nonce: int) -> Claim:
         pay_to=account_address(bytes([2]) * 32),
         expires_at_ledger=200,
         claimed_at=START,
+        max_timeout_s=60,
     )
 
 

@@ -32,6 +32,7 @@ def claim(*, payer: int = 1, nonce: int = 5, network: Network = Network.TESTNET)
         pay_to=account_address(bytes([2]) * 32),
         expires_at_ledger=200,
         claimed_at=START,
+        max_timeout_s=60,
     )
 
 
@@ -143,15 +144,44 @@ async def test_an_envelope_that_a_node_took_and_that_died_gives_way_to_one_to_be
     row = await journal.find(mine.identity)
     assert row is not None
     assert (row.state, row.tx_hash) == (SettlementState.SENDING, second.tx_hash.hex())
-    assert await journal.withdraw(mine.identity, second.tx_hash), "it was never sent"
+    assert await journal.withdraw(mine.identity, second.tx_hash, claim_id=mine.claim_id), (
+        "it was never sent"
+    )
 
 
 async def test_an_envelope_that_never_left_frees_its_payment(journal: SettlementJournal) -> None:
     mine = claim()
     await journal.claim(mine)
     await journal.sending(mine, envelope())
-    assert await journal.withdraw(mine.identity, envelope().tx_hash)
+    assert await journal.withdraw(mine.identity, envelope().tx_hash, claim_id=mine.claim_id)
     assert await journal.find(mine.identity) is None
+
+
+async def test_what_another_process_took_over_is_neither_withdrawn_nor_replaced(
+    journal: SettlementJournal,
+) -> None:
+    mine, first, second = claim(), envelope(tag=1), envelope(tag=2)
+    await journal.claim(mine)
+    await journal.sending(mine, first)
+    known = await journal.find(mine.identity)
+    assert known is not None
+    taken = await asyncio.gather(*(journal.take_over(known, first.tx_hash) for _ in range(20)))
+    assert len([each for each in taken if each is not None]) == 1, "one alone sends it again"
+    assert not await journal.withdraw(mine.identity, first.tx_hash, claim_id=mine.claim_id)
+    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is CLAIM_LOST
+    still = await journal.find(mine.identity)
+    assert still is not None
+    assert still.tx_hash == first.tx_hash.hex()
+
+
+async def test_what_is_withdrawn_cannot_be_taken_over(journal: SettlementJournal) -> None:
+    mine, sent = claim(), envelope()
+    await journal.claim(mine)
+    await journal.sending(mine, sent)
+    known = await journal.find(mine.identity)
+    assert known is not None
+    assert await journal.withdraw(mine.identity, sent.tx_hash, claim_id=mine.claim_id)
+    assert await journal.take_over(known, sent.tx_hash) is None
 
 
 async def test_one_of_fifty_callers_owns_the_success(journal: SettlementJournal) -> None:

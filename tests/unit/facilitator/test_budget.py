@@ -55,6 +55,7 @@ def sending(
         pay_to=ACCOUNTS[pay_to],
         expires_at_ledger=9,
         claimed_at=START,
+        max_timeout_s=60,
         caller=caller,
     )
     sent = SentEnvelope(

@@ -28,6 +28,7 @@ CLAIM = Claim(
     pay_to=SELLER,
     expires_at_ledger=200,
     claimed_at=AT,
+    max_timeout_s=60,
 )
 
 

@@ -1,0 +1,62 @@
+"""The composition root of the catalog: constructors only, top to bottom.
+
+It has connections of its own, so that nothing the catalog or a search waits for can keep a
+connection from a settlement.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from starlette.routing import BaseRoute
+
+from farebox.app.assembly import Loop
+from farebox.app.settings import Settings
+from farebox.catalog.browse import Browse
+from farebox.catalog.discovery import read_discovery
+from farebox.catalog.http import discovery_routes
+from farebox.catalog.ingest import Ingestion
+from farebox.catalog.outbox import Outbox
+from farebox.catalog.report import SettledListings
+from farebox.facilitator.listing_report import ListingReports
+from farebox.kernel.clock import Clock
+from farebox.kernel.secret import Secret
+from farebox.search.index_store import StoredIndex
+from farebox.storage.pool import Database
+
+_WRITERS: Final = 4
+_WRITE_S: Final = 2.0
+_READERS: Final = 8
+_READ_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogServices:
+    """The catalog as constructed, nothing of it running yet."""
+
+    reports: ListingReports
+    routes: Sequence[BaseRoute] = ()
+    tasks: Sequence[Loop] = ()
+    # entered in this order before the loops start, left in reverse after they ended
+    resources: Sequence[AbstractAsyncContextManager[object]] = ()
+
+
+def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> CatalogServices:
+    """Everything that lists, browses and searches."""
+    writing = Database(
+        url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
+    )
+    reading = Database(
+        url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
+    )
+    read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
+    ingestion = Ingestion(writing, StoredIndex(), read)
+    outbox = Outbox(writing, ingestion, clock)
+    return CatalogServices(
+        reports=ListingReports(SettledListings(ingestion)),
+        routes=discovery_routes(Browse(reading)),
+        tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
+        resources=[writing, reading],
+    )

@@ -1,0 +1,199 @@
+"""Pages, totals and listings on a real database."""
+
+from datetime import timedelta
+from random import Random
+from typing import Final
+
+import pytest
+
+from farebox.catalog.browse import Browse
+from farebox.catalog.filters import Filters
+from farebox.catalog.listing import ListedTerms, ListingType
+from farebox.catalog.shown_store import FoundPage, find_page, get_listings
+from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection, Database
+from support.shown_rows import ASSET, LISTED, OTHER_SELLER, SELLER, Shown, write
+
+ALL: Final = Filters()
+NOTHING: Final = FoundPage((), 0)
+STRETCH: Final = 1024
+
+
+async def page(
+    db: Connection, filters: Filters = ALL, *, limit: int = 100, offset: int = 0
+) -> FoundPage:
+    return await find_page(db, filters, limit=limit, offset=offset)
+
+
+async def test_a_page_is_ordered_by_id_and_the_total_counts_what_the_filters_leave(
+    database: Database,
+) -> None:
+    async with database.connection() as db:
+        ids = await write(
+            db,
+            Shown("a"),
+            Shown("b", network=Network.PUBNET),
+            Shown("c", type="mcp", pay_to=OTHER_SELLER),
+            Shown("gone", is_removed=True),
+            Shown("d", extension_keys=("bazaar", "odd")),
+        )
+        a, b, c, _, d = ids
+        assert await page(db) == FoundPage((a, b, c, d), 4)
+        assert await page(db, limit=2, offset=1) == FoundPage((b, c), 4)
+        assert await page(db, Filters(network="stellar:pubnet")) == FoundPage((b,), 1)
+        assert await page(db, Filters(type="mcp")) == FoundPage((c,), 1)
+        assert await page(db, Filters(extension="odd")) == FoundPage((d,), 1)
+        assert await page(db, Filters(scheme="exact"), limit=1) == FoundPage((a,), 4)
+        both = Filters(pay_to=SELLER, network="stellar:testnet")
+        assert await page(db, both, limit=1, offset=1) == FoundPage((d,), 2)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(type="ftp"),
+        Filters(network="eip155:8453"),
+        Filters(pay_to="0x0000000000000000000000000000000000000000"),
+        Filters(scheme="upto"),
+        Filters(extension="nobody-has-it"),
+        Filters(extension="bazaar%"),
+        Filters(pay_to="G' OR '1'='1"),
+    ],
+)
+async def test_a_filter_that_nobody_meets_leaves_nothing(
+    database: Database, filters: Filters
+) -> None:
+    async with database.connection() as db:
+        await write(db, Shown("a"))
+        assert await page(db, filters) == NOTHING
+
+
+@pytest.mark.parametrize("filters", [ALL, Filters(pay_to=SELLER)])
+@pytest.mark.parametrize("offset", [1, 10**12, 2**63 - 1])
+async def test_an_offset_past_the_end_gives_an_empty_page_with_the_true_total(
+    database: Database, filters: Filters, offset: int
+) -> None:
+    async with database.connection() as db:
+        await write(db, Shown("a"))
+        assert await page(db, filters, offset=offset) == FoundPage((), 1)
+
+
+async def test_every_offset_gives_what_counting_would_give(database: Database) -> None:
+    """Ids lie scattered over stretches, and each stretch holds others too."""
+    random = Random(5)
+    async with database.connection() as db:
+        ids = await write(db, *(Shown(f"s{n}", type=random.choice(KINDS)) for n in range(40)))
+        await db.execute("DELETE FROM listing_terms")
+        first = max(ids)
+        scattered = sorted(random.sample(range(first + 1, first + 6 * STRETCH), len(ids)))
+        for old, new in zip(ids, scattered, strict=True):
+            await _move(db, old, new)
+        for kind in (None, *KINDS):
+            expected = await _ids_of(db, kind)
+            for offset in range(len(expected) + 2):
+                found = await page(db, Filters(type=kind), limit=7, offset=offset)
+                assert found == FoundPage(tuple(expected[offset : offset + 7]), len(expected))
+
+
+KINDS: Final = ("http", "mcp")
+
+
+async def _move(db: Connection, old: int, new: int) -> None:
+    """The same listing under another id, which only an insert may name."""
+    columns = """network, resource_key, type, url, tool_name, method, pay_to, bound_at, extensions,
+        extension_keys, listed_at, updated_at"""
+    await db.execute(
+        f"""
+        WITH gone AS (DELETE FROM listings WHERE id = $1 RETURNING *)
+        INSERT INTO listings (id, {columns}) OVERRIDING SYSTEM VALUE
+        SELECT $2, network, resource_key || '#moved', {columns.split("resource_key,")[1]} FROM gone
+        """,
+        old,
+        new,
+    )
+
+
+async def _ids_of(db: Connection, kind: str | None) -> list[int]:
+    rows = await db.fetch(
+        "SELECT id FROM listings WHERE $1::text IS NULL OR type = $1 ORDER BY id", kind
+    )
+    return [row["id"] for row in rows]
+
+
+async def test_a_listing_taken_down_leaves_the_total_and_comes_back_with_it(
+    database: Database,
+) -> None:
+    async with database.connection() as db:
+        a, b = await write(db, Shown("a"), Shown("b"))
+        await db.execute("UPDATE listings SET removed_at = now() WHERE id = $1", a)
+        assert await page(db) == FoundPage((b,), 1)
+        await db.execute("UPDATE listings SET removed_at = now() WHERE id = $1", a)
+        assert await page(db) == FoundPage((b,), 1)
+        await db.execute("UPDATE listings SET removed_at = NULL WHERE id = $1", a)
+        assert await page(db) == FoundPage((a, b), 2)
+        await db.execute("DELETE FROM listing_terms")
+        await db.execute("DELETE FROM listings")
+        assert await page(db) == NOTHING
+
+
+async def test_an_undone_change_counts_nothing(database: Database) -> None:
+    with pytest.raises(RuntimeError):
+        async with database.transaction() as db:
+            await write(db, Shown("a"))
+            raise RuntimeError
+    async with database.connection() as db:
+        assert await page(db) == NOTHING
+
+
+async def test_a_listing_is_shown_whole_and_in_the_order_asked_for(database: Database) -> None:
+    async with database.connection() as db:
+        a, b, gone = await write(
+            db,
+            Shown("a", amount=MAX_BASE_UNITS, description="words", tags=("one", "two")),
+            Shown("b", type="mcp", extensions=b'{"bazaar": {"n": 1.0000000000000000001}}'),
+            Shown("gone", is_removed=True),
+        )
+        await db.execute(
+            "INSERT INTO listing_quality VALUES ($1, 3, 12, $2)", a, LISTED + timedelta(1)
+        )
+        second, first = await get_listings(db, [b, gone, 10**15, a])
+    assert (first.id, second.id) == (a, b)
+    assert first.network is Network.TESTNET
+    assert first.resource.url == "https://a.example/data"
+    assert first.resource.metadata.tags == ("one", "two")
+    assert first.resource.metadata.description == "words"
+    assert first.accepts == (ListedTerms("exact", ASSET, BaseUnits(MAX_BASE_UNITS), SELLER, 60),)
+    assert (first.quality.payers, first.quality.settlements) == (3, 12)
+    assert first.quality.last_settled_at == first.updated_at == LISTED + timedelta(hours=1)
+    assert (second.quality.payers, second.quality.settlements) == (0, 0)
+    assert second.resource.type is ListingType.MCP
+    assert second.resource.tool_name == "b"
+    assert second.resource.extensions == b'{"bazaar": {"n": 1.0000000000000000001}}'
+
+
+async def test_the_newest_terms_stand_first(database: Database) -> None:
+    other = "C" + "A" * 55
+    async with database.connection() as db:
+        (a,) = await write(db, Shown("a"))
+        await db.execute(
+            "INSERT INTO listing_terms VALUES ($1, 'exact', $2, 5, $3, 30, 10)", a, other, SELLER
+        )
+        (listing,) = await get_listings(db, [a])
+    assert [terms.asset for terms in listing.accepts] == [other, ASSET]
+
+
+async def test_a_walk_by_offset_meets_all_that_stays_while_listings_are_touched_and_added(
+    database: Database,
+) -> None:
+    browse = Browse(database)
+    async with database.connection() as db:
+        ids = await write(db, *(Shown(f"s{n}") for n in range(25)))
+    met: list[int] = []
+    while len(met) < len(ids):
+        found = await browse.page(ALL, limit=4, offset=len(met))
+        met += [listing.id for listing in found.listings]
+        async with database.connection() as db:
+            await db.execute("UPDATE listings SET updated_at = now() WHERE id = ANY ($1)", met)
+            await write(db, Shown(f"new{len(met)}"))
+    assert met[: len(ids)] == ids

@@ -1,0 +1,115 @@
+"""A listing as it goes out, whole."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import msgspec
+
+from farebox.catalog.browse import BrowsePage
+from farebox.catalog.listing import (
+    ListedTerms,
+    Listing,
+    ListingType,
+    Metadata,
+    Quality,
+    Resource,
+)
+from farebox.catalog.wire import browse_body, listing_body, merchant_body
+from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
+from farebox.kernel.networks import Network
+from support.shown_rows import ASSET, SELLER
+
+AT = datetime(2026, 11, 1, 12, 30, 5, 678_901, tzinfo=UTC)
+EXTENSIONS = b'{"bazaar":{"info":{"n":100000000000000000000000001,"x":1.10}},"z":"\xc3\xa9"}'
+TOOL = Listing(
+    id=1,
+    network=Network.PUBNET,
+    resource=Resource(
+        type=ListingType.MCP,
+        key="mcp://tool/forecast#forecast",
+        url="mcp://tool/forecast",
+        metadata=Metadata("</script>", "application/json", "Weather", ("sun", "rain"), "https://i"),
+        extensions=EXTENSIONS,
+        extension_keys=("bazaar",),
+        parameters="",
+        tool_name="forecast",
+    ),
+    pay_to=SELLER,
+    accepts=(ListedTerms("exact", ASSET, BaseUnits(MAX_BASE_UNITS), SELLER, 60),),
+    updated_at=AT,
+    quality=Quality(payers=2, settlements=9, listed_at=AT, last_settled_at=AT),
+)
+
+
+def test_a_listing_carries_what_a_buyer_needs_to_the_letter() -> None:
+    raw = msgspec.json.encode(listing_body(TOOL))
+    assert b'"extensions":' + EXTENSIONS in raw
+    body = json.loads(raw)
+    del body["extensions"]
+    assert body == {
+        "resource": "mcp://tool/forecast",
+        "type": "mcp",
+        "x402Version": 2,
+        "accepts": [
+            {
+                "scheme": "exact",
+                "network": "stellar:pubnet",
+                "asset": ASSET,
+                "amount": "170141183460469231731687303715884105727",
+                "payTo": SELLER,
+                "maxTimeoutSeconds": 60,
+                "extra": {"areFeesSponsored": True},
+            }
+        ],
+        "lastUpdated": "2026-11-01T12:30:05.678Z",
+        "description": "</script>",
+        "mimeType": "application/json",
+        "serviceName": "Weather",
+        "tags": ["sun", "rain"],
+        "iconUrl": "https://i",
+        "toolName": "forecast",
+        "network": "stellar:pubnet",
+        "ownership": "unverified",
+        "quality": {
+            "payers": 2,
+            "settlements": 9,
+            "listedAt": "2026-11-01T12:30:05.678Z",
+            "lastSettledAt": "2026-11-01T12:30:05.678Z",
+        },
+        "untrusted": [
+            "resource",
+            "description",
+            "mimeType",
+            "serviceName",
+            "tags",
+            "iconUrl",
+            "toolName",
+            "extensions",
+        ],
+    }
+
+
+def test_what_is_unknown_is_left_out_and_never_null() -> None:
+    bare = replace(TOOL.resource, metadata=Metadata(), tool_name=None, method="GET")
+    body = listing_body(replace(TOOL, resource=bare))
+    assert None not in body.values()
+    unknown = {"description", "mimeType", "serviceName", "tags", "iconUrl", "toolName"}
+    assert not unknown & body.keys()
+    assert body["method"] == "GET"
+    assert body["untrusted"] == ["resource", "extensions"]
+
+
+def test_a_page_states_the_limit_used_and_what_had_no_effect() -> None:
+    page = BrowsePage((TOOL,), limit=100, offset=7, total=8)
+    assert browse_body(page, ()) == {
+        "x402Version": 2,
+        "items": [listing_body(TOOL)],
+        "pagination": {"limit": 100, "offset": 7, "total": 8},
+    }
+    assert merchant_body(SELLER, page, ("color",)) == {
+        "payTo": SELLER,
+        "resources": [listing_body(TOOL)],
+        "pagination": {"limit": 100, "offset": 7, "total": 8},
+        "unappliedFilters": ["color"],
+    }
