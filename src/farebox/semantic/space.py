@@ -52,9 +52,7 @@ class Space:
         vectors = as_bytes(rows)
         kept = _rows(b"".join(vectors), len(vectors))
         buckets = (kept @ self._points / self._lengths).argmax(axis=1).tolist()
-        return [
-            Code(*each) for each in zip(buckets, _signatures(kept), vectors, strict=True)
-        ]
+        return [Code(*each) for each in zip(buckets, _signatures(kept), vectors, strict=True)]
 
     def probe(self, vector: bytes) -> Probe:
         """Where to look for what is near a vector."""

@@ -1,5 +1,4 @@
 import os
-from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -74,15 +73,12 @@ def test_what_is_for_tests_is_refused_wherever_others_can_reach_the_service(
     for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost"):
         assert faults_off_loopback(settings, host) == []
     for host in ("0.0.0.0", "::", "192.168.1.4", "203.0.113.9", "pay.example.com", ""):
-        faults = faults_off_loopback(
-            replace(settings, host=host), replace(settings, host=host).host
-        )
+        faults = faults_off_loopback(settings, host)
         assert {fault.name for fault in faults} == {
             "FAREBOX_OUTBOUND_TEST_AUTHORITY",
             "FAREBOX_OUTBOUND_TEST_RESOLVER",
         }
-    plain = replace(_read(), host="0.0.0.0")
-    assert faults_off_loopback(plain, "0.0.0.0") == []
+    assert faults_off_loopback(_read(), "0.0.0.0") == []
 
 
 def test_a_fallback_alone_serves_no_network() -> None:
