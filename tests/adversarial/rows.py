@@ -242,6 +242,19 @@ _ENDURANCE: Final = _rows(
     },
 )
 
+_QUERIES: Final = _rows(
+    "Browse and search",
+    {
+        "CT-049": "Limits of nothing, below, beyond all, in words and in other digits.",
+        "CT-050": "Offsets below zero, past what a number holds, and very deep ones.",
+        "CT-051": "Unknown, repeated and empty filters, and one filter in two spellings.",
+        "CT-052": "Filter values that mean something to SQL, to patterns or to JSON paths.",
+        "CT-063": "A forged host while addresses are written into an answer.",
+    },
+    Row("CT-061", "Browse and search", "A wrapper that is switched off.", waits_for="gateway"),
+    Row("CT-062", "Browse and search", "Ten thousand wrappers at once.", waits_for="gateway"),
+)
+
 _GATEWAY: Final = "gateway"
 
 _TARGET: Final = _rows(
@@ -294,23 +307,10 @@ _PAID_GATEWAY: Final = _rows(
 
 _OUTBOUND: Final = (*_TARGET, *_FORWARDING, *_PAID_GATEWAY)
 
-_QUERIES: Final = _rows(
-    "Browse and search",
-    {
-        "CT-049": "Limits of nothing, below, beyond all, in words and in other digits.",
-        "CT-050": "Offsets below zero, past what a number holds, and very deep ones.",
-        "CT-051": "Unknown, repeated and empty filters, and one filter in two spellings.",
-        "CT-052": "Filter values that mean something to SQL, to patterns or to JSON paths.",
-        "CT-063": "A forged host while addresses are written into an answer.",
-    },
-    Row("CT-061", "Browse and search", "A wrapper that is switched off.", waits_for="gateway"),
-    Row("CT-062", "Browse and search", "Ten thousand wrappers at once.", waits_for="gateway"),
-)
+_CATALOG: Final = (*_QUERIES,)
 
 _RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE, *_SERVICE)
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
-
-_CATALOG: Final = (*_QUERIES,)
 
 ROWS: Final = (
     *_BODY,

@@ -4,7 +4,7 @@ import difflib
 import stat
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -120,16 +120,17 @@ def _given(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, str
     return {name: value.strip() for name, value in given.items() if value.strip()}
 
 
-def faults_of_test_settings(settings: Settings) -> list[Fault]:
-    """What is set for tests although others than this machine can reach the service."""
-    if rules.is_loopback_host(settings.host):
+def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
+    """What is set for demos and tests although others than this machine can reach the service."""
+    if rules.is_loopback_host(host):
         return []
     named = {
-        "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority,
-        "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver,
+        "CATALOG_LOCAL": settings.lists_local_urls,
+        "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
+        "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver is not None,
     }
-    wanted = "only for tests, with FAREBOX_HOST on a loopback address"
-    return [Fault(PREFIX + name, wanted) for name, value in named.items() if value is not None]
+    wanted = f"set only with {PREFIX}HOST on a loopback address: it is for demos and tests"
+    return [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
 
 
 def _unknown(name: str) -> str:
@@ -200,13 +201,12 @@ class _Reading:
             rpc_timeout_s=self._value("RPC_TIMEOUT_S", rules.seconds(0.1, 60), 10.0),
             clock_poll_s=self._value("CLOCK_POLL_S", rules.seconds(0.05, 60), 2.0),
             lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
-            probes_listings=self._value("CATALOG_PROBE", rules.switch, _OFF),
             outbound=self._outbound(),
+            catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
         )
         self._judge_secrets(settings)
-        self._judge_catalog(settings)
         host = self._given.get(PREFIX + "HOST", settings.host)
-        self._faults.extend(faults_of_test_settings(replace(settings, host=host)))
+        self._faults.extend(faults_off_loopback(settings, host))
         return settings
 
     def _outbound(self) -> OutboundSettings:
@@ -270,13 +270,6 @@ class _Reading:
 
     def _stroops(self, name: str, default: int) -> Stroops:
         return Stroops(self._value(name, rules.whole(0, 10**15 - 1), default))
-
-    def _judge_catalog(self, settings: Settings) -> None:
-        """Local URLs are for whoever sits at this machine."""
-        host = self._given.get(PREFIX + "HOST", settings.host)
-        if settings.lists_local_urls and not rules.is_loopback_host(host):
-            wanted = f"0, unless {PREFIX}HOST is a loopback address"
-            self._faults.append(Fault(PREFIX + "CATALOG_LOCAL", wanted))
 
     def _judge_secrets(self, settings: Settings) -> None:
         """A relayer that is a paymaster somewhere could be made to pay for itself."""

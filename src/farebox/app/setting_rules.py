@@ -59,6 +59,11 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+def is_loopback_host(host: str) -> bool:
+    """Whether what is served there can be reached by this machine only."""
+    return host == _LOCAL_NAME or _is_loopback(host)
+
+
 def loopback_host(text: str) -> str:
     """An address only this machine can reach: until there are keys, no other may be served."""
     if is_loopback_host(text):
@@ -71,11 +76,6 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def is_loopback_host(host: str) -> bool:
-    """Whether only this machine can reach what is bound to it."""
-    return host == _LOCAL_NAME or _is_loopback(host)
 
 
 def switch(text: str) -> bool:

@@ -58,8 +58,8 @@ class Settings:
     rpc_timeout_s: float
     clock_poll_s: float
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
-    probes_listings: bool  # whether listed resources are asked now and then if they are alive
     outbound: OutboundSettings
+    catalog_probe: bool  # whether listed resources are asked now and then if they are alive
 
 
 def default_data_dir(environment: Mapping[str, str]) -> Path:
