@@ -22,6 +22,7 @@ from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.probe import Prober
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
@@ -58,11 +59,20 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     ingestion = Ingestion(writing, StoredIndex(), read)
     outbound = build_outbound(settings.outbound)
-    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    origin = Origin(outbound)
+    takeover = Takeover(origin, StoredBindings(writing))
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=discovery_routes(Browse(reading)),
-        tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
+        tasks=[
+            Loop("listings", outbox.run),
+            Loop("listing checks", outbox.run_checks),
+            *_probes(settings, Prober(writing, origin, clock)),
+        ],
         resources=[outbound, writing, reading],
     )
+
+
+def _probes(settings: Settings, prober: Prober) -> list[Loop]:
+    return [Loop("probes", prober.run)] if settings.catalog_probe else []

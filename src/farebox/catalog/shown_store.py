@@ -4,7 +4,7 @@
 `listing_counts`, and one recipient's listings are few by the cap on them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import LiteralString
@@ -15,9 +15,12 @@ from farebox.catalog.listing import (
     Listing,
     ListingType,
     Metadata,
+    Ownership,
+    Probe,
     Quality,
     Resource,
 )
+from farebox.catalog.probe_store import find_probes
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -104,7 +107,7 @@ async def get_listings(db: Connection, ids: Sequence[int]) -> list[Listing]:
         """
         SELECT listings.id, listings.network, resource_key, type, url, tool_name, method,
                listings.pay_to, description, mime_type, service_name, tags, icon_url, extensions,
-               extension_keys, parameters, listed_at, updated_at,
+               extension_keys, parameters, listed_at, updated_at, ownership,
                coalesce(payers, 0) AS payers, coalesce(settlements, 0) AS settlements,
                scheme, asset, amount, listing_terms.pay_to AS terms_pay_to, max_timeout_s
         FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
@@ -115,10 +118,11 @@ async def get_listings(db: Connection, ids: Sequence[int]) -> list[Listing]:
         """,
         list(ids),
     )
-    return [_listing(list(group)) for _, group in groupby(rows, key=lambda row: row["id"])]
+    probes = await find_probes(db, ids)
+    return [_listing(list(group), probes) for _, group in groupby(rows, key=lambda row: row["id"])]
 
 
-def _listing(rows: list[Row]) -> Listing:
+def _listing(rows: list[Row], probes: Mapping[int, Probe]) -> Listing:
     row = rows[0]
     return Listing(
         id=row["id"],
@@ -133,6 +137,8 @@ def _listing(rows: list[Row]) -> Listing:
             listed_at=row["listed_at"],
             last_settled_at=row["updated_at"],
         ),
+        ownership=Ownership(row["ownership"]),
+        probe=probes.get(row["id"]),
     )
 
 
