@@ -176,6 +176,7 @@ def _figures(found: Found) -> dict[str, object]:
         "memory_mb": found.memory_mb,
         "fill_slp7": max(fills.values()) if isinstance(fills, dict) else None,
         "envelope": envelope_parts(many.landed),
+        "ledger_bytes": found.ledger_bytes,
         "envelopes_per_ledger": found.ledger_bytes // envelope_parts(many.landed)["bytes"],
         "burst": {each.side: _burst_figures(each) for each in (ours, npm) if each},
         "ours": {str(count): each.figures() for count, each in found.ours.items()},

@@ -18,6 +18,7 @@ import msgspec
 from e2e.machine import RunFailed, tail
 from farebox.buyer.authorization import authorize
 from farebox.buyer.wallet import Wallet
+from farebox.facilitator.budget_store import Drift, find_drift
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, start_devnet
@@ -161,6 +162,11 @@ class Arena:
         """Rows of the case's database, past every gate."""
         async with self.asking:
             return await self.db.fetch(sql, *args)
+
+    async def budget_drift(self) -> list[Drift]:
+        """Every budget counter that is not the sum of its rows, past every gate."""
+        async with self.asking:
+            return await find_drift(self.db)
 
 
 async def _announced(said: Path) -> str:

@@ -14,21 +14,6 @@ from prove.world import NETWORK
 
 _CONFIRMED: Final = "SELECT count(*) AS n FROM settlements WHERE state = 'confirmed'"
 _CHARGED: Final = "SELECT coalesce(sum(fee_charged), 0)::bigint AS n FROM settlements"
-# a counter without rows, or rows without a counter, is as wrong as a different sum
-_BUDGETS: Final = """
-    SELECT scope, name, counted, summed FROM (
-        SELECT 'total' AS scope, '' AS name, budget_on AS day, sum(fee_held)::bigint AS summed
-        FROM settlements WHERE budget_on IS NOT NULL GROUP BY budget_on
-        UNION ALL
-        SELECT 'payer', payer, budget_on, sum(fee_held)::bigint
-        FROM settlements WHERE budget_on IS NOT NULL GROUP BY payer, budget_on
-        UNION ALL
-        SELECT 'pay_to', pay_to, budget_on, sum(fee_held)::bigint
-        FROM settlements WHERE budget_on IS NOT NULL GROUP BY pay_to, budget_on) AS rows
-    FULL JOIN (SELECT scope, name, day, stroops AS counted FROM sponsor_spend
-               WHERE scope IN ('total', 'payer', 'pay_to')) AS counters USING (scope, name, day)
-    WHERE coalesce(counted, 0) <> coalesce(summed, 0)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +50,7 @@ async def audit(arena: Arena, before: Opening) -> list[Found]:
         paid = before.relayer - now.relayer
         found.append(f"the relayer paid {paid} stroops and the rows say {charged}")
     found += [
-        f"budget {row['scope']} {row['name']}: {row['counted']}, its rows {row['summed']}"
-        for row in await arena.query(_BUDGETS)
+        f"budget {drift.scope} {drift.name}: {drift.counted}, its rows {drift.summed}"
+        for drift in await arena.budget_drift()
     ]
     return [Found(Fault.LOST, why) for why in found]

@@ -5,6 +5,7 @@ SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k plays one c
 
 import os
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,6 +72,7 @@ def planned(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[Case 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     """The figures of the whole proof, and whether it holds."""
+    began = time.monotonic()
     seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
     with scratch_folder("fbx-prove-") as folder:
         async with opened_world(subfolder(folder, "real")) as world:
@@ -86,6 +88,7 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
         is_replay = "CASE" in os.environ
         caught = is_replay or await _control_is_caught(folder, boundaries)
     figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
+    figures["seconds"] = round(time.monotonic() - began)
     if is_replay:
         for outcome in outcomes:
             say(str(outcome))

@@ -56,6 +56,11 @@ CATALOG: Final = (
         "Browse and search responses",
         {
             "browse:shape": "Browsing answers x402Version, items and pagination.",
+        },
+    ),
+    *said(
+        "Browse and search responses",
+        {
             "search:shape": "Searching answers ranked resources, a cursor and partialResults.",
             "search:opaque-cursor": "The cursor is opaque, and one that was made up is refused.",
         },
@@ -83,6 +88,11 @@ CATALOG: Final = (
             "browse:filter-extensions": "Browsing filters by a required extension key.",
             "browse:limit-capped": "The page size has a cap of the server's.",
             "browse:offset": "The offset is a non-negative integer.",
+        },
+    ),
+    *said(
+        "Endpoints: discovery",
+        {
             "search:query-required": "A search without a query is refused.",
             "search:filters": "Searching takes the same filters as browsing.",
             "search:web-style-expression": "Quotes, or and minus mean what they do on the web.",

@@ -71,6 +71,7 @@ class AsgiClient:
 
 def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]:
     raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    path, _, query = path.partition("?")
     return {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
@@ -79,7 +80,7 @@ def _scope(method: str, path: str, headers: Mapping[str, str]) -> dict[str, Any]
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),
-        "query_string": b"",
+        "query_string": query.encode(),
         "root_path": "",
         "headers": [(b"host", b"farebox.test"), *raw],
         "client": ("127.0.0.1", 40_000),

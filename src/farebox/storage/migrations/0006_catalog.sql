@@ -11,6 +11,31 @@ ALTER TABLE settlements
 CREATE INDEX settlements_unlisted ON settlements (finished_at)
     WHERE state = 'confirmed' AND discovery IS NOT NULL AND listing_outcome IS NULL;
 
+-- Work on the outbox. No transaction of the catalog's locks a row of `settlements`, because one that
+-- hangs would hold up the settlement; so who has taken a row, and what it came to, stand here until
+-- `listing_outcome` says it. Both tables hold open work only.
+CREATE TABLE listing_attempts (
+    network text NOT NULL,
+    payer text NOT NULL,
+    nonce bigint NOT NULL,
+    taken_until timestamptz NOT NULL,              -- nobody else takes it before
+    failures smallint NOT NULL DEFAULT 0,          -- faults of the program, not of its surroundings
+    checks smallint NOT NULL DEFAULT 0,            -- how often the resource was asked whose it is
+    needs_check boolean NOT NULL DEFAULT false,    -- bound to another recipient: ask the resource
+
+    PRIMARY KEY (network, payer, nonce)
+);
+
+-- Written in the transaction that writes the listing, so that a settlement counts once.
+CREATE TABLE listing_decisions (
+    network text NOT NULL,
+    payer text NOT NULL,
+    nonce bigint NOT NULL,
+    outcome text NOT NULL,
+
+    PRIMARY KEY (network, payer, nonce)
+);
+
 -- One listing a resource and network. Metadata is the owner's own text and is never trusted.
 CREATE TABLE listings (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -34,7 +59,12 @@ CREATE TABLE listings (
     source text NOT NULL DEFAULT 'settlement' CHECK (source IN ('settlement', 'wrapper')),
     listed_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,               -- of the last settlement under this binding
-    settled_in_ledger bigint,                      -- the newest settlement whose text stands here
+    -- the settlement whose text stands here: the newest of this binding, by the ledger
+    settled_in_ledger bigint,
+    settled_at timestamptz,
+    -- verified: the resource itself answered a 402 that names the recipient
+    ownership text NOT NULL DEFAULT 'unverified' CHECK (ownership IN ('unverified', 'verified')),
+    verified_at timestamptz,
     removed_at timestamptz,                        -- NULL = shown
 
     UNIQUE (network, resource_key),
@@ -52,6 +82,7 @@ CREATE TABLE listing_terms (
     pay_to text NOT NULL,
     max_timeout_s integer NOT NULL,
     settled_in_ledger bigint NOT NULL,
+    settled_at timestamptz NOT NULL,
 
     PRIMARY KEY (listing_id, scheme, asset)
 );

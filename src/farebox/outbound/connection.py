@@ -1,0 +1,103 @@
+"""The one connection of one call: to the pinned address, under the name, and never a second one."""
+
+import ssl
+from ipaddress import ip_address
+from pathlib import Path
+from socket import AF_INET, AF_INET6, AI_NUMERICHOST, AI_NUMERICSERV, AddressFamily
+from typing import Final
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
+
+from farebox.outbound.faults import NotSent, Unsent
+from farebox.outbound.resolve import Pinned
+
+_FAMILY: Final = {4: AF_INET, 6: AF_INET6}
+_NUMERIC: Final = AI_NUMERICHOST | AI_NUMERICSERV
+
+
+def make_tls(authority: Path | None = None) -> ssl.SSLContext:
+    """Trust in the system's authorities, and in one more for tests (a PEM file)."""
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    if authority is not None:
+        context.load_verify_locations(cafile=authority)
+    return context
+
+
+class OneConnection(aiohttp.TCPConnector):
+    """Connects once, to the pinned address; server name and certificate stay those of the host.
+
+    The library sends a request again when a connection drops under it. That would need a second
+    connection, and there is none: whatever it tries, the other side sees one request.
+    """
+
+    def __init__(self, host: str, pinned: Pinned, tls: ssl.SSLContext) -> None:
+        super().__init__(
+            resolver=_Pin(host, pinned),
+            use_dns_cache=False,
+            ssl=tls,
+            force_close=True,
+            limit=1,
+            happy_eyeballs_delay=None,
+        )
+        self._pinned, self._is_used = pinned, False
+        self.is_open = False  # once it was, the other side may have seen the request
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the library's own signature
+    ) -> Connection:
+        """The connection, when its other end is the pinned address.
+
+        Raises:
+            NotSent: it is not.
+        """
+        if self._is_used:
+            raise aiohttp.ClientConnectionError("a call connects once")
+        self._is_used = True
+        connection = await super().connect(req, traces, timeout)
+        if not self._is_pinned(connection):
+            connection.close()
+            raise NotSent(Unsent.PEER)
+        self.is_open = True
+        return connection
+
+    def _is_pinned(self, connection: Connection) -> bool:
+        transport = connection.transport
+        peer = None if transport is None else transport.get_extra_info("peername")
+        if not peer:
+            return False
+        return ip_address(peer[0]) == self._pinned.address and peer[1] == self._pinned.port
+
+
+class _Pin(AbstractResolver):
+    """Answers for one name with one address that was checked before."""
+
+    def __init__(self, host: str, pinned: Pinned) -> None:
+        self._host, self._pinned = host, pinned
+
+    async def resolve(
+        self, host: str, port: int = 0, family: AddressFamily = AF_INET
+    ) -> list[ResolveResult]:
+        """The pinned address; OSError for any other name."""
+        if host != self._host:
+            raise OSError("not the name that was checked")
+        return [
+            ResolveResult(
+                hostname=host,
+                host=str(self._pinned.address),
+                port=self._pinned.port,
+                family=_FAMILY[self._pinned.address.version],
+                proto=0,
+                flags=_NUMERIC,
+            )
+        ]
+
+    async def close(self) -> None:
+        """There is nothing to close."""

@@ -1,0 +1,61 @@
+"""What is asked of somebody else's address, and what may not be part of it."""
+
+import re
+from collections.abc import AsyncIterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from farebox.outbound.faults import CallRefused, Forbidden
+
+Headers: TypeAlias = Sequence[tuple[str, str]]
+
+METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+MAX_HEADERS: Final = 100
+MAX_HEADER_CHARS: Final = 64 * 1024  # of all names and values
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}\Z", re.ASCII)
+_VALUE: Final = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?\Z", re.ASCII)
+# The client says these itself, or they speak to the next hop alone.
+_OURS: Final = frozenset(
+    {
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundRequest:
+    """One request, sent at most once."""
+
+    url: str
+    method: str = "GET"
+    headers: Headers = ()
+    body: bytes | AsyncIterable[bytes] | None = None
+    deadline_s: float = 10.0  # from the first lookup to the last byte of the answer
+    max_answer_bytes: int = 1024 * 1024  # of the body
+
+
+def judge_request(request: OutboundRequest) -> None:
+    """The method and the headers may be sent.
+
+    Raises:
+        CallRefused: they may not.
+    """
+    if request.method not in METHODS:
+        raise CallRefused(Forbidden.METHOD)
+    size = sum(len(name) + len(value) for name, value in request.headers)
+    if len(request.headers) > MAX_HEADERS or size > MAX_HEADER_CHARS:
+        raise CallRefused(Forbidden.HEADER)
+    for name, value in request.headers:
+        if not _NAME.match(name) or not _VALUE.match(value) or name.lower() in _OURS:
+            raise CallRefused(Forbidden.HEADER)

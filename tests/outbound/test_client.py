@@ -1,0 +1,256 @@
+"""One request to a real TLS server on loopback: what it sees, and what is known afterwards."""
+
+import asyncio
+import gzip
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from farebox.outbound.client import OutboundClient
+from farebox.outbound.faults import AnswerUnknown, CallRefused, Forbidden, NotSent, Unclear, Unsent
+from farebox.outbound.request import OutboundRequest
+from farebox.outbound.resolve import FixedLookup, LoopbackResolver, Pinned
+from support.certificates import Authority
+from support.outbound import LOOPBACK, SELLER, URL, seller
+from support.upstream import answers, drips, drops, says, upstream
+
+METHODS = ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "POST", "PATCH")
+
+
+async def test_the_upstream_sees_exactly_the_request(tmp_path: Path) -> None:
+    async with seller(tmp_path, answers(b"sunny", headers=("X-One: 1", "X-One: 2"))) as at:
+        request = OutboundRequest(
+            f"https://{SELLER.upper()}/a%2Fb/../c%7E?q=a+b&q=%20&x=",
+            method="POST",
+            headers=(("X-Key", "one"), ("X-Key", "two"), ("Content-Type", "application/json")),
+            body=b"{}",
+        )
+        called = await at.call(request)
+    assert (called.status, called.body) == (200, b"sunny")
+    assert [pair for pair in called.headers if pair[0] == "X-One"] == [
+        ("X-One", "1"),
+        ("X-One", "2"),
+    ]
+    head, _, body = at.upstream.requests[0].partition(b"\r\n\r\n")
+    assert body == b"{}"
+    assert head.decode().split("\r\n") == [
+        "POST /a%2Fb/../c%7E?q=a+b&q=%20&x= HTTP/1.1",
+        f"Host: {SELLER}",
+        "User-Agent: farebox",
+        "Accept: */*",
+        "Accept-Encoding: identity",
+        "X-Key: one",
+        "X-Key: two",
+        "Content-Type: application/json",
+        "Content-Length: 2",
+        "Connection: close",
+    ]
+    assert at.upstream.names == [SELLER]
+
+
+async def test_a_body_is_streamed_both_ways(tmp_path: Path) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for piece in (b"one", b"two"):
+            yield piece
+
+    async with (
+        seller(tmp_path, answers(b"x" * 200_000)) as at,
+        at.client.call(OutboundRequest(URL, method="PUT", body=pieces())) as answer,
+    ):
+        sizes = [len(chunk) async for chunk in answer.chunks()]
+    assert sum(sizes) == 200_000
+    assert len(sizes) > 1
+    assert at.upstream.requests[0].endswith(b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_request_whose_connection_drops_is_seen_once(tmp_path: Path, method: str) -> None:
+    async with seller(tmp_path, drops()) as at:
+        with pytest.raises(AnswerUnknown) as unknown:
+            await at.call(OutboundRequest(URL, method=method))
+        await asyncio.sleep(0.05)  # a second try would come at once
+    assert unknown.value.reason is Unclear.DROPPED
+    assert (len(at.upstream.requests), at.upstream.connections) == (1, 1)
+
+
+async def test_a_body_that_ends_early_is_no_answer(tmp_path: Path) -> None:
+    async with seller(tmp_path, answers(b"half", length=8)) as at:
+        with pytest.raises(AnswerUnknown) as unknown:
+            await at.call()
+    assert unknown.value.reason is Unclear.DROPPED
+    assert at.upstream.connections == 1
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_body_over_the_limit_is_cut(tmp_path: Path, declared: bool) -> None:
+    big = b"x" * 1001
+    told = answers(big) if declared else says(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + big)
+    async with seller(tmp_path, told) as at:
+        with pytest.raises(AnswerUnknown) as unknown:
+            await at.call(OutboundRequest(URL, max_answer_bytes=1000))
+        assert unknown.value.reason is Unclear.TOO_LARGE
+        assert len((await at.call(OutboundRequest(URL, max_answer_bytes=1001))).body) == 1001
+
+
+async def test_what_is_read_stops_at_the_limit_of_an_endless_body(tmp_path: Path) -> None:
+    endless = drips(b"x" * 65536, every_s=0, head=b"HTTP/1.1 200 OK\r\n\r\n")
+    seen = 0
+    async with (
+        seller(tmp_path, endless) as at,
+        at.client.call(OutboundRequest(URL, max_answer_bytes=300_000)) as answer,
+    ):
+        with pytest.raises(AnswerUnknown):
+            async for chunk in answer.chunks():
+                seen += len(chunk)
+    assert 0 < seen <= 300_000
+
+
+async def test_nothing_is_inflated(tmp_path: Path) -> None:
+    bomb = gzip.compress(b"\0" * 5_000_000)
+    async with seller(tmp_path, answers(bomb, headers=("Content-Encoding: gzip",))) as at:
+        assert (await at.call(OutboundRequest(URL, max_answer_bytes=len(bomb)))).body == bomb
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        drips(b"", every_s=0.05),
+        drips(b"X-A: b\r\n", head=b"HTTP/1.1 200 OK\r\n"),
+        drips(b"x", head=b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n"),
+        drips(b"HTTP/1.1 100 Continue\r\n\r\n" * 50, every_s=0),
+    ],
+    ids=["silence", "headers", "body", "hints"],
+)
+async def test_the_deadline_holds_however_slowly_the_answer_comes(
+    tmp_path: Path, slow: object
+) -> None:
+    async with seller(tmp_path, slow) as at:  # type: ignore[arg-type] # an Answer
+        began = time.monotonic()
+        with pytest.raises(AnswerUnknown) as unknown:
+            await at.call(OutboundRequest(URL, deadline_s=0.4))
+    assert unknown.value.reason is Unclear.DEADLINE
+    assert time.monotonic() - began < 1.5
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"HTTP/1.1 200 OK\r\nX-A: " + b"a" * 40_000 + b"\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 101 + b"\r\n",
+        b"HTTP/1.1 200 " + b"OK" * 20_000 + b"\r\n\r\n",
+        b"nothing of HTTP\r\n\r\n",
+        b"HTTP/1.1 20x OK\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    ],
+    ids=[
+        "long header",
+        "many headers",
+        "long reason",
+        "other",
+        "status",
+        "upgrade",
+        "minus",
+        "two",
+    ],
+)
+async def test_an_answer_that_is_none_is_told_as_such(tmp_path: Path, raw: bytes) -> None:
+    async with seller(tmp_path, says(raw)) as at:
+        with pytest.raises(AnswerUnknown):
+            await at.call()
+    assert at.upstream.connections == 1
+
+
+async def test_nobody_listening_is_certainly_not_sent(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    async with upstream(authority.server(SELLER), answers()) as gone:
+        port = gone.port
+    resolver = LoopbackResolver({SELLER: Pinned(LOOPBACK, port)}, FixedLookup({}))
+    async with OutboundClient(resolver, authority=authority.file) as client:
+        with pytest.raises(NotSent) as unsent:
+            async with client.call(OutboundRequest(URL)):
+                pass
+    assert unsent.value.reason is Unsent.CONNECTION
+
+
+async def test_a_handshake_that_never_ends_is_certainly_not_sent(tmp_path: Path) -> None:
+    async def wait(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(wait, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    resolver = LoopbackResolver({SELLER: Pinned(LOOPBACK, port)}, FixedLookup({}))
+    async with server, OutboundClient(resolver) as client:
+        with pytest.raises(NotSent) as unsent:
+            async with client.call(OutboundRequest(URL, deadline_s=0.3)):
+                pass
+    assert unsent.value.reason is Unsent.DEADLINE
+
+
+async def test_one_call_too_many_is_not_sent_and_the_place_is_given_back(tmp_path: Path) -> None:
+    async with seller(tmp_path, answers(b"ok")) as at:
+        client = OutboundClient(at.client._resolver, authority=at.client._authority, most_calls=1)
+        async with client, client.call(OutboundRequest(URL)):
+            with pytest.raises(NotSent) as unsent:
+                async with client.call(OutboundRequest(URL)):
+                    pass
+        async with client, client.call(OutboundRequest(URL)) as answer:
+            assert await answer.read() == b"ok"
+    assert unsent.value.reason is Unsent.BUSY
+
+
+async def test_a_client_that_is_not_open_sends_nothing(tmp_path: Path) -> None:
+    client = OutboundClient(LoopbackResolver({}, FixedLookup({})))
+    with pytest.raises(NotSent) as unsent:
+        async with client.call(OutboundRequest(URL)):
+            pass
+    assert unsent.value.reason is Unsent.CLOSED
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("Host", "other.example.com"),
+        ("Transfer-Encoding", "chunked"),
+        ("content-length", "5"),
+        ("Connection", "X-Key"),
+        ("Proxy-Authorization", "Basic x"),
+        ("X-A", "b\r\nX-C: d"),
+        ("X-A", "b\0"),
+        ("X-A", "bé"),
+        ("X-A ", "b"),
+        ("X:A", "b"),
+        ("", "b"),
+        ("X-A", " b"),
+        ("X-A", "b" * 70_000),
+    ],
+)
+async def test_a_header_that_is_not_the_callers_to_set_is_refused(
+    tmp_path: Path, header: tuple[str, str]
+) -> None:
+    async with seller(tmp_path, answers()) as at:
+        with pytest.raises(CallRefused) as refused:
+            await at.call(OutboundRequest(URL, headers=(header,)))
+    assert refused.value.reason is Forbidden.HEADER
+    assert at.upstream.connections == 0
+
+
+@pytest.mark.parametrize("method", ["CONNECT", "TRACE", "get", "GET ", "GET / HTTP/1.1\r\n", ""])
+async def test_a_method_out_of_the_list_is_refused(tmp_path: Path, method: str) -> None:
+    async with seller(tmp_path, answers()) as at:
+        with pytest.raises(CallRefused) as refused:
+            await at.call(OutboundRequest(URL, method=method))
+    assert refused.value.reason is Forbidden.METHOD
+    assert at.upstream.connections == 0
+
+
+async def test_a_cookie_is_not_kept(tmp_path: Path) -> None:
+    async with seller(tmp_path, answers(headers=("Set-Cookie: a=b",))) as at:
+        await at.call()
+        await at.call()
+    assert all(b"cookie" not in each.lower() for each in at.upstream.requests)
+    assert len(at.upstream.requests) == 2

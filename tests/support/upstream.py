@@ -1,0 +1,95 @@
+"""A TLS server on loopback that answers as it is told, and remembers what it was asked."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Answer: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class Upstream:
+    """What came in: connections, server names, and each request as its bytes."""
+
+    answer: Answer
+    port: int = 0
+    connections: int = 0
+    names: list[str | None] = field(default_factory=list)
+    requests: list[bytes] = field(default_factory=list)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection: one request is read, and answered."""
+        self.connections += 1
+        with suppress(OSError, asyncio.IncompleteReadError):
+            self.requests.append(await _request(reader))
+            await self.answer(writer)
+        writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+
+def answers(
+    body: bytes = b"", *, status: str = "200 OK", headers: tuple[str, ...] = (), length: int = -1
+) -> Answer:
+    """A whole answer; `length` is the Content-Length told, where it is another than the true."""
+    told = len(body) if length < 0 else length
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {told}", "", ""]
+    return says("\r\n".join(lines).encode() + body)
+
+
+def says(raw: bytes) -> Answer:
+    """These bytes, and the end."""
+
+    async def write(writer: asyncio.StreamWriter) -> None:
+        writer.write(raw)
+        await writer.drain()
+
+    return write
+
+
+def drops() -> Answer:
+    """No answer: the connection ends once the request is there."""
+
+    async def leave(writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    return leave
+
+
+def drips(piece: bytes, *, every_s: float = 0.02, head: bytes = b"") -> Answer:
+    """A head, then one piece after the other until the other side leaves."""
+
+    async def write(writer: asyncio.StreamWriter) -> None:
+        writer.write(head)
+        while not writer.is_closing():
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(every_s)
+
+    return write
+
+
+@asynccontextmanager
+async def upstream(tls: ssl.SSLContext | None, answer: Answer) -> AsyncIterator[Upstream]:
+    """A server on a free port of 127.0.0.1."""
+    served = Upstream(answer)
+    if tls is not None:
+        tls.sni_callback = lambda _object, name, _context: served.names.append(name)
+    server = await asyncio.start_server(served.serve, "127.0.0.1", 0, ssl=tls)
+    served.port = server.sockets[0].getsockname()[1]
+    try:
+        yield served
+    finally:
+        server.close()
+
+
+async def _request(reader: asyncio.StreamReader) -> bytes:
+    head = await reader.readuntil(b"\r\n\r\n")
+    fields = head.lower()
+    if b"\r\ntransfer-encoding: chunked" in fields:
+        return head + await reader.readuntil(b"0\r\n\r\n")
+    _, _, rest = fields.partition(b"\r\ncontent-length:")
+    return head + (await reader.readexactly(int(rest.split(b"\r\n")[0])) if rest else b"")
