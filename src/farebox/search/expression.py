@@ -16,7 +16,9 @@ MAX_TERMS: Final = 40  # in all; those behind are not read
 
 _QUOTES: Final = str.maketrans("“”„«»＂", '""""""')
 _SIGNS: Final = frozenset(("OR", "|", "||"))
-_TOKEN: Final = re.compile(r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
+_TOKEN: Final = re.compile(
+    r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Expression:
 
     @property
     def may_be_relaxed(self) -> bool:
-        """Whether other words may do too: never with quotes or `or`, which are meant to the letter."""
+        """Whether other words may do too: never with quotes or `or`: they are meant."""
         return len(self.branches) == 1 and not any(term.is_quoted for term in self.terms)
 
 
@@ -80,7 +82,10 @@ def parse(text: str) -> Expression:
         read = _terms(token)
         (excluded if token["minus"] else terms).extend(read)
         alternatives += len(read)
-        if sum(len(each.terms) + len(each.excluded) for each in branches) + alternatives > MAX_TERMS:
+        if (
+            sum(len(each.terms) + len(each.excluded) for each in branches) + alternatives
+            > MAX_TERMS
+        ):
             break
     branches.append(Branch(tuple(terms), tuple(excluded)))
     return _bounded(branches)
