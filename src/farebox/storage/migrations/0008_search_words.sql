@@ -19,10 +19,13 @@ CREATE INDEX search_texts_waiting_words ON search_texts_waiting (id) WHERE NOT h
 CREATE TABLE search_vectors (
     text_digest bytea PRIMARY KEY CHECK (length(text_digest) = 16),
     bucket smallint NOT NULL,                      -- the nearest of the fixed points of the space
-    signature bit(384) NOT NULL,                   -- on which side of each axis' middle it lies
-    vector bytea NOT NULL CHECK (length(vector) = 384),  -- signed bytes, of any length
+    signature bit(384) NOT NULL,                   -- on which side of zero it lies, axis by axis
+    vector bytea NOT NULL CHECK (length(vector) = 384),  -- signed bytes; its length says nothing
+    born xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- as of a document's version
+    born_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     used_at timestamptz NOT NULL DEFAULT now()     -- when a listing last came with the text
-) WITH (fillfactor = 90);
+) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.02,
+        autovacuum_vacuum_insert_scale_factor = 0.02);
 
 ALTER TABLE search_vectors
     ALTER COLUMN bucket SET STATISTICS 2000,       -- the share of each bucket is what plans a search
@@ -31,7 +34,8 @@ ALTER TABLE search_vectors
     ALTER COLUMN vector SET STORAGE MAIN;
 
 -- Everything a search looks at before it has chosen its few hundred.
-CREATE INDEX search_vectors_bucket ON search_vectors (bucket) INCLUDE (signature, text_digest);
+CREATE INDEX search_vectors_bucket ON search_vectors (bucket)
+    INCLUDE (signature, text_digest, born, born_at);
 
 -- The words of the catalog as they are written, to put a mistyped one right.
 CREATE TABLE search_words (
