@@ -70,7 +70,14 @@ class FirstPage:
         """The candidates; the gathering's walk says how they were found."""
         asked = await self._ask(db, text)
         must = must_query(asked.expression, asked.queries)
-        walk = Walk(scope.view.at, snapshot, must, scored_of(asked.sought), ())
+        walk = Walk(
+            scope.view.at,
+            snapshot,
+            must,
+            scored_of(asked.sought),
+            stages=(),
+            is_strict=not asked.expression.may_be_relaxed,
+        )
         gathering = Gathering(db, scope, walk)
         if asked.is_nothing:
             return gathering

@@ -135,7 +135,8 @@ class Gathering:
     def results(self) -> list[Result]:
         """Every candidate that fits, in order."""
         results = (self._result(candidate) for candidate in self._found.values())
-        return sorted((own for own in results if own.score.fits), key=lambda own: own.place)
+        fitting = (own for own in results if own.score.fits or self.walk.is_strict)
+        return sorted(fitting, key=lambda own: own.place)
 
     def _result(self, candidate: Candidate) -> Result:
         words, pairs = _split(candidate.ranks, self.walk.probe_count)

@@ -22,6 +22,7 @@ class Walk:
     stages: tuple[Stage, ...]
     sense: Sense | None = None
     model: str = ""  # which language model the sense is of
+    is_strict: bool = False  # meant to the letter: whatever a statement finds fits
     is_truncated: bool = False  # a bound cut the candidates
 
     @property
