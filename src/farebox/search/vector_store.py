@@ -134,9 +134,7 @@ async def nearest_of_recipient(
     return [FoundVector(row["id"], row["vector"]) for row in rows]
 
 
-async def read_vectors(
-    db: Connection, view: View, digests: Sequence[bytes]
-) -> dict[bytes, bytes]:
+async def read_vectors(db: Connection, view: View, digests: Sequence[bytes]) -> dict[bytes, bytes]:
     """The vectors these texts had in this view, by digest."""
     rows = await db.fetch(
         """
