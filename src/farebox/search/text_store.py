@@ -31,6 +31,12 @@ async def add_texts(db: Connection, texts: Sequence[tuple[bytes, str]]) -> None:
     )
 
 
+async def is_any(db: Connection) -> bool:
+    """Whether a text waits at all."""
+    found: bool = await db.fetchval("SELECT EXISTS (SELECT FROM search_texts_waiting)")
+    return found
+
+
 async def take_texts(db: Connection, *, most: int, for_words_alone: bool) -> list[WaitingText]:
     """Up to `most` texts that nobody else has taken up; for a minute they are the caller's."""
     rows = await db.fetch(
