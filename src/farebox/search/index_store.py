@@ -5,6 +5,8 @@ from datetime import datetime
 
 from farebox.catalog.search_document import SearchDocument
 from farebox.search.plain import GAP
+from farebox.search.read_texts import text_of
+from farebox.search.text_store import add_texts
 from farebox.search.version import Fields, Standing, fields_of, is_new_version
 from farebox.storage.pool import Connection
 
@@ -32,6 +34,15 @@ class StoredIndex:
                 db, [each.listing_id for each, _ in new if each.listing_id in found]
             )
             await insert_versions(db, new)
+            await add_texts(
+                db,
+                [
+                    (fields.digest, text_of(document))
+                    for document, fields in new
+                    if document.listing_id not in found
+                    or found[document.listing_id].digest != fields.digest
+                ],
+            )
 
     async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
         """The listings are found no more."""
