@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from farebox.search.ages import age_lexemes, spans_between
 
-MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2060, 1, 1), timezones=st.just(UTC))
+FIRST = datetime(2020, 1, 1, tzinfo=UTC)
+MOMENTS = st.timedeltas(timedelta(0), timedelta(days=20_000)).map(lambda age: FIRST + age)
 STRETCHES = st.timedeltas(timedelta(0), timedelta(days=3000))
 
 
