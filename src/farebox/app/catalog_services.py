@@ -23,7 +23,10 @@ from farebox.catalog.report import SettledListings
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
+from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
+from farebox.search.prune import Pruning
+from farebox.search.search import Search
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
@@ -56,7 +59,11 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     outbox = Outbox(writing, ingestion, clock)
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=discovery_routes(Browse(reading)),
-        tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
+        routes=[*discovery_routes(Browse(reading)), *search_routes(Search(reading, clock))],
+        tasks=[
+            Loop("listings", outbox.run),
+            Loop("listing checks", outbox.run_checks),
+            Loop("search versions", Pruning(writing, clock).run),
+        ],
         resources=[writing, reading],
     )
