@@ -21,6 +21,8 @@ class WaitingText:
 
 async def add_texts(db: Connection, texts: Sequence[tuple[bytes, str]]) -> None:
     """The texts, by their digests, are read soon after the transaction is committed."""
+    if not texts:
+        return
     await db.execute(
         """
         INSERT INTO search_texts_waiting (text_digest, text)
