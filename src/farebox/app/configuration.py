@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
-from farebox.app.settings import NetworkSettings, Settings, default_data_dir
+from farebox.app.settings import NetworkSettings, OutboundSettings, Settings, default_data_dir
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
@@ -37,6 +37,9 @@ _SERVICE: Final = frozenset(
         "RPC_TIMEOUT_S",
         "CLOCK_POLL_S",
         "CATALOG_LOCAL",
+        "CATALOG_PROBE",
+        "OUTBOUND_TEST_AUTHORITY",
+        "OUTBOUND_TEST_RESOLVER",
     }
 )
 _NETWORK: Final = frozenset(
@@ -117,6 +120,19 @@ def _given(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, str
     return {name: value.strip() for name, value in given.items() if value.strip()}
 
 
+def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
+    """What is set for demos and tests although others than this machine can reach the service."""
+    if rules.is_loopback_host(host):
+        return []
+    named = {
+        "CATALOG_LOCAL": settings.lists_local_urls,
+        "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
+        "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver is not None,
+    }
+    wanted = f"set only with {PREFIX}HOST on a loopback address: it is for demos and tests"
+    return [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
+
+
 def _unknown(name: str) -> str:
     if "FEE" in name and "STROOPS" not in name:
         return "Farebox takes no fee of its own on a payment in this version; remove it"
@@ -185,10 +201,19 @@ class _Reading:
             rpc_timeout_s=self._value("RPC_TIMEOUT_S", rules.seconds(0.1, 60), 10.0),
             clock_poll_s=self._value("CLOCK_POLL_S", rules.seconds(0.05, 60), 2.0),
             lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
+            outbound=self._outbound(),
+            catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
         )
         self._judge_secrets(settings)
-        self._judge_catalog(settings)
+        host = self._given.get(PREFIX + "HOST", settings.host)
+        self._faults.extend(faults_off_loopback(settings, host))
         return settings
+
+    def _outbound(self) -> OutboundSettings:
+        return OutboundSettings(
+            test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
+            test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
+        )
 
     def _network(self, network: Network) -> NetworkSettings | None:
         """None when no setting names the network, or when those that do cannot stand."""
@@ -245,13 +270,6 @@ class _Reading:
 
     def _stroops(self, name: str, default: int) -> Stroops:
         return Stroops(self._value(name, rules.whole(0, 10**15 - 1), default))
-
-    def _judge_catalog(self, settings: Settings) -> None:
-        """Local URLs are for whoever sits at this machine."""
-        host = self._given.get(PREFIX + "HOST", settings.host)
-        if settings.lists_local_urls and not rules.is_loopback_host(host):
-            wanted = f"0, unless {PREFIX}HOST is a loopback address"
-            self._faults.append(Fault(PREFIX + "CATALOG_LOCAL", wanted))
 
     def _judge_secrets(self, settings: Settings) -> None:
         """A relayer that is a paymaster somewhere could be made to pay for itself."""

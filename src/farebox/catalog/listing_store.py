@@ -116,7 +116,8 @@ async def move_binding(db: Connection, listing_id: int, new: SettledResource) ->
     await db.execute(
         """
         WITH terms AS (DELETE FROM listing_terms WHERE listing_id = $1),
-             payers AS (DELETE FROM listing_payers WHERE listing_id = $1)
+             payers AS (DELETE FROM listing_payers WHERE listing_id = $1),
+             quality AS (DELETE FROM listing_quality WHERE listing_id = $1)
         UPDATE listings SET """
         + _SET_TEXT
         + """,
@@ -187,7 +188,7 @@ async def touch(db: Connection, listing_id: int, *, at: datetime) -> SearchDocum
                   (SELECT count(*) FROM (
                        SELECT FROM listing_payers p
                        WHERE p.listing_id = l.id AND p.payer <> l.pay_to
-                       LIMIT $3) AS some) AS payers
+                       LIMIT $3) AS counted) AS payers
         """,
         listing_id,
         at,

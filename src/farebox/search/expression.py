@@ -16,7 +16,9 @@ MAX_TERMS: Final = 40  # in all; those behind are not read
 
 _QUOTES: Final = str.maketrans("“”„«»＂", '""""""')
 _SIGNS: Final = frozenset(("OR", "|", "||"))
-_TOKEN: Final = re.compile(r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))')
+_TOKEN: Final = re.compile(
+    r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,10 @@ def parse(text: str) -> Expression:
         read = _terms(token)
         (excluded if token["minus"] else terms).extend(read)
         alternatives += len(read)
-        if sum(len(each.terms) + len(each.excluded) for each in branches) + alternatives > MAX_TERMS:
+        if (
+            sum(len(each.terms) + len(each.excluded) for each in branches) + alternatives
+            > MAX_TERMS
+        ):
             break
     branches.append(Branch(tuple(terms), tuple(excluded)))
     return _bounded(branches)

@@ -49,9 +49,7 @@ class Stage:
     most: int
 
 
-def strict_query(
-    expression: Expression, queries: dict[Term, str], sought: Sequence[Sought]
-) -> str:
+def strict_query(expression: Expression, queries: dict[Term, str], sought: Sequence[Sought]) -> str:
     """A tsquery for the expression to the letter; what only asks is left out of a plain one."""
     demanded = {term.text for term in content_of(sought)}
     is_plain = expression.may_be_relaxed

@@ -36,36 +36,59 @@ _COLUMNS: Final[LiteralString] = (
 _FRESHEST: Final[LiteralString] = " ORDER BY d.updated_at DESC, d.listing_id LIMIT "
 
 _BY_INDEX: Final[LiteralString] = (
-    "(" + _COLUMNS + " FROM search_documents d WHERE d.tsv @@ $10::text::tsquery AND " + IN_SCOPE
+    "("
+    + _COLUMNS
+    + " FROM search_documents d WHERE d.tsv @@ $10::text::tsquery AND "
+    + IN_SCOPE
     + " ORDER BY d.updated_at + interval '0' DESC, d.listing_id LIMIT $11::bigint) AS d"
 )
 _BY_NAMES: Final[LiteralString] = (
-    "(" + _COLUMNS + " FROM search_documents d WHERE d.hi @@ $10::text::tsquery AND " + IN_SCOPE
+    "("
+    + _COLUMNS
+    + " FROM search_documents d WHERE d.hi @@ $10::text::tsquery AND "
+    + IN_SCOPE
     + " ORDER BY d.updated_at + interval '0' DESC, d.listing_id LIMIT $11::bigint) AS d"
 )
 _WALKED_COLUMNS: Final[LiteralString] = (
     "(SELECT d.id, d.listing_id, d.updated_at, d.payers, d.text_digest, d.tsv, d.hi, d.network,"
     " d.type, d.born, d.born_at, d.died, d.died_at FROM search_documents d WHERE "
-    + IN_VIEW + _FRESHEST + "4096) AS d"
+    + IN_VIEW
+    + _FRESHEST
+    + "4096) AS d"
 )
 _WALK: Final[LiteralString] = (
-    "(" + _COLUMNS + " FROM " + _WALKED_COLUMNS + " WHERE d.tsv @@ $10::text::tsquery AND "
-    + IN_SCOPE + _FRESHEST + "$11::bigint) AS d"
+    "("
+    + _COLUMNS
+    + " FROM "
+    + _WALKED_COLUMNS
+    + " WHERE d.tsv @@ $10::text::tsquery AND "
+    + IN_SCOPE
+    + _FRESHEST
+    + "$11::bigint) AS d"
 )
 _WALK_NAMES: Final[LiteralString] = (
-    "(" + _COLUMNS + " FROM " + _WALKED_COLUMNS + " WHERE d.hi @@ $10::text::tsquery AND "
-    + IN_SCOPE + _FRESHEST + "$11::bigint) AS d"
+    "("
+    + _COLUMNS
+    + " FROM "
+    + _WALKED_COLUMNS
+    + " WHERE d.hi @@ $10::text::tsquery AND "
+    + IN_SCOPE
+    + _FRESHEST
+    + "$11::bigint) AS d"
 )
 _OWNED: Final[LiteralString] = (
     "(" + _COLUMNS + " FROM (SELECT l.id FROM listings l WHERE l.pay_to = $3 OFFSET 0) AS own"
     " CROSS JOIN LATERAL (SELECT * FROM search_documents d WHERE d.listing_id = own.id AND "
-    + IN_SCOPE + " AND d.tsv @@ $10::text::tsquery OFFSET 0) AS d" + _FRESHEST
+    + IN_SCOPE
+    + " AND d.tsv @@ $10::text::tsquery OFFSET 0) AS d"
+    + _FRESHEST
     + "$11::bigint) AS d"
 )
 _BY_ID: Final[LiteralString] = (
     "(" + _COLUMNS + " FROM unnest($10::bigint[]) AS wanted (id)"
     " CROSS JOIN LATERAL (SELECT * FROM search_documents d WHERE d.id = wanted.id AND "
-    + IN_SCOPE + " AND ($11::text = '' OR d.tsv @@ $11::text::tsquery) OFFSET 0) AS d) AS d"
+    + IN_SCOPE
+    + " AND ($11::text = '' OR d.tsv @@ $11::text::tsquery) OFFSET 0) AS d) AS d"
 )
 _STATEMENTS: Final[dict[tuple[Form, bool], LiteralString]] = {
     (Form.INDEX, False): _HEAD + _BY_INDEX,
@@ -79,7 +102,9 @@ _STATEMENTS: Final[dict[tuple[Form, bool], LiteralString]] = {
 
 async def begin(db: Connection) -> str:
     """The transaction's snapshot, as a cursor carries it; statements keep their one form."""
-    await db.execute("SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off")
+    await db.execute(
+        "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off"
+    )
     snapshot: str = await db.fetchval("SELECT pg_current_snapshot()::text")
     return snapshot
 
