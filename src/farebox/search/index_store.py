@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from farebox.catalog.search_document import SearchDocument
+from farebox.search.model_text import text_of
 from farebox.search.plain import GAP
+from farebox.search.text_store import add_texts
 from farebox.search.version import Fields, Standing, fields_of, is_new_version
 from farebox.storage.pool import Connection
 
@@ -32,10 +34,22 @@ class StoredIndex:
                 db, [each.listing_id for each, _ in new if each.listing_id in found]
             )
             await insert_versions(db, new)
+            await add_texts(
+                db,
+                [
+                    (fields.digest, text_of(document))
+                    for document, fields in new
+                    if _is_new_text(found.get(document.listing_id), fields)
+                ],
+            )
 
     async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
         """The listings are found no more."""
         await close_versions(db, listing_ids)
+
+
+def _is_new_text(old: Standing | None, fields: Fields) -> bool:
+    return old is None or old.digest != fields.digest
 
 
 async def read_standing(db: Connection, listing_ids: Sequence[int]) -> dict[int, Standing]:
