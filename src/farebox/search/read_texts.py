@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from farebox.catalog.search_document import SearchDocument
 from farebox.kernel.clock import Clock
 from farebox.search import text_store, vector_store, word_store
 from farebox.search.meaning import LanguageModel
@@ -31,22 +30,9 @@ _SWEEP_PAUSE_S: Final = 0.1  # between pages: nobody waits for it
 _COMMON: Final = 20_000  # words remembered as common
 _SWEPT_AT_ONCE: Final = 500
 _UNUSED_FOR: Final = timedelta(days=1)
-_LONGEST: Final = 3_000  # characters of one text
 _WORD: Final = re.compile(r"[^\W\d_]{3,24}")
 
 log = structlog.get_logger(__name__)
-
-
-def text_of(document: SearchDocument) -> str:
-    """What the language model reads of a listing, what says most first."""
-    parts = (
-        document.service_name,
-        document.tool_name.replace("_", " "),
-        document.description,
-        ", ".join(document.tags),
-        document.parameters,
-    )
-    return ". ".join(part.strip() for part in parts if part.strip())[:_LONGEST].replace("\0", " ")
 
 
 def words_of(text: str) -> set[str]:
