@@ -28,7 +28,15 @@ from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
+from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
+from farebox.search.meaning import LanguageModel
+from farebox.search.meanings import StoredMeanings
+from farebox.search.prune import Pruning
+from farebox.search.read_texts import TextReader
+from farebox.search.search import Search
+from farebox.search.words import CatalogWords
+from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
@@ -62,15 +70,25 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     origin = Origin(outbound)
     takeover = Takeover(origin, StoredBindings(writing))
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
+    model = LanguageModel(load_encoder)
+    search = Search(
+        reading,
+        clock,
+        meaning=model,
+        meanings=StoredMeanings(clock),
+        words=CatalogWords(model.words),
+    )
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=discovery_routes(Browse(reading)),
+        routes=[*discovery_routes(Browse(reading)), *search_routes(search)],
         tasks=[
             Loop("listings", outbox.run),
             Loop("listing checks", outbox.run_checks),
+            Loop("search versions", Pruning(writing, clock).run),
+            Loop("search texts", TextReader(writing, model, clock).run),
             *_probes(settings, Prober(writing, origin, clock)),
         ],
-        resources=[outbound, writing, reading],
+        resources=[outbound, writing, reading, model],
     )
 
 
