@@ -44,7 +44,7 @@ async def enrol(db: Connection, *, now: datetime, spread_s: float, limit: int) -
         """
         WITH added AS (
             INSERT INTO listing_probes (listing_id, pay_to, due_at)
-            SELECT l.id, l.pay_to, $1 + random() * make_interval(secs => $2)
+            SELECT l.id, l.pay_to, $1::timestamptz + random() * make_interval(secs => $2)
             FROM listings l
             WHERE l.id > (SELECT coalesce(max(listing_id), 0) - $4 FROM listing_probes)
               AND l.type = 'http' AND l.removed_at IS NULL
