@@ -19,7 +19,7 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from support.settled import ASSET, OTHER_SELLER, SELLER
 
-C, O, U = ProbeState.CONFIRMED, ProbeState.OTHER_RECIPIENT, ProbeState.UNREACHABLE
+C, S, U = ProbeState.CONFIRMED, ProbeState.OTHER_RECIPIENT, ProbeState.UNREACHABLE
 NEW = ProbeState.UNKNOWN
 states = st.sampled_from([each for each in ProbeState if each is not NEW])
 
@@ -43,9 +43,9 @@ def _after(results: Sequence[ProbeState]) -> Standing:
         ([C, C, C, U, U], C),
         ([C, C, C, U, U, C, U, U], C),
         ([C, C, C, U, U, U], U),
-        ([C, C, C, U, O, U, O, U, O], C),
-        ([C, C, C, O, O, O], O),
-        ([C, C, C, O, O, O, C, C, C], C),
+        ([C, C, C, U, S, U, S, U, S], C),
+        ([C, C, C, S, S, S], S),
+        ([C, C, C, S, S, S, C, C, C], C),
     ],
 )
 def test_a_state_follows_the_third_equal_result(
@@ -71,18 +71,18 @@ def test_a_state_is_always_the_newest_result_that_came_three_times_in_a_row(
 def test_what_was_said_is_seen_from_the_listings_own_recipient_and_network() -> None:
     said = Offers((Offer(Network.TESTNET, ASSET, BaseUnits(1), SELLER),), b"{}")
     assert result_of(said, Network.TESTNET, SELLER) is C
-    assert result_of(said, Network.TESTNET, OTHER_SELLER) is O
-    assert result_of(said, Network.PUBNET, SELLER) is O
+    assert result_of(said, Network.TESTNET, OTHER_SELLER) is S
+    assert result_of(said, Network.PUBNET, SELLER) is S
 
 
 @pytest.mark.parametrize("why", list(Silence))
 def test_every_silence_is_a_result_that_says_nothing_of_the_owner(why: Silence) -> None:
     seen = result_of(OriginSilent(why), Network.TESTNET, SELLER)
-    assert seen not in (C, O, NEW)
+    assert seen not in (C, S, NEW)
     assert ownership_by(seen) is None
 
 
 def test_ownership_follows_only_from_an_answer_that_names_somebody() -> None:
     assert ownership_by(C) is Ownership.VERIFIED
-    assert ownership_by(O) is Ownership.UNVERIFIED
+    assert ownership_by(S) is Ownership.UNVERIFIED
     assert ownership_by(NEW) is None
