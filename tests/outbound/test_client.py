@@ -29,7 +29,10 @@ async def test_the_upstream_sees_exactly_the_request(tmp_path: Path) -> None:
         )
         called = await at.call(request)
     assert (called.status, called.body) == (200, b"sunny")
-    assert [pair for pair in called.headers if pair[0] == "X-One"] == [("X-One", "1"), ("X-One", "2")]
+    assert [pair for pair in called.headers if pair[0] == "X-One"] == [
+        ("X-One", "1"),
+        ("X-One", "2"),
+    ]
     head, _, body = at.upstream.requests[0].partition(b"\r\n\r\n")
     assert body == b"{}"
     assert head.decode().split("\r\n") == [
@@ -143,7 +146,16 @@ async def test_the_deadline_holds_however_slowly_the_answer_comes(
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     ],
-    ids=["long header", "many headers", "long reason", "other", "status", "upgrade", "minus", "two"],
+    ids=[
+        "long header",
+        "many headers",
+        "long reason",
+        "other",
+        "status",
+        "upgrade",
+        "minus",
+        "two",
+    ],
 )
 async def test_an_answer_that_is_none_is_told_as_such(tmp_path: Path, raw: bytes) -> None:
     async with seller(tmp_path, says(raw)) as at:

@@ -50,9 +50,7 @@ class Authority:
             + _extension("551d23", _der(0x30, _der(0x80, _key_id(self._key))))
         )
         until = _LONG_PAST if is_expired else _UNTIL
-        leaf = _certificate(
-            self._issued, _NAME, names[0], key, extensions, self._key, until=until
-        )
+        leaf = _certificate(self._issued, _NAME, names[0], key, extensions, self._key, until=until)
         file = self._folder / f"server-{id(self)}-{self._issued}.pem"
         private = _pem("PRIVATE KEY", _PKCS8_HEAD + bytes(key))
         file.write_text(private + _pem("CERTIFICATE", leaf))

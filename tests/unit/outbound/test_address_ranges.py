@@ -116,7 +116,7 @@ def _edges() -> list[IPv4Address | IPv6Address]:
     blocks += [IPv6Network((n << 112, 16)) for n in range(0, 65536, 7)]
     found: list[IPv4Address | IPv6Address] = []
     for block in blocks:
-        kind, top = type(block[0]), 2 ** block.max_prefixlen
+        kind, top = type(block[0]), 2**block.max_prefixlen
         first, last = int(block[0]), int(block[-1])
         found += [kind(n) for n in (first - 1, first, first + 1, last, last + 1) if 0 <= n < top]
     return found
@@ -129,6 +129,8 @@ def test_nothing_is_public_that_the_standard_library_knows_better() -> None:
 
 def test_we_are_stricter_than_the_standard_library_only_where_we_say_so() -> None:
     stricter = [each for each in _edges() if each.is_global and not is_public(each)]
-    unsaid = [each for each in stricter if not any(each in block for block in STRICTER_THAN_LIBRARY)]
+    unsaid = [
+        each for each in stricter if not any(each in block for block in STRICTER_THAN_LIBRARY)
+    ]
     assert unsaid == []
     assert len(stricter) > 50  # else nothing was compared
