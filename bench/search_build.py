@@ -113,11 +113,12 @@ def _listing(each: Synthetic, now: datetime) -> tuple[object, ...]:
         *(each.number, each.network, each.key, each.type, each.url, each.tool_name or None),
         *("GET" if each.type is ListingType.HTTP else None, each.pay_to),
         *(at, each.description, "application/json", each.service_name, each.tags),
-        *(_extensions(each), ["bazaar"], each.parameters, at, at, each.number),
+        *(extensions_of(each), ["bazaar"], each.parameters, at, at, each.number),
     )
 
 
-def _extensions(each: Synthetic) -> bytes:
+def extensions_of(each: Synthetic) -> bytes:
+    """What a seller declares: one object, with an example and a schema."""
     names = each.parameters.split()
     query = {name: {"type": "string", "description": f"The {name}"} for name in names}
     body = {

@@ -15,6 +15,7 @@ from farebox.kernel.networks import Network
 
 SEED: Final = 402
 _SELLERS: Final = 50_000
+_SELLER_SHIFT: Final = 130.0  # the largest has about as many listings as one recipient may
 _PAYERS: Final = 20_000
 _MOST_PAYERS: Final = 40
 _DAY_S: Final = 86_400
@@ -61,7 +62,7 @@ class Generator:
         self._topic_weights = frequencies(len(TOPICS))
         self._word_weights = {len(each.words): frequencies(len(each.words)) for each in TOPICS}
         self._sellers = [_party("seller", number) for number in range(_SELLERS)]
-        self._seller_weights = frequencies(_SELLERS)
+        self._seller_weights = frequencies(_SELLERS, shift=_SELLER_SHIFT)
         self._payers = [_party("payer", number) for number in range(_PAYERS)]
 
     def listings(self, first: int, count: int) -> Iterator[Synthetic]:

@@ -44,8 +44,12 @@ _MADE_FROM: Final = (
     "bench/search_vectors.py",
     "src/farebox/search/index_store.py",
 )
+_OF_THE_CATALOG: Final = ("catalog", "search")
 _SHARED: Final = Path("/var/tmp/farebox-search")  # for root, whose home `nobody` cannot enter
 _NOTE: Final = "built.json"
+
+
+Seconds = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +58,18 @@ class Place:
 
     folder: Path
 
-    @property
-    def index(self) -> Path:
+    def index(self, listings: int) -> Path:
         """The comparison engine's own index."""
-        return self.folder / "tantivy"
+        return self.folder / f"tantivy-{listings}"
 
-    def built_s(self) -> dict[str, float]:
-        """How long each part took to build; empty when it is not whole."""
+    def built_s(self) -> Seconds:
+        """How long each part of everything that is whole took to build."""
         note = self.folder / _NOTE
-        return json.loads(note.read_text()) if note.is_file() else {}
+        found: Seconds = json.loads(note.read_text()) if note.is_file() else {}
+        return found
 
-    def note(self, seconds: dict[str, float]) -> None:
-        """It is whole."""
+    def note(self, seconds: Seconds) -> None:
+        """These are whole."""
         (self.folder / _NOTE).write_text(json.dumps(seconds))
 
 
@@ -78,8 +82,6 @@ def find_place() -> Place:
     for other in root.glob("*"):
         if other != place.folder:
             shutil.rmtree(other, ignore_errors=True)
-    if place.folder.exists() and not place.built_s():
-        shutil.rmtree(place.folder)
     place.folder.mkdir(parents=True, exist_ok=True)
     for each in (root, place.folder):
         each.chmod(0o711)
@@ -95,7 +97,10 @@ def _digest() -> str:
     for name in _MADE_FROM:
         found.update(name.encode() + (ROOT / name).read_bytes())
     for step in packaged_migrations():
-        found.update(step.sha256.encode())
+        if any(
+            part in step.name for part in _OF_THE_CATALOG
+        ):  # others are applied to what is built
+            found.update(step.sha256.encode())
     return found.hexdigest()[:16]
 
 
@@ -129,4 +134,9 @@ async def configure(url: Secret[str]) -> None:
 
 def database_of(url: Secret[str], size: int) -> Secret[str]:
     """The database with so many listings."""
-    return Secret(url.reveal().replace(f"/{DATABASE}?", f"/listings_{size}?"))
+    return named_database(url, f"listings_{size}")
+
+
+def named_database(url: Secret[str], name: str) -> Secret[str]:
+    """Another database of the same cluster."""
+    return Secret(url.reveal().replace(f"/{DATABASE}?", f"/{name}?"))

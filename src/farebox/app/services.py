@@ -74,7 +74,10 @@ def build_services(settings: Settings) -> Services:
     answering = Answering(settler, names, ledgers, clock)
     catalog = build_catalog(settings, settings.database_url, clock)
     return Services(
-        routes=[*facilitator_routes(verifier, answering, journal, operators), *catalog.routes],
+        routes=[
+            *facilitator_routes(verifier, answering, journal, operators, catalog.reports),
+            *catalog.routes,
+        ],
         tasks=[
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),

@@ -7,7 +7,8 @@ import base64
 import binascii
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
@@ -16,8 +17,11 @@ from urllib.parse import urlsplit
 from farebox.facilitator.served_network import AssetRule
 from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.secret import Secret
+from farebox.outbound.address_ranges import IPAddress
+from farebox.outbound.resolve import Pinned
 
 T = TypeVar("T")
+_NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
 _SEED: Final = re.compile(r"S[A-Z2-7]{55}\Z", re.ASCII)
 _SEED_VERSION: Final = 18 << 3
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
@@ -33,6 +37,19 @@ class Unwanted(Exception):
         self.wanted = wanted
 
 
+_UNWANTED_NAMES: Final = Unwanted(
+    "name=address pairs separated by commas; a port only behind a loopback address"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """What stands in for every nameserver in a test."""
+
+    servers: Mapping[str, Pinned]  # of this machine
+    addresses: Mapping[str, tuple[IPAddress, ...]]
+
+
 class LogLevel(StrEnum):
     """The least severe event that is written."""
 
@@ -42,9 +59,14 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+def is_loopback_host(host: str) -> bool:
+    """Whether what is served there can be reached by this machine only."""
+    return host == _LOCAL_NAME or _is_loopback(host)
+
+
 def loopback_host(text: str) -> str:
     """An address only this machine can reach: until there are keys, no other may be served."""
-    if text == _LOCAL_NAME or _is_loopback(text):
+    if is_loopback_host(text):
         return text
     raise Unwanted("a loopback address such as 127.0.0.1; other addresses need keys, not here yet")
 
@@ -54,6 +76,13 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def switch(text: str) -> bool:
+    """On or off."""
+    if text not in ("0", "1"):
+        raise Unwanted("0 or 1")
+    return text == "1"
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
@@ -140,6 +169,30 @@ def readable_file(text: str) -> Path:
             return path
     except OSError:
         raise Unwanted("the path of a file that can be read") from None
+
+
+def known_names(text: str) -> KnownNames:
+    """Names and where they are, for tests: `name=127.0.0.1:4443, other=10.0.0.1`.
+
+    A loopback address with a port is a server of this machine; any other is what a nameserver
+    would say of the name.
+    """
+    servers: dict[str, Pinned] = {}
+    addresses: dict[str, tuple[IPAddress, ...]] = {}
+    for entry in text.split(","):
+        name, _, place = (part.strip() for part in entry.partition("="))
+        found = _NAME_AND_PORT.match(place)
+        try:
+            address = ipaddress.ip_address(found.group(1).strip("[]") if found else place)
+        except ValueError:
+            raise _UNWANTED_NAMES from None
+        if not name or (found and not address.is_loopback):
+            raise _UNWANTED_NAMES
+        if found:
+            servers[name] = Pinned(address, int(found.group(2)))
+        else:
+            addresses[name] = (*addresses.get(name, ()), address)
+    return KnownNames(servers, addresses)
 
 
 def some_path(text: str) -> Path:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from farebox.app.setting_rules import LogLevel
+from farebox.app.setting_rules import KnownNames, LogLevel
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy
 from farebox.kernel.amounts import Stroops
@@ -31,6 +31,14 @@ class NetworkSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class OutboundSettings:
+    """How other people's addresses are found and trusted; all of it for tests alone."""
+
+    test_authority: Path | None  # a PEM file trusted beside the system's authorities
+    test_resolver: KnownNames | None  # asked in place of every nameserver
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything an operator decides."""
 
@@ -49,6 +57,9 @@ class Settings:
     stop_grace_s: float  # from being told to stop until what is pending is handed over
     rpc_timeout_s: float
     clock_poll_s: float
+    lists_local_urls: bool  # for demo and tests; on a loopback bind only
+    outbound: OutboundSettings
+    catalog_probe: bool  # whether listed resources are asked now and then if they are alive
 
 
 def default_data_dir(environment: Mapping[str, str]) -> Path:

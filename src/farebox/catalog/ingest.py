@@ -5,6 +5,7 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.catalog import listing_store, outbox_store
+from farebox.catalog.drop_reason import Dropped
 from farebox.catalog.listing import Resource
 from farebox.catalog.listing_outcome import (
     LISTED,
@@ -20,6 +21,7 @@ from farebox.catalog.listing_outcome import (
 from farebox.catalog.search_document import SearchIndex
 from farebox.catalog.settled import SettledResource, SettledText
 from farebox.facilitator.identity import PaymentIdentity
+from farebox.kernel.addresses import Address
 from farebox.storage.pool import Connection, Database
 
 KEYS_PER_RECIPIENT: Final = 1_000  # on one network
@@ -30,7 +32,7 @@ log = structlog.get_logger(__name__)
 class ReadResource(Protocol):
     """The rules: which resource the kept bytes are about, or why it cannot be listed."""
 
-    def __call__(self, text: SettledText) -> Resource | Rejected: ...
+    def __call__(self, text: bytes, *, pay_to: Address) -> Resource | Dropped: ...
 
 
 class _NotDecided(Exception):
@@ -58,7 +60,8 @@ class Ingestion:
 
     def read(self, text: SettledText) -> Resource | Rejected:
         """Which resource a text is about."""
-        return self._read(text)
+        found = self._read(text.discovery, pay_to=text.settled.terms.pay_to)
+        return Rejected(found.reason) if isinstance(found, Dropped) else found
 
     async def list(self, identity: PaymentIdentity) -> ListingOutcome:
         """What comes of the settlement's listing; `Undecided` leaves everything as it was."""
@@ -67,7 +70,7 @@ class Ingestion:
             return Rejected(NotListed.NOT_KEPT)
         if text.outcome is not None:
             return await self.close(identity, outcome_of(text.outcome))
-        found = self._read(text)
+        found = self.read(text)
         if isinstance(found, Rejected):
             return await self.close(identity, found)
         return await self.place(SettledResource(text.settled, found))

@@ -85,21 +85,23 @@ class MiniLm:
 
 
 def _through(layer: _Layer, rows: Floats, spans: Sequence[slice]) -> Floats:
-    qkv = rows @ layer.qkv
-    qkv += layer.qkv_shift
+    qkv = _dense(rows, layer.qkv, layer.qkv_shift)
     seen = np.empty_like(rows)
     for span in spans:
         _attend(qkv[span], seen[span])
-    mixed = seen @ layer.mixed
-    mixed += layer.mixed_shift
+    mixed = _dense(seen, layer.mixed, layer.mixed_shift)
     mixed += rows
     normalise(mixed, *layer.mixed_norm)
-    wide = np.matmul(mixed, layer.wide, dtype=np.float32)
-    wide += layer.wide_shift
-    narrow: Floats = gelu(wide) @ layer.narrow
-    narrow += layer.narrow_shift
+    wide = gelu(_dense(mixed, layer.wide, layer.wide_shift))
+    narrow = _dense(wide, layer.narrow, layer.narrow_shift)
     narrow += mixed
     return normalise(narrow, *layer.narrow_norm)
+
+
+def _dense(rows: Floats, weights: Floats, shift: Floats) -> Floats:
+    made: Floats = np.matmul(rows, weights)
+    made += shift
+    return made
 
 
 def _attend(qkv: Floats, out: Floats) -> None:

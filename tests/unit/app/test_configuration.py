@@ -1,14 +1,21 @@
 import os
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 from stellar_sdk import Keypair
 
-from farebox.app.configuration import Fault, SettingsRefused, read_settings
+from farebox.app.configuration import (
+    Fault,
+    SettingsRefused,
+    faults_off_loopback,
+    read_settings,
+)
 from farebox.app.setting_rules import LogLevel
 from farebox.app.settings import Settings
 from farebox.facilitator.served_network import AssetRule
 from farebox.kernel.networks import Network
+from farebox.outbound.resolve import Pinned
 
 RELAYER = Keypair.random().secret
 PAYMASTER = Keypair.random().secret
@@ -43,6 +50,37 @@ def test_a_network_may_have_a_fallback_that_is_another_node() -> None:
     assert "FAREBOX_FALLBACK_RPC_URL_TESTNET" in _faults(plain)
 
 
+def test_a_test_resolver_names_servers_of_this_machine_and_addresses_of_others() -> None:
+    text = "a.example=127.0.0.1:4443, b.example=[::1]:1, c.example=10.0.0.1, c.example=1.1.1.1"
+    names = _read(FAREBOX_OUTBOUND_TEST_RESOLVER=text).outbound.test_resolver
+    assert names is not None
+    assert names.servers == {
+        "a.example": Pinned(ip_address("127.0.0.1"), 4443),
+        "b.example": Pinned(ip_address("::1"), 1),
+    }
+    assert names.addresses == {"c.example": (ip_address("10.0.0.1"), ip_address("1.1.1.1"))}
+
+
+def test_what_is_for_tests_is_refused_wherever_others_can_reach_the_service(
+    tmp_path: Path,
+) -> None:
+    authority = tmp_path / "authority.pem"
+    authority.write_text("any")
+    settings = _read(
+        FAREBOX_OUTBOUND_TEST_AUTHORITY=str(authority),
+        FAREBOX_OUTBOUND_TEST_RESOLVER="a.example=127.0.0.1:1",
+    )
+    for host in ("127.0.0.1", "127.9.9.9", "::1", "localhost"):
+        assert faults_off_loopback(settings, host) == []
+    for host in ("0.0.0.0", "::", "192.168.1.4", "203.0.113.9", "pay.example.com", ""):
+        faults = faults_off_loopback(settings, host)
+        assert {fault.name for fault in faults} == {
+            "FAREBOX_OUTBOUND_TEST_AUTHORITY",
+            "FAREBOX_OUTBOUND_TEST_RESOLVER",
+        }
+    assert faults_off_loopback(_read(), "0.0.0.0") == []
+
+
 def test_a_fallback_alone_serves_no_network() -> None:
     alone = {"FAREBOX_FALLBACK_RPC_URL_PUBNET": "https://other.test/"}
     assert "FAREBOX_RPC_URL_PUBNET" in _faults(LEAST | alone)
@@ -54,6 +92,9 @@ def test_one_network_and_defaults_are_enough() -> None:
     assert settings.database_url is None
     assert settings.log_level is LogLevel.INFO
     assert settings.log_file is None
+    assert settings.catalog_probe is False
+    assert settings.outbound.test_authority is None
+    assert settings.outbound.test_resolver is None
     assert settings.expiry_tolerance_ledgers == 2
     assert settings.min_life_ledgers == 3
     assert settings.transaction_life_s == 45
@@ -129,6 +170,14 @@ def test_every_fault_is_named_at_once_and_no_value_is_shown() -> None:
         ("CLOCK_POLL_S", "0"),
         ("CLOCK_POLL_S", "nan"),
         ("DATABASE_URL", "postgresql:"),
+        ("CATALOG_PROBE", "yes"),
+        ("OUTBOUND_TEST_AUTHORITY", "/no/such/file"),
+        ("OUTBOUND_TEST_RESOLVER", "seller.example.com"),
+        ("OUTBOUND_TEST_RESOLVER", "=127.0.0.1:1"),
+        ("OUTBOUND_TEST_RESOLVER", "seller.example.com=10.0.0.1:443"),
+        ("OUTBOUND_TEST_RESOLVER", "seller.example.com=1.2.3.4:443"),
+        ("OUTBOUND_TEST_RESOLVER", "seller.example.com=localhost:443"),
+        ("OUTBOUND_TEST_RESOLVER", "a.example=127.0.0.1:1,"),
     ],
 )
 def test_a_value_that_does_not_fit_is_named(name: str, value: str) -> None:

@@ -41,8 +41,21 @@ def test_names_with_hyphens_digits_and_punycode_are_names(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["localhost", "api.localhost", "printer.local", "db.internal", "router.home.arpa", "a.onion"]
-    + ["vault.corp", "x.lan", "y.intranet", "z.localdomain", "w.private", "v.home", "u.alt"],
+    [
+        "localhost",
+        "api.localhost",
+        "printer.local",
+        "db.internal",
+        "router.home.arpa",
+        "a.onion",
+        "vault.corp",
+        "x.lan",
+        "y.intranet",
+        "z.localdomain",
+        "w.private",
+        "v.home",
+        "u.alt",
+    ],
 )
 def test_a_name_of_the_local_network_is_refused(name: str) -> None:
     assert parse_target(f"https://{name}/") is TargetFault.LOCAL_NAME
@@ -51,10 +64,31 @@ def test_a_name_of_the_local_network_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["metadata", "com", "example.com.", "example..com", ".example.com", "-a.example.com"]
-    + ["a-.example.com", "a" * 64 + ".example.com", ".".join(["abcdefgh"] * 29), "example.c"]
-    + ["1.2.3.4", "127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "1.2.3.0x4"]
-    + ["127.0.0.1.", "[::1]", "[::ffff:127.0.0.1]", "[fe80::1%25eth0]", "[::1", "[v1.a]"],
+    [
+        "metadata",
+        "com",
+        "example.com.",
+        "example..com",
+        ".example.com",
+        "-a.example.com",
+        "a-.example.com",
+        "a" * 64 + ".example.com",
+        ".".join(["abcdefgh"] * 29),
+        "example.c",
+        "1.2.3.4",
+        "127.1",
+        "2130706433",
+        "0x7f.1",
+        "0x7f000001",
+        "0177.0.0.1",
+        "1.2.3.0x4",
+        "127.0.0.1.",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[fe80::1%25eth0]",
+        "[::1",
+        "[v1.a]",
+    ],
 )
 def test_an_address_or_half_a_name_is_refused(name: str) -> None:
     assert parse_target(f"https://{name}/") is TargetFault.NOT_A_NAME

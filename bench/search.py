@@ -1,0 +1,154 @@
+"""BENCH=search: a million listings, searched while fifty a second are written.
+
+Data and indexes are built once and kept; every run works on a copy of them. QUICK=1 stops at a
+hundred thousand. PLOT=path draws it.
+"""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from bench.search_asker import Plan
+from bench.search_place import SERVER, Place, Seconds, find_place, serving
+from bench.search_plot import Bar, draw_latencies
+from bench.search_queries import KEYWORDS, Kind
+from bench.search_run import Run, measure
+from bench.search_samples import Samples
+from bench.search_sizes import build
+from e2e.ending import end_with_figures
+from e2e.machine import say
+
+_P50_MS: Final = 12.0
+_P95_MS: Final = 60.0
+_WORST_P50_MS: Final = 40.0
+_WORST_P95_MS: Final = 120.0
+_SENTENCE_P50_MS: Final = 30.0
+_SENTENCE_P95_MS: Final = 120.0
+_UPSERTS_PER_S: Final = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is measured."""
+
+    listings: tuple[int, ...]
+    each: int  # queries of a kind
+    rounds: int
+    plain: int  # queries of a kind for the plain statement
+
+
+FULL: Final = Size(listings=(10_000, 100_000, 1_000_000), each=20, rounds=2, plain=3)
+QUICK: Final = Size(listings=(10_000, 100_000), each=8, rounds=1, plain=2)
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Whether what is promised holds, and the figures."""
+    size = QUICK if quick else FULL
+    began = time.monotonic()
+    place = find_place()
+    built = await build(place, size.listings)
+    runs = await _runs(place, size)
+    figures = _figures(runs, built)
+    if plot := os.environ.get("PLOT"):
+        _draw(runs, Path(plot))
+    figures["seconds"] = round(time.monotonic() - began, 1)
+    return _holds(figures), figures
+
+
+async def _runs(place: Place, size: Size) -> dict[int, Run]:
+    runs = {}
+    with serving(place, is_building=False) as url:
+        for listings in size.listings:
+            index = str(place.index(listings)) if listings == max(size.listings) else ""
+            asked = Plan("", listings, size.each, size.rounds, index, size.plain)
+            runs[listings] = await measure(url, asked)
+            say(f"{listings:,}: {runs[listings].samples.keywords('ours').figures()}")
+    return runs
+
+
+def _figures(runs: dict[int, Run], built: Seconds) -> dict[str, object]:
+    largest = runs[max(runs)]
+    ours, theirs = (largest.samples.keywords(side) for side in ("ours", "tantivy"))
+    sentences = largest.samples.of("ours", kinds=(Kind.SENTENCE,))
+    worst = largest.samples.worst("ours")
+    return {
+        "listings": max(runs),
+        "p50_ms": ours.p50_ms,
+        "p95_ms": ours.p95_ms,
+        "worst_p50_ms": worst[0],
+        "worst_p95_ms": worst[1],
+        "sentence_p50_ms": sentences.p50_ms,
+        "sentence_p95_ms": sentences.p95_ms,
+        "engine_ratio": _ratio(ours.p50_ms, theirs.p50_ms),
+        "upserts_per_s": largest.upserts_per_s,
+        "failed_upserts": largest.written.failed,
+        "stages": list(largest.stages),
+        "classes": largest.samples.by_kind("ours"),
+        "tantivy": largest.samples.by_kind("tantivy"),
+        "plain": {
+            kind.value: largest.samples.of("plain", kinds=(kind,)).figures() for kind in Kind
+        },
+        "sizes": {str(listings): _size_figures(each) for listings, each in runs.items()},
+        "build_s": built,
+        "server": SERVER,
+    }
+
+
+def _size_figures(each: Run) -> dict[str, object]:
+    sentences = each.samples.of("ours", kinds=(Kind.SENTENCE,))
+    return {
+        "keywords": each.samples.keywords("ours").figures(),
+        "sentences": sentences.figures(),
+        "plain": each.samples.of("plain", kinds=KEYWORDS).figures(),
+        "upserts_per_s": each.upserts_per_s,
+        "upsert_ms": [each.written.p50_ms, each.written.p95_ms],
+        "megabytes": each.megabytes,
+    }
+
+
+def _ratio(ours: float | None, theirs: float | None) -> float | None:
+    return round(ours / theirs, 2) if ours and theirs else None
+
+
+def _draw(runs: dict[int, Run], path: Path) -> None:
+    """Our latency by class and size, and the comparison engine's at the largest."""
+    sides = {f"farebox, {n:,}": run.samples for n, run in runs.items()}
+    bars = {
+        kind.value: {
+            name: bar for name, samples in sides.items() if (bar := _bar(samples, "ours", kind))
+        }
+        for kind in Kind
+    }
+    largest = runs[max(runs)].samples
+    for kind in Kind:
+        if bar := _bar(largest, "tantivy", kind):
+            bars[kind.value][f"tantivy, {max(runs):,}"] = bar
+    draw_latencies(path, bars, "Search latency while 50 listings a second are written")
+    say(f"drawn to {path}")
+
+
+def _bar(samples: Samples, side: str, kind: Kind) -> Bar | None:
+    found = samples.of(side, kinds=(kind,))
+    return Bar(found.p50_ms, found.p95_ms) if found.p50_ms and found.p95_ms else None
+
+
+def _holds(figures: dict[str, object]) -> bool:
+    def number(name: str) -> float:
+        return float(str(figures[name]))
+
+    return (
+        number("p50_ms") <= _P50_MS
+        and number("p95_ms") <= _P95_MS
+        and number("worst_p50_ms") <= _WORST_P50_MS
+        and number("worst_p95_ms") <= _WORST_P95_MS
+        and number("sentence_p50_ms") <= _SENTENCE_P50_MS
+        and number("sentence_p95_ms") <= _SENTENCE_P95_MS
+        and number("upserts_per_s") >= _UPSERTS_PER_S * 0.95
+        and number("failed_upserts") == 0
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))

@@ -1,0 +1,136 @@
+"""Ask the search one query after another in a process of its own, and tell how long each took.
+
+`main` reads one plan as JSON on standard input and writes the samples as JSON on standard output.
+"""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from bench import search_tantivy
+from bench.search_listings import Generator
+from bench.search_queries import Kind, Narrowed, Query, draw
+from bench.search_samples import Sample
+from e2e.machine import say
+from farebox.kernel.secret import Secret
+
+PAGE: Final = 20
+TENTH: Final = 10
+_PLAIN: Final = """
+    SELECT listing_id FROM search_documents
+    WHERE tsv @@ websearch_to_tsquery('english', $1) AND died IS NULL
+    ORDER BY ts_rank_cd(tsv, websearch_to_tsquery('english', $1)) DESC, updated_at DESC, listing_id
+    LIMIT 21
+"""
+_WALKED: Final = (Narrowed.NOTHING, Narrowed.NETWORK)
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What to ask."""
+
+    url: str
+    listings: int
+    each: int  # queries of a kind
+    rounds: int
+    index: str = ""  # the comparison engine's; empty: ours alone
+    plain: int = 0  # queries of a kind for the plain statement
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    samples: list[Sample]
+    stages: list[str]  # that found something, of all of them
+
+
+class Asker:
+    """Asks in turn and keeps what it took; nothing else runs in this process."""
+
+    def __init__(self, plan: Plan, search: Search, db: asyncpg.Connection[asyncpg.Record]) -> None:
+        self._plan, self._search, self._db = plan, search, db
+        self._queries = draw(Generator(), listings=plan.listings, each=plan.each)
+        self._engine = search_tantivy.Engine(Path(plan.index)) if plan.index else None
+        self._samples: list[Sample] = []
+
+    async def run(self) -> list[Sample]:
+        """Everything once to warm, then as often as the plan says, sides in turn."""
+        for turn in range(self._plan.rounds + 1):
+            self._samples.clear() if turn == 1 else None
+            for query in self._queries:
+                for narrowed in Narrowed:
+                    await self._first(query, narrowed)
+                for narrowed in _WALKED:
+                    await self._walk(query, narrowed)
+            told = "warm" if turn == 0 else f"round {turn} of {self._plan.rounds}"
+            say(f"{self._plan.listings:,}: {told}, {len(self._samples):,} answers")
+        await self._plainly()
+        return self._samples
+
+    async def _first(self, query: Query, narrowed: Narrowed) -> None:
+        await self._page(query, narrowed, 1, None)
+        if self._engine is not None:
+            began = time.perf_counter()
+            found = self._engine.find(query, query.filters(narrowed), limit=PAGE, page=0)
+            self._keep("tantivy", query, narrowed, 1, began, len(found))
+
+    async def _walk(self, query: Query, narrowed: Narrowed) -> None:
+        """Page after page by cursor; the tenth one counts, as far as there are so many."""
+        cursor: str | None = None
+        for number in range(1, TENTH + 1):
+            cursor = await self._page(query, narrowed, number, cursor, counts=number == TENTH)
+            if cursor is None:
+                return
+        if self._engine is not None:
+            began = time.perf_counter()
+            found = self._engine.find(query, query.filters(narrowed), limit=PAGE, page=TENTH - 1)
+            self._keep("tantivy", query, narrowed, TENTH, began, len(found))
+
+    async def _page(
+        self,
+        query: Query,
+        narrowed: Narrowed,
+        number: int,
+        cursor: str | None,
+        *,
+        counts: bool = True,
+    ) -> str | None:
+        request = SearchRequest(query.text, query.filters(narrowed), limit=PAGE, cursor=cursor)
+        began = time.perf_counter()
+        page = await self._search.find(request)
+        if counts:
+            self._keep("ours", query, narrowed, number, began, len(page.hits))
+        return page.cursor
+
+    async def _plainly(self) -> None:
+        """What a search without stages costs: every match is read and ranked."""
+        for kind in Kind:
+            for query in [each for each in self._queries if each.kind is kind][: self._plan.plain]:
+                began = time.perf_counter()
+                found = await self._db.fetch(_PLAIN, query.text)
+                self._keep("plain", query, Narrowed.NOTHING, 1, began, len(found))
+
+    def _keep(
+        self, side: str, query: Query, narrowed: Narrowed, page: int, began: float, hits: int
+    ) -> None:
+        took = (time.perf_counter() - began) * 1000
+        self._samples.append(Sample(side, query.kind, narrowed, page, round(took, 3), hits))
+
+
+async def _asked(plan: Plan) -> list[Sample]:
+    db = await asyncpg.connect(plan.url, command_timeout=120)
+    try:
+        async with open_search(Secret(plan.url)) as search:
+            return await Asker(plan, search, db).run()
+    finally:
+        await db.close()
+
+
+def main() -> int:
+    """Run the plan on standard input."""
+    plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_asked(plan))) + b"\n")
+    return 0

@@ -1,0 +1,155 @@
+"""Write listings at an even pace in a process of its own: new ones, and payments for known ones.
+
+`main` reads one plan as JSON on standard input, writes until standard input ends, and writes what
+came of it as JSON on standard output.
+"""
+
+import asyncio
+import random
+import sys
+import time
+from datetime import UTC, datetime
+
+import msgspec
+
+from bench.search_build import extensions_of
+from bench.search_listings import Generator, Synthetic
+from bench.search_samples import percentile
+from farebox.buyer.tokens import USDC
+from farebox.catalog import listing_store
+from farebox.catalog.listing import ListedTerms, ListingType, Metadata, Resource
+from farebox.catalog.search_document import SearchIndex
+from farebox.catalog.settled import Settled, SettledResource
+from farebox.facilitator.identity import PaymentIdentity
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.secret import Secret
+from farebox.search.index_store import StoredIndex
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Database
+
+_LEDGER = 2_000_000_000  # later than any that was listed
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """How fast to write, and into what."""
+
+    url: str
+    listings: int
+    per_s: float
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What was written."""
+
+    upserts: int
+    failed: int
+    seconds: float
+    p50_ms: float | None
+    p95_ms: float | None
+
+
+class Writer:
+    """Half of what it writes is new; the other half are payments for listings that are there."""
+
+    def __init__(self, plan: Plan, database: Database, index: SearchIndex) -> None:
+        self._plan, self._database, self._index = plan, database, index
+        self._generator, self._chance = Generator(), random.Random(time.time_ns())
+        self._took: list[float] = []
+        self._failed = 0
+
+    async def run(self, stopped: asyncio.Event) -> Written:
+        """Write until it is stopped; a write that takes longer than its turn delays the next."""
+        began = time.perf_counter()
+        turn = 0
+        while not stopped.is_set():
+            await asyncio.sleep(max(0.0, began + turn / self._plan.per_s - time.perf_counter()))
+            await self._write(turn)
+            turn += 1
+        return Written(
+            upserts=turn - self._failed,
+            failed=self._failed,
+            seconds=round(time.perf_counter() - began, 1),
+            p50_ms=percentile(self._took, 0.5),
+            p95_ms=percentile(self._took, 0.95),
+        )
+
+    async def _write(self, turn: int) -> None:
+        is_new = turn % 2 == 0
+        known = self._plan.listings
+        number = known + 1 + turn if is_new else self._chance.randint(1, known)
+        began = time.perf_counter()
+        try:
+            await self._put(_settled(self._generator.listing(number), turn))
+        except DatabaseUnavailable:
+            self._failed += 1
+        self._took.append((time.perf_counter() - began) * 1000)
+
+    async def _put(self, new: SettledResource) -> None:
+        """What the catalog does with a settlement, without the outbox it came from."""
+        network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
+        async with self._database.transaction() as db:
+            binding = await listing_store.find_binding(db, network, new.resource.key)
+            if binding is None:
+                await listing_store.lock_recipient(db, network, pay_to)
+                await listing_store.count_keys(db, network, pay_to)
+                listing_id = await listing_store.insert_listing(db, new)
+            else:
+                listing_id = binding.listing_id
+                await listing_store.replace_text(db, listing_id, new)
+            if listing_id is None:
+                return
+            await listing_store.put_terms(db, listing_id, new.settled)
+            payer = new.settled.identity.payer
+            await listing_store.count_payment(db, listing_id, payer, at=new.settled.at)
+            document = await listing_store.touch(db, listing_id, at=new.settled.at)
+            if document is not None:
+                await self._index.put(db, [document])
+
+
+def _settled(each: Synthetic, turn: int) -> SettledResource:
+    identity = PaymentIdentity(each.network, each.payers[0], turn)
+    terms = ListedTerms(
+        scheme="exact",
+        asset=USDC[each.network].contract,
+        amount=BaseUnits(each.amount),
+        pay_to=each.pay_to,
+        max_timeout_s=60,
+    )
+    resource = Resource(
+        type=each.type,
+        key=each.key,
+        url=each.url,
+        metadata=Metadata(
+            description=each.description,
+            mime_type="application/json",
+            service_name=each.service_name,
+            tags=each.tags,
+        ),
+        extensions=extensions_of(each),
+        extension_keys=("bazaar",),
+        parameters=each.parameters,
+        tool_name=each.tool_name or None,
+        method="GET" if each.type is ListingType.HTTP else None,
+    )
+    return SettledResource(Settled(identity, terms, _LEDGER + turn, datetime.now(UTC)), resource)
+
+
+async def _written(plan: Plan) -> Written:
+    stopped = asyncio.Event()
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+
+    async with Database(Secret(plan.url), connections=2) as database:
+        writer = Writer(plan, database, StoredIndex())
+        writing = asyncio.create_task(writer.run(stopped))
+        await asyncio.to_thread(wait)
+        stopped.set()
+        return await writing
+
+
+def main() -> int:
+    """Run the plan on the first line of standard input."""
+    plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_written(plan))) + b"\n")
+    return 0

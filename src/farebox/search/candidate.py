@@ -1,0 +1,16 @@
+"""A document that may be shown, with what decides where it stands."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One version of a document and how it met the query's probes."""
+
+    document_id: int
+    listing_id: int
+    updated_at: datetime
+    payers: int
+    digest: bytes
+    ranks: tuple[float, ...]  # one a probe, 0 = not met; see `stage_store`

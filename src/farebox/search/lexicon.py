@@ -1,0 +1,89 @@
+"""What is known of words, remembered: their lexemes for long, their frequency for minutes."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from farebox.kernel.clock import Clock
+from farebox.search.lexeme_store import (
+    Statistics,
+    count_documents,
+    count_living,
+    count_up_to,
+    read_lexed,
+    read_statistics,
+)
+from farebox.search.lexemes import Census, Lexed
+from farebox.storage.pool import Connection
+
+SMALL: Final = 20_000  # documents; below, everything is counted and ranked
+STALE_S: Final = 120.0
+RARE: Final = 300  # a lexeme the statistics do not name is counted up to this
+_WORDS: Final = 20_000  # remembered
+_NOTHING: Final = Lexed((), is_stop=False)
+
+
+@dataclass(slots=True)
+class _Known:
+    statistics: Statistics
+    at: float
+    rare: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+class Lexicon:
+    """Lexemes of words and their frequencies; one for a process."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lexed: OrderedDict[str, Lexed] = OrderedDict()
+        self._known: _Known | None = None
+
+    async def lex(self, db: Connection, words: Iterable[str]) -> dict[str, Lexed]:
+        """Every word as the index knows it."""
+        wanted = list(dict.fromkeys(words))
+        missing = [word for word in wanted if word not in self._lexed]
+        if missing:
+            self._lexed |= await read_lexed(db, missing)
+        found = {word: self._lexed.get(word, _NOTHING) for word in wanted}
+        while len(self._lexed) > _WORDS:
+            self._lexed.popitem(last=False)
+        return found
+
+    async def census(self, db: Connection, lexemes: Sequence[str]) -> Census:
+        """How many documents have these lexemes."""
+        known = await self._statistics(db)
+        if known is None:
+            documents, counts = await count_living(db, lexemes)
+            return Census(documents, is_small=True, with_lexeme=counts, with_name=counts)
+        statistics = known.statistics
+        missing = [
+            lexeme
+            for lexeme in lexemes
+            if lexeme not in statistics.with_lexeme and lexeme not in known.rare
+        ]
+        if missing:
+            if len(known.rare) > _WORDS:
+                known.rare.clear()
+            known.rare |= await count_up_to(db, missing, most=RARE)
+        rare = {lexeme: known.rare.get(lexeme, (0, 0)) for lexeme in lexemes}
+        least = min(statistics.with_name.values(), default=0)
+        return Census(
+            statistics.documents,
+            is_small=False,
+            with_lexeme={x: statistics.with_lexeme.get(x, rare[x][0]) for x in lexemes},
+            with_name={
+                x: statistics.with_name.get(x, min(least, rare[x][1] or least)) for x in lexemes
+            },
+        )
+
+    async def _statistics(self, db: Connection) -> _Known | None:
+        """The statistics of a large catalog; None while it is small."""
+        now = self._clock.monotonic()
+        if self._known is None or now - self._known.at > STALE_S:
+            documents = await count_documents(db, most=SMALL)
+            statistics = Statistics(documents, {}, {})
+            if documents >= SMALL:
+                statistics = await read_statistics(db)
+            self._known = _Known(statistics, now)
+        return self._known if self._known.statistics.with_lexeme else None

@@ -1,0 +1,121 @@
+"""What a text means, by the language model, beside the event loop.
+
+Without the model there is no meaning to be had, and everything else works as it does with it.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+import structlog
+
+from farebox.search.senses import Sense
+from farebox.semantic.encoder import Encoder
+
+if TYPE_CHECKING:
+    from farebox.semantic.space import Code
+
+NAME: Final = "all-MiniLM-L6-v2/int8"
+_REMEMBERED: Final = 2048  # queries whose meaning is kept
+_MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
+_WAIT_S: Final = 0.4  # for one query's meaning
+_LONGEST: Final = 512  # characters of a query that are read
+
+log = structlog.get_logger(__name__)
+
+
+class LanguageModel:
+    """A `Meaning`. One query is read at a time and one batch of listings.
+
+    `load` is called once, in a thread, when a meaning is first asked for; it returns None where
+    there is no model. Use it as an async context manager.
+    """
+
+    name = NAME
+
+    def __init__(self, load: Callable[[], Encoder | None]) -> None:
+        self._load = load
+        self._for_queries = ThreadPoolExecutor(1, thread_name_prefix="query-meaning")
+        self._for_listings = ThreadPoolExecutor(1, thread_name_prefix="listing-meaning")
+        self._loading: asyncio.Future[Encoder | None] | None = None
+        self._remembered: OrderedDict[str, Sense] = OrderedDict()
+        self._asked = 0
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for threads in (self._for_queries, self._for_listings):
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    async def is_present(self) -> bool:
+        """Whether there is a model; loads it if that was not tried yet."""
+        return await self._encoder() is not None
+
+    async def encode(self, query: str) -> Sense | None:
+        """The query's meaning; None without a model, or when it cannot be had within half a second.
+
+        Equal queries mean the same, whatever their case and spacing.
+        """
+        text = " ".join(query[:_LONGEST].casefold().split())
+        known = self._remembered.get(text)
+        if known is not None:
+            self._remembered.move_to_end(text)
+            return known
+        if not text or self._asked >= _MOST_ASKED:
+            return None
+        self._asked += 1
+        try:
+            async with asyncio.timeout(_WAIT_S):
+                return await self._encode(text)
+        except TimeoutError:
+            log.info("semantic.late")
+            return None
+        finally:
+            self._asked -= 1
+
+    async def codes(self, texts: Sequence[str]) -> "list[Code] | None":
+        """What is kept of each text, in order; None without a model. It may take a second."""
+        encoder = await self._encoder()
+        if encoder is None:
+            return None
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._for_listings, _codes, encoder, texts)
+
+    async def _encode(self, text: str) -> Sense | None:
+        encoder = await self._encoder()
+        if encoder is None:
+            return None
+        loop = asyncio.get_running_loop()
+        sense = await loop.run_in_executor(self._for_queries, _sense, encoder, text)
+        self._remembered[text] = sense
+        if len(self._remembered) > _REMEMBERED:
+            self._remembered.popitem(last=False)
+        return sense
+
+    async def _encoder(self) -> Encoder | None:
+        if self._loading is None:
+            loop = asyncio.get_running_loop()
+            self._loading = loop.run_in_executor(self._for_listings, self._load)
+        return await asyncio.shield(self._loading)  # one that leaves does not end it for others
+
+
+# The model is there, so numpy is: these need it, and a service without either never gets here.
+def _sense(encoder: Encoder, text: str) -> Sense:
+    from farebox.semantic.space import as_bytes
+
+    return Sense(as_bytes(encoder.encode([text]))[0])
+
+
+def _codes(encoder: Encoder, texts: Sequence[str]) -> "list[Code]":
+    from farebox.semantic.space import known_space
+
+    return known_space().codes(encoder.encode(texts))

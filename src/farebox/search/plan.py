@@ -1,0 +1,152 @@
+"""Which statements find the candidates of a query, decided from frequencies and never by a planner.
+
+A statement's cost is the documents it reads, so each form has a bound: by index, where few match;
+walking from the freshest, where so many match that the freshest hold enough of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from math import prod, sqrt
+from typing import Final
+
+from farebox.search.expression import Expression, Term
+from farebox.search.terms import Role, Sought, content_of
+
+ENOUGH: Final = 20  # candidates; with fewer the search looks wider
+NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
+CANDIDATES: Final = 400  # of one statement in a large catalog
+ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
+WALK_SHARE: Final = 0.03  # matched by so many documents, the freshest are walked
+LOOSE_WALK_SHARE: Final = 0.01
+LOOSENED: Final = 4  # the rarest terms that a relaxed statement is made of
+
+
+class Form(StrEnum):
+    """How a statement reaches the documents."""
+
+    INDEX = "index"
+    WALK = "walk"
+    OWNED = "owned"  # the listings of one recipient
+
+
+class Kind(StrEnum):
+    """What a statement looks for; also how a hit's stage is told."""
+
+    NAMES = "names"  # every word, in names and tags
+    WORDS = "words"  # every word, anywhere
+    RELAXED = "relaxed"  # some of the words, or others in their place
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One statement."""
+
+    kind: Kind
+    form: Form
+    query: str  # a tsquery
+    most: int
+
+
+def strict_query(expression: Expression, queries: dict[Term, str], sought: Sequence[Sought]) -> str:
+    """A tsquery for the expression to the letter; what only asks is left out of a plain one."""
+    demanded = {term.text for term in content_of(sought)}
+    is_plain = expression.may_be_relaxed
+    branches = []
+    for branch in expression.branches:
+        parts = [
+            f"({queries[term]})"
+            for term in branch.terms
+            if queries[term] and (not is_plain or term.text in demanded)
+        ]
+        parts += [f"!({queries[term]})" for term in branch.excluded if queries[term]]
+        if any(not part.startswith("!") for part in parts):
+            branches.append(" & ".join(parts))
+    return " | ".join(f"({branch})" for branch in branches)
+
+
+def must_query(expression: Expression, queries: dict[Term, str]) -> str:
+    """A tsquery for what every hit must meet whatever found it; "" for nothing."""
+    if len(expression.branches) != 1:
+        return ""
+    (branch,) = expression.branches
+    parts = [f"({queries[term]})" for term in branch.terms if term.is_quoted and queries[term]]
+    parts += [f"!({queries[term]})" for term in branch.excluded if queries[term]]
+    return " & ".join(parts)
+
+
+def small_stages(
+    strict: str, must: str, sought: Sequence[Sought], *, is_relaxed: bool, form: Form = Form.INDEX
+) -> tuple[Stage, ...]:
+    """For a catalog so small, or a recipient with so few, that everything can be ranked."""
+    if not is_relaxed:
+        return (Stage(Kind.WORDS, form, strict, ALL_CANDIDATES),) if strict else ()
+    asked = [term for term in sought if term.role is not Role.REQUEST] or list(sought)
+    content = content_of(asked)
+    query = _with_must(" | ".join(term.wide_query for term in content), must)
+    return (Stage(Kind.RELAXED, form, query, ALL_CANDIDATES),) if query else ()
+
+
+def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought]) -> list[Stage]:
+    """Every word: in names and tags first, then anywhere; for a large catalog."""
+    content = content_of(sought)
+    if not strict:
+        return []
+    if expression.may_be_relaxed and any(term.share == 0.0 for term in content):
+        return []  # nothing has every word
+    names = [term.name_share for term in content]
+    shares = [term.share for term in content]
+    together = _any if len(expression.branches) > 1 else _all
+    return [
+        Stage(Kind.NAMES, _form(together(names), WALK_SHARE), strict, CANDIDATES),
+        Stage(Kind.WORDS, _form(together(shares), WALK_SHARE), strict, CANDIDATES),
+    ]
+
+
+def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
+    """Fewer and fewer of the rarest words, down to any of the two rarest; for a large catalog."""
+    known = [term for term in content_of(sought) if term.share > 0.0]
+    rarest = sorted(known, key=lambda term: (term.share, term.text))[:LOOSENED]
+    stages = []
+    is_widened = any(len(term.probes) > 1 for term in rarest) or len(known) < len(
+        content_of(sought)
+    )
+    start = len(rarest) if is_widened or len(known) > len(rarest) else len(rarest) - 1
+    for size in range(start, 0, -1):
+        group = rarest[:2] if size == 1 else rarest
+        sets = [tuple(each) for each in combinations(group, size)]
+        query = " | ".join("(" + " & ".join(f"({t.wide_query})" for t in s) + ")" for s in sets)
+        share = _any([_all([term.share for term in each]) for each in sets])
+        stages.append(
+            Stage(
+                Kind.RELAXED,
+                _form(share, LOOSE_WALK_SHARE),
+                _with_must(query, must),
+                CANDIDATES,
+            )
+        )
+    return stages
+
+
+def by_index(stage: Stage) -> Stage:
+    """The same, when a walk has found too little: the estimate was wrong."""
+    return Stage(stage.kind, Form.INDEX, stage.query, stage.most)
+
+
+def _with_must(query: str, must: str) -> str:
+    return f"({query}) & {must}" if query and must else query
+
+
+def _form(share: float, walked_from: float) -> Form:
+    return Form.WALK if share >= walked_from else Form.INDEX
+
+
+def _all(shares: Sequence[float]) -> float:
+    """The part that has all: words of one subject come together more often than by chance."""
+    least = min(shares, default=0.0)
+    return least * sqrt(prod(shares) / least) if least else 0.0
+
+
+def _any(shares: Sequence[float]) -> float:
+    return 1.0 - prod(1.0 - share for share in shares)

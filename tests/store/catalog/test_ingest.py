@@ -1,0 +1,359 @@
+"""From a settlement's row to a listing: whose it is, which text stands, and that it counts once."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from farebox.catalog.discovery import read_discovery
+from farebox.catalog.ingest import KEYS_PER_RECIPIENT, Ingestion
+from farebox.catalog.listing_outcome import Listed, NotListed, Rejected, Undecided
+from farebox.catalog.search_document import SearchDocument
+from farebox.catalog.settled import SettledResource
+from farebox.facilitator.identity import PaymentIdentity
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection, Database
+from support.promises import case, promise
+from support.settled import (
+    OTHER_SELLER,
+    SELLER,
+    WEATHER,
+    Paid,
+    discovery,
+    http_bazaar,
+    journal,
+    party,
+    tool_bazaar,
+)
+
+
+@dataclass
+class Index:
+    """Keeps what it is given where a test can see it."""
+
+    documents: dict[int, SearchDocument] = field(default_factory=dict)
+    breaks: bool = False
+
+    async def put(self, db: Connection, documents: Sequence[SearchDocument]) -> None:
+        if self.breaks:
+            raise ValueError("the index is broken")
+        self.documents |= {each.listing_id: each for each in documents}
+
+    async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
+        for each in listing_ids:
+            self.documents.pop(each, None)
+
+
+@pytest.fixture
+def index() -> Index:
+    return Index()
+
+
+@pytest.fixture
+def ingestion(database: Database, index: Index) -> Ingestion:
+    return Ingestion(database, index, read_discovery)
+
+
+async def rows(database: Database, sql: str, *args: object) -> list[dict[str, Any]]:
+    async with database.connection() as db:
+        return [dict(row) for row in await db.fetch(sql, *args)]
+
+
+async def listings(database: Database) -> list[dict[str, Any]]:
+    return await rows(database, "SELECT * FROM listings ORDER BY id")
+
+
+async def outcome(database: Database, identity: PaymentIdentity) -> str | None:
+    found = await rows(
+        database,
+        "SELECT listing_outcome FROM settlements WHERE payer = $1 AND nonce = $2",
+        identity.payer,
+        identity.nonce,
+    )
+    text: str | None = found[0]["listing_outcome"]
+    return text
+
+
+@promise("ingest:settled-terms", "entry:terms-as-settled", "catalog:listed-after-settle")
+async def test_a_settlement_lists_its_resource_with_the_settled_terms(
+    database: Database, ingestion: Ingestion, index: Index
+) -> None:
+    identity = await journal(database, Paid(amount=10**38 + 1))
+    assert await ingestion.list(identity) == Listed()
+    (listed,) = await listings(database)
+    assert (listed["url"], listed["pay_to"], listed["service_name"]) == (WEATHER, SELLER, "Skies")
+    assert listed["ownership"] == "unverified"
+    (terms,) = await rows(database, "SELECT * FROM listing_terms")
+    assert (int(terms["amount"]), terms["pay_to"], terms["max_timeout_s"], terms["scheme"]) == (
+        10**38 + 1,
+        SELLER,
+        60,
+        "exact",
+    )
+    assert await outcome(database, identity) == "listed"
+    (document,) = index.documents.values()
+    assert (document.service_name, document.payers) == ("Skies", 1)
+    assert await rows(database, "SELECT * FROM listing_attempts") == []
+    assert await rows(database, "SELECT * FROM listing_decisions") == []
+
+
+async def test_a_settlement_counts_once_however_often_it_is_listed(
+    database: Database, ingestion: Ingestion
+) -> None:
+    identity = await journal(database, Paid())
+    said = await asyncio.gather(*(ingestion.list(identity) for _ in range(8)))
+    assert [*said, await ingestion.list(identity)] == [Listed()] * 9
+    (payer,) = await rows(database, "SELECT settlements FROM listing_payers")
+    assert payer["settlements"] == 1
+
+
+async def test_a_settlement_that_was_decided_and_not_marked_is_marked_and_not_counted_again(
+    database: Database, ingestion: Ingestion
+) -> None:
+    identity = await journal(database, Paid())
+    await ingestion.list(identity)
+    async with database.connection() as db:  # as a crash between the two leaves it
+        await db.execute("UPDATE settlements SET listing_outcome = NULL")
+        await db.execute(
+            "INSERT INTO listing_decisions SELECT network, payer, nonce, 'listed' FROM settlements"
+        )
+    assert await ingestion.list(identity) == Listed()
+    assert await outcome(database, identity) == "listed"
+    (payer,) = await rows(database, "SELECT settlements FROM listing_payers")
+    assert payer["settlements"] == 1
+
+
+@promise("catalog:bad-metadata-stays-out")
+async def test_what_the_rules_refuse_is_written_down_with_its_reason(
+    database: Database, ingestion: Ingestion
+) -> None:
+    text = discovery("http://10.0.0.1/private")
+    identity = await journal(database, Paid(text=text))
+    said = await ingestion.list(identity)
+    assert isinstance(said, Rejected)
+    assert await outcome(database, identity) == said.reason
+    assert await listings(database) == []
+    assert await ingestion.list(identity) == said
+
+
+async def test_a_settlement_without_text_is_told_so_and_left_alone(
+    database: Database, ingestion: Ingestion
+) -> None:
+    identity = await journal(database, Paid(text=None))
+    assert await ingestion.list(identity) == Rejected(NotListed.NOT_KEPT)
+    assert await outcome(database, identity) is None
+
+
+@case("CT-002")
+@pytest.mark.parametrize("state", ["sending", "submitted", "failed", "dead", "unproven"])
+async def test_a_settlement_that_is_not_confirmed_lists_nothing(
+    database: Database, ingestion: Ingestion, state: str
+) -> None:
+    identity = await journal(database, Paid(state=state))
+    assert await ingestion.list(identity) == Rejected(NotListed.NOT_KEPT)
+    assert await listings(database) == []
+
+
+@case("CT-045")
+async def test_of_two_settlements_the_later_on_the_ledger_stands(
+    database: Database, ingestion: Ingestion, index: Index
+) -> None:
+    late = Paid(discovery(description="new words"), ledger=101, amount=7, payer=party(2))
+    early = Paid(discovery(description="old words"), ledger=100, amount=5, at=late.at)
+    for each in (late, early):  # finished, and so listed, the wrong way round
+        assert await ingestion.list(await journal(database, each)) == Listed()
+    (listed,) = await listings(database)
+    assert listed["description"] == "new words"
+    (terms,) = await rows(database, "SELECT amount FROM listing_terms")
+    assert int(terms["amount"]) == 7
+    (document,) = index.documents.values()
+    assert (document.description, document.payers) == ("new words", 2)
+
+
+@case("CT-045")
+async def test_inside_one_ledger_the_later_known_stands_and_time_never_goes_back(
+    database: Database, ingestion: Ingestion
+) -> None:
+    first = Paid(discovery(description="first"))
+    second = replace(first, text=discovery(description="second"), at=first.at + timedelta(1))
+    for each in (second, first):
+        await ingestion.list(await journal(database, each))
+    (listed,) = await listings(database)
+    assert (listed["description"], listed["updated_at"]) == ("second", second.at)
+
+
+async def test_each_asset_has_its_own_last_terms(database: Database, ingestion: Ingestion) -> None:
+    other = party(77)
+    for paid in (Paid(amount=1), Paid(amount=2, asset=other), Paid(amount=3, ledger=200)):
+        await ingestion.list(await journal(database, paid))
+    terms = await rows(database, "SELECT asset, amount FROM listing_terms")
+    assert {row["asset"]: int(row["amount"]) for row in terms} == {Paid().asset: 3, other: 2}
+
+
+@case("CT-030")
+@promise("catalog:http-and-mcp", "entry:mcp-key", "entry:http-key")
+async def test_tools_and_http_resources_at_one_url_are_entries_of_their_own(
+    database: Database, ingestion: Ingestion
+) -> None:
+    url, elsewhere = "https://tools.example/mcp", "https://tools.example/other"
+    for text in (
+        discovery(url),
+        discovery(url, tool_bazaar("one")),
+        discovery(url, tool_bazaar("two")),
+        discovery(elsewhere, tool_bazaar("one")),
+    ):
+        assert await ingestion.list(await journal(database, Paid(text))) == Listed()
+    changed = discovery(url, tool_bazaar("two"), description="changed")
+    assert await ingestion.list(await journal(database, Paid(changed, ledger=200))) == Listed()
+    found = {
+        (row["type"], row["url"], row["tool_name"]): row["description"]
+        for row in await listings(database)
+    }
+    assert len(found) == 4
+    assert [key for key, said in found.items() if said == "changed"] == [("mcp", url, "two")]
+
+
+async def test_networks_never_share_a_listing(database: Database, ingestion: Ingestion) -> None:
+    for network in Network:
+        paid = Paid(network=network, pay_to=SELLER if network is Network.TESTNET else OTHER_SELLER)
+        assert await ingestion.list(await journal(database, paid)) == Listed()
+    assert {row["network"]: row["pay_to"] for row in await listings(database)} == {
+        "stellar:testnet": SELLER,
+        "stellar:pubnet": OTHER_SELLER,
+    }
+
+
+@case("CT-040")
+async def test_a_key_stays_with_its_first_recipient(
+    database: Database, ingestion: Ingestion
+) -> None:
+    await ingestion.list(await journal(database, Paid()))
+    intruder = Paid(discovery(description="mine"), pay_to=OTHER_SELLER, ledger=900)
+    identity = await journal(database, intruder)
+    assert await ingestion.list(identity) == Undecided()
+    assert await outcome(database, identity) is None
+    (listed,) = await listings(database)
+    assert (listed["pay_to"], listed["description"]) == (SELLER, "Tomorrow's weather")
+    assert len(await rows(database, "SELECT * FROM listing_terms")) == 1
+    assert await rows(database, "SELECT * FROM listing_decisions") == []
+
+
+@case("CT-040")
+async def test_a_proven_owner_takes_the_key_and_none_of_the_history(
+    database: Database, ingestion: Ingestion, index: Index
+) -> None:
+    for payer in (1, 2, 3):
+        await ingestion.list(await journal(database, Paid(payer=party(payer), amount=payer)))
+    identity = await journal(
+        database, Paid(discovery(description="the owner"), pay_to=OTHER_SELLER, payer=party(4))
+    )
+    assert await place_proven(ingestion, identity) == Listed()
+    (listed,) = await listings(database)
+    assert (listed["pay_to"], listed["ownership"]) == (OTHER_SELLER, "verified")
+    assert (listed["description"], listed["listed_at"]) == ("the owner", Paid().at)
+    assert [row["payer"] for row in await rows(database, "SELECT * FROM listing_payers")] == [
+        party(4)
+    ]
+    (terms,) = await rows(database, "SELECT * FROM listing_terms")
+    assert (terms["pay_to"], int(terms["amount"])) == (OTHER_SELLER, 10_000)
+    assert [each.payers for each in index.documents.values()] == [1]
+
+
+async def place_proven(ingestion: Ingestion, identity: PaymentIdentity) -> object:
+    text = await ingestion.find_text(identity)
+    assert text is not None
+    found = ingestion.read(text)
+    assert not isinstance(found, Rejected)
+    return await ingestion.place(SettledResource(text.settled, found), is_proven=True)
+
+
+async def many_keys(database: Database, count: int) -> None:
+    async with database.connection() as db:
+        await db.execute(
+            """
+            INSERT INTO listings (network, resource_key, type, url, pay_to, bound_at, extensions,
+                                  extension_keys, listed_at, updated_at)
+            SELECT 'stellar:testnet', 'https://many.example/' || i, 'http',
+                   'https://many.example/' || i, $1, now(), '{}', '{bazaar}', now(), now()
+            FROM generate_series(1, $2) AS i
+            """,
+            SELLER,
+            count,
+        )
+
+
+@case("CT-043")
+async def test_one_recipient_has_a_thousand_keys_and_no_more_even_at_once(
+    database: Database, ingestion: Ingestion
+) -> None:
+    await many_keys(database, KEYS_PER_RECIPIENT - 3)
+    identities = [
+        await journal(database, Paid(discovery(f"https://api.example/{number}")))
+        for number in range(8)
+    ]
+    said = await asyncio.gather(*(ingestion.list(each) for each in identities))
+    assert said.count(Listed()) == 3
+    assert said.count(Rejected(NotListed.TOO_MANY)) == 5
+    assert len(await listings(database)) == KEYS_PER_RECIPIENT
+    known = Paid(discovery("https://many.example/7", description="still mine"))
+    assert await ingestion.list(await journal(database, known)) == Listed()
+    others = Paid(pay_to=OTHER_SELLER)
+    assert await ingestion.list(await journal(database, others)) == Listed()
+    assert await ingestion.list(await journal(database, Paid(network=Network.PUBNET))) == Listed()
+
+
+@case("CT-043")
+async def test_a_full_recipient_takes_no_key_over(database: Database, ingestion: Ingestion) -> None:
+    await ingestion.list(await journal(database, Paid(pay_to=OTHER_SELLER)))
+    await many_keys(database, KEYS_PER_RECIPIENT)
+    identity = await journal(database, Paid())
+    assert await place_proven(ingestion, identity) == Rejected(NotListed.TOO_MANY)
+    bound = await rows(database, "SELECT pay_to FROM listings WHERE url = $1", WEATHER)
+    assert bound == [{"pay_to": OTHER_SELLER}]
+
+
+async def test_two_recipients_at_once_leave_one_bound(
+    database: Database, ingestion: Ingestion
+) -> None:
+    sellers = [party(8_000 + number) for number in range(6)]
+    identities = [await journal(database, Paid(pay_to=seller)) for seller in sellers]
+    said = await asyncio.gather(*(ingestion.list(each) for each in identities))
+    assert said.count(Listed()) == 1
+    assert said.count(Undecided()) == 5
+    (listed,) = await listings(database)
+    assert listed["pay_to"] == sellers[said.index(Listed())]
+
+
+@case("CT-042")
+async def test_the_recipients_own_payments_count_for_nothing(
+    database: Database, ingestion: Ingestion, index: Index
+) -> None:
+    await ingestion.list(await journal(database, Paid(payer=SELLER)))
+    (document,) = index.documents.values()
+    assert document.payers == 0
+
+
+async def test_a_listing_that_cannot_be_indexed_is_no_listing(
+    database: Database, ingestion: Ingestion, index: Index
+) -> None:
+    index.breaks = True
+    identity = await journal(database, Paid())
+    with pytest.raises(ValueError, match="broken"):
+        await ingestion.list(identity)
+    assert await listings(database) == []
+    index.breaks = False
+    assert await ingestion.list(identity) == Listed()
+
+
+async def test_a_removed_listing_stays_out_of_the_search(
+    database: Database, ingestion: Ingestion, index: Index
+) -> None:
+    await ingestion.list(await journal(database, Paid()))
+    index.documents.clear()
+    async with database.connection() as db:
+        await db.execute("UPDATE listings SET removed_at = now()")
+    await ingestion.list(await journal(database, Paid(text=discovery(bazaar=http_bazaar("POST")))))
+    assert index.documents == {}
