@@ -106,8 +106,9 @@ async def _list(db: Connection, item: Listed) -> int:
     await db.execute(
         """
         INSERT INTO listing_terms
-            (listing_id, scheme, asset, amount, pay_to, max_timeout_s, settled_in_ledger)
-        VALUES ($1, $2, $3, $4, $5, 60, 1)
+            (listing_id, scheme, asset, amount, pay_to, max_timeout_s, settled_in_ledger,
+             settled_at)
+        VALUES ($1, $2, $3, $4, $5, 60, 1, $6)
         ON CONFLICT (listing_id, scheme, asset) DO UPDATE SET amount = excluded.amount
         """,
         listing_id,
@@ -115,6 +116,7 @@ async def _list(db: Connection, item: Listed) -> int:
         item.asset,
         item.amount,
         item.pay_to,
+        item.updated_at,
     )
     await db.execute(
         """

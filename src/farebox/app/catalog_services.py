@@ -19,6 +19,7 @@ from farebox.catalog.discovery import read_discovery
 from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
@@ -52,11 +53,16 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
     )
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
-    ingestion = Ingestion(writing, StoredIndex(), read)
+    index = StoredIndex()
+    ingestion = Ingestion(writing, index, read)
     outbox = Outbox(writing, ingestion, clock)
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=discovery_routes(Browse(reading)),
-        tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
+        tasks=[
+            Loop("listings", outbox.run),
+            Loop("listing checks", outbox.run_checks),
+            Loop("listing quality", QualityCount(writing, index, clock).run),
+        ],
         resources=[writing, reading],
     )
