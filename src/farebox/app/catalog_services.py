@@ -22,11 +22,8 @@ from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
-<<<<<<< HEAD
 from farebox.catalog.probe import Prober
-=======
 from farebox.catalog.quality import QualityCount
->>>>>>> main
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
