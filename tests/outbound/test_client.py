@@ -285,7 +285,7 @@ async def test_no_damage_to_an_answer_gives_anything_but_an_answer_or_a_reason(
         b"Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n5\r\nsunny\r\n0\r\n\r\n"
     )
     chance = random.Random(20_26)
-    outcomes = set()
+    outcomes: set[int | Unclear] = set()
     async with seller(tmp_path, says(whole)) as at:
         for _ in range(60):
             raw = bytearray(whole)
