@@ -16,7 +16,7 @@ import structlog
 from farebox.catalog import probe_store
 from farebox.catalog.origin import Origins
 from farebox.catalog.probe_state import Standing, follow, result_of
-from farebox.catalog.probe_store import Due, Result
+from farebox.catalog.probe_store import Due, Result, Turn
 from farebox.kernel.clock import Clock
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
@@ -70,10 +70,15 @@ class Prober:
             DatabaseUnavailable: what was taken comes free with time.
         """
         now, times = self._clock.now(), self._times
-        until = now + timedelta(seconds=times.taken_s)
+        turn = Turn(
+            now=now,
+            taken_until=now + timedelta(seconds=times.taken_s),
+            hidden_until=now + timedelta(seconds=times.every_s),
+            limit=times.batch,
+        )
         async with self._database.connection() as db:
             await probe_store.enrol(db, now=now, spread_s=times.spread_s, limit=times.enrolled)
-            due = await probe_store.take_due(db, now=now, taken_until=until, limit=times.batch)
+            due = await probe_store.take_due(db, turn)
         first, others = _one_a_host(due)
         await self._put_off(others)
         for result in await asyncio.gather(*map(self._ask, first), return_exceptions=True):

@@ -29,6 +29,16 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What may be taken at `now`, and when it is due again if it is asked, or if it is not shown."""
+
+    now: datetime
+    taken_until: datetime
+    hidden_until: datetime
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What one question changed."""
 
@@ -39,15 +49,22 @@ class Result:
 
 
 async def enrol(db: Connection, *, now: datetime, spread_s: float, limit: int) -> int:
-    """Listings that are not probed yet will be, spread over `spread_s`; how many were added."""
+    """Listings that are not probed yet will be, spread over `spread_s`; how many were added.
+
+    A tool has no 402 of its own: it gets a row that is never due, so that each look starts where
+    the last one ended.
+    """
     added: int = await db.fetchval(
         """
         WITH added AS (
             INSERT INTO listing_probes (listing_id, pay_to, due_at)
-            SELECT l.id, l.pay_to, $1::timestamptz + random() * make_interval(secs => $2)
+            SELECT l.id, l.pay_to,
+                   CASE l.type
+                       WHEN 'http' THEN $1::timestamptz + random() * make_interval(secs => $2)
+                       ELSE 'infinity'
+                   END
             FROM listings l
             WHERE l.id > (SELECT coalesce(max(listing_id), 0) - $4 FROM listing_probes)
-              AND l.type = 'http' AND l.removed_at IS NULL
               AND NOT EXISTS (SELECT FROM listing_probes p WHERE p.listing_id = l.id)
             ORDER BY l.id
             LIMIT $3
@@ -63,9 +80,7 @@ async def enrol(db: Connection, *, now: datetime, spread_s: float, limit: int) -
     return added
 
 
-async def take_due(
-    db: Connection, *, now: datetime, taken_until: datetime, limit: int
-) -> list[Due]:
+async def take_due(db: Connection, turn: Turn) -> list[Due]:
     """Take listings whose time has come, longest due first; no two processes take the same.
 
     Nothing is locked beyond the statement: who dies with a row loses it with its time.
@@ -76,19 +91,22 @@ async def take_due(
             SELECT listing_id FROM listing_probes
             WHERE due_at <= $1
             ORDER BY due_at
-            LIMIT $3
+            LIMIT $4
             FOR UPDATE SKIP LOCKED
         ), taken AS (
-            UPDATE listing_probes p SET due_at = $2 FROM due WHERE p.listing_id = due.listing_id
-            RETURNING p.*)
-        SELECT l.id, l.network, l.pay_to, coalesce(l.asked_url, l.url) AS asked_url, l.method,
-               l.pay_to = taken.pay_to AS is_same, taken.state, taken.seen, taken.times
-        FROM taken JOIN listings l ON l.id = taken.listing_id
-        WHERE l.removed_at IS NULL
+            UPDATE listing_probes p
+            SET due_at = CASE WHEN l.removed_at IS NULL THEN $2::timestamptz ELSE $3 END
+            FROM due JOIN listings l ON l.id = due.listing_id
+            WHERE p.listing_id = due.listing_id
+            RETURNING l.id, l.network, l.pay_to, coalesce(l.asked_url, l.url) AS asked_url,
+                      l.method, l.pay_to = p.pay_to AS is_same, l.removed_at, p.state, p.seen,
+                      p.times)
+        SELECT * FROM taken WHERE removed_at IS NULL
         """,
-        now,
-        taken_until,
-        limit,
+        turn.now,
+        turn.taken_until,
+        turn.hidden_until,
+        turn.limit,
     )
     return [
         Due(

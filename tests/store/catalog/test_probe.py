@@ -10,6 +10,7 @@ from farebox.catalog import probe_store
 from farebox.catalog.listing import Listing, Ownership, Probe, ProbeState
 from farebox.catalog.origin import Offer, Offers, OriginSilent, Silence
 from farebox.catalog.probe import Prober, ProbeTimes
+from farebox.catalog.probe_store import Turn
 from farebox.catalog.shown_store import get_listings
 from farebox.catalog.wire import listing_body
 from farebox.kernel.addresses import Address
@@ -198,7 +199,7 @@ async def test_no_two_replicas_ask_the_same_and_what_a_dead_one_took_comes_free(
     clock.turn(TIMES.spread_s)
     until = clock.now() + timedelta(seconds=TIMES.taken_s)
     async with database.connection() as db:
-        dead = await probe_store.take_due(db, now=clock.now(), taken_until=until, limit=4)
+        dead = await probe_store.take_due(db, Turn(clock.now(), until, until, limit=4))
     replicas = [prober(database, resources, clock).probe() for _ in range(4)]
     assert sum(await asyncio.gather(*replicas)) == 8
     assert len(set(resources.asked)) == len(resources.asked) == 8
@@ -221,7 +222,14 @@ async def test_tools_and_listings_that_are_not_shown_are_not_asked(
     clock.turn(TIMES.spread_s)
     await prober(database, resources, clock).probe()
     assert resources.asked == [URL + "/2"]
-    assert tool != plain
+    async with database.connection() as db:
+        found = await probe_store.find_probes(db, [tool, hidden, plain])
+        later = await db.fetchval("SELECT due_at FROM listing_probes WHERE listing_id = $1", hidden)
+    assert list(found) == [plain]
+    assert later == clock.now() + timedelta(seconds=TIMES.every_s)
+    clock.turn(TIMES.every_s * 10)
+    await prober(database, resources, clock).probe()
+    assert resources.asked == [URL + "/2"] * 2
 
 
 async def test_a_template_is_asked_at_the_place_that_was_paid_for(
