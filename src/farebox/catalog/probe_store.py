@@ -6,6 +6,7 @@ Every function is one statement but `note_result`, which is two in the caller's 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from farebox.catalog.listing import Ownership, Probe, ProbeState
 from farebox.catalog.probe_state import Standing, ownership_by
@@ -13,7 +14,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
-_OVERLAP = 10_000  # ids that a transaction which commits late may lie behind the newest
+_OVERLAP: Final = 1_000  # how far behind the newest an id may come to be seen: it commits late
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ async def enrol(db: Connection, *, now: datetime, spread_s: float, limit: int) -
     """Listings that are not probed yet will be, spread over `spread_s`; how many were added.
 
     A tool has no 402 of its own: it gets a row that is never due, so that each look starts where
-    the last one ended.
+    the last one ended. At least `limit` are looked at.
     """
     added: int = await db.fetchval(
         """
@@ -63,18 +64,20 @@ async def enrol(db: Connection, *, now: datetime, spread_s: float, limit: int) -
                        WHEN 'http' THEN $1::timestamptz + random() * make_interval(secs => $2)
                        ELSE 'infinity'
                    END
-            FROM listings l
-            WHERE l.id > (SELECT coalesce(max(listing_id), 0) - $4 FROM listing_probes)
-              AND NOT EXISTS (SELECT FROM listing_probes p WHERE p.listing_id = l.id)
-            ORDER BY l.id
-            LIMIT $3
+            FROM (
+                SELECT id, pay_to, type FROM listings
+                WHERE id > (SELECT coalesce(max(listing_id), 0) - $4 FROM listing_probes)
+                ORDER BY id
+                LIMIT $3) l
+            -- OFFSET keeps it a lookup for each row of a short stretch, not a scan of all probes
+            WHERE NOT EXISTS (SELECT FROM listing_probes p WHERE p.listing_id = l.id OFFSET 0)
             ON CONFLICT DO NOTHING
             RETURNING listing_id)
         SELECT count(*) FROM added
         """,
         now,
         spread_s,
-        limit,
+        _OVERLAP + limit,
         _OVERLAP,
     )
     return added
