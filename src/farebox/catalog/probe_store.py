@@ -31,7 +31,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What may be taken at `now`, and when it is due again if it is asked, or if it is not shown."""
+    """What may be taken at `now`, and when it is due again: asked, or not asked for it is hidden."""
 
     now: datetime
     taken_until: datetime
