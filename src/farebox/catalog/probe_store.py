@@ -31,7 +31,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What may be taken at `now`, and when it is due again: asked, or not asked for it is hidden."""
+    """What may be taken at `now`, and when it is due again: asked, or not asked while hidden."""
 
     now: datetime
     taken_until: datetime
