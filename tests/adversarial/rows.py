@@ -260,10 +260,8 @@ _RULES: Final = _rows(
         "CT-027": "Kinds that are neither HTTP nor MCP.",
         "CT-028": "Methods that are none of the six.",
         "CT-029": "Tools without a plain name.",
-        "CT-030": "Tools and resources that share a URL or a name.",
         "CT-035": "Icons on private hosts.",
         "CT-037": "Members nobody asked for.",
-        "CT-048": "Reasons that would break a header.",
     },
 )
 
