@@ -25,6 +25,9 @@ from farebox.catalog.outbox import Outbox
 from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
+from farebox.catalog.turns import Turns
+from farebox.catalog.validate import Validation
+from farebox.catalog.validate_http import validate_routes
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
@@ -68,7 +71,9 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
     outbound = build_outbound(settings.outbound)
-    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    origin = Origin(outbound)
+    takeover = Takeover(origin, StoredBindings(writing))
+    validation = Validation(origin, is_local_allowed=settings.lists_local_urls)
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
     model = LanguageModel(load_encoder)
     search = Search(
@@ -80,7 +85,11 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     )
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=[*discovery_routes(Browse(reading)), *search_routes(search)],
+        routes=[
+            *discovery_routes(Browse(reading)),
+            *search_routes(search),
+            *validate_routes(validation, Turns(reading, clock)),
+        ],
         tasks=[
             Loop("listings", outbox.run),
             Loop("listing checks", outbox.run_checks),

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from farebox.catalog.browse import BrowsePage
-from farebox.catalog.listing import ListedTerms, Listing, Metadata
+from farebox.catalog.listing import ListedTerms, Listing, Metadata, Resource
 from farebox.x402.wire import X402_VERSION
 
 Body = dict[str, object]
@@ -29,16 +29,10 @@ UNTRUSTED: Final = (
 
 def listing_body(listing: Listing) -> Body:
     """One listing: amounts, networks and extensions to the letter as they were settled."""
-    resource = listing.resource
     body: Body = {
-        "resource": resource.url,
-        "type": resource.type.value,
-        "x402Version": X402_VERSION,
+        **resource_body(listing.resource),
         "accepts": [_terms_body(terms, listing) for terms in listing.accepts],
         "lastUpdated": moment(listing.updated_at),
-        **_metadata_body(resource.metadata),
-        "extensions": msgspec.Raw(resource.extensions),
-        **_present(toolName=resource.tool_name, method=resource.method),
         "network": listing.network.value,
         "ownership": listing.ownership.value,
         "quality": {
@@ -49,6 +43,18 @@ def listing_body(listing: Listing) -> Body:
         },
     }
     return body | {"untrusted": [name for name in UNTRUSTED if name in body]}
+
+
+def resource_body(resource: Resource) -> Body:
+    """What a listing says of its resource, its payments apart."""
+    return {
+        "resource": resource.url,
+        "type": resource.type.value,
+        "x402Version": X402_VERSION,
+        **_metadata_body(resource.metadata),
+        "extensions": msgspec.Raw(resource.extensions),
+        **_present(toolName=resource.tool_name, method=resource.method),
+    }
 
 
 def _terms_body(terms: ListedTerms, listing: Listing) -> Body:
