@@ -1,21 +1,12 @@
 """What tokens are, in PostgreSQL: looked up once, and again from time to time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from farebox.catalog.token import Token, TokenKind
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
-
-
-async def find_tokens(db: Connection, assets: Iterable[Address]) -> dict[Address, Token]:
-    """What is known of these tokens; one that was not looked up yet is left out."""
-    rows = await db.fetch(
-        "SELECT asset, kind, code, issuer, wasm_hash, owner FROM tokens WHERE asset = ANY ($1)",
-        sorted(set(assets)),
-    )
-    return {Address(row["asset"]): _token(row) for row in rows}
 
 
 async def find_unknown(
@@ -79,7 +70,10 @@ async def put_tokens(
     )
 
 
-def _token(row: Row) -> Token:
+def read_token(row: Row) -> Token | None:
+    """The token in the columns of a row of `tokens`; None where it has not been looked up."""
+    if row["kind"] is None:
+        return None
     return Token(
         kind=TokenKind(row["kind"]),
         code=row["code"],

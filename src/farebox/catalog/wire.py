@@ -11,6 +11,7 @@ import msgspec
 
 from farebox.catalog.browse import BrowsePage
 from farebox.catalog.listing import ListedTerms, Listing, Metadata, Resource
+from farebox.catalog.token import token_body
 from farebox.x402.wire import X402_VERSION
 
 Body = dict[str, object]
@@ -32,6 +33,7 @@ def listing_body(listing: Listing) -> Body:
     body: Body = {
         **resource_body(listing.resource),
         "accepts": [_terms_body(terms, listing) for terms in listing.accepts],
+        **_tokens_body(listing.accepts),
         "lastUpdated": moment(listing.updated_at),
         "network": listing.network.value,
         "ownership": listing.ownership.value,
@@ -67,6 +69,12 @@ def _terms_body(terms: ListedTerms, listing: Listing) -> Body:
         "maxTimeoutSeconds": terms.max_timeout_s,
         "extra": {"areFeesSponsored": True},
     }
+
+
+def _tokens_body(accepts: Sequence[ListedTerms]) -> Body:
+    """What the assets are, by address; an asset that was not looked up yet is left out."""
+    tokens = {each.asset: token_body(each.token) for each in accepts if each.token is not None}
+    return {"tokens": tokens} if tokens else {}
 
 
 def _metadata_body(metadata: Metadata) -> Body:
