@@ -81,18 +81,11 @@ def build_catalog(
     validation = Validation(origin, is_local_allowed=settings.lists_local_urls)
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
     model = LanguageModel(load_encoder)
-    search = Search(
-        reading,
-        clock,
-        meaning=model,
-        meanings=StoredMeanings(clock),
-        words=CatalogWords(model.words),
-    )
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=[
             *discovery_routes(Browse(reading)),
-            *search_routes(search),
+            *search_routes(_search(reading, model, clock)),
             *validate_routes(validation, Turns(reading, clock)),
         ],
         tasks=[
@@ -104,4 +97,14 @@ def build_catalog(
             Loop("search texts", TextReader(writing, model, clock).run),
         ],
         resources=[outbound, writing, reading, model],
+    )
+
+
+def _search(database: Database, model: LanguageModel, clock: Clock) -> Search:
+    return Search(
+        database,
+        clock,
+        meaning=model,
+        meanings=StoredMeanings(clock),
+        words=CatalogWords(model.words),
     )
