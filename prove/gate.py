@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
+
+from prove.pg_frames import CATALOGS
 
 T = TypeVar("T")
 LOST: Final = (ConnectionError, EOFError, TimeoutError)  # the other side hung up: no answer either
@@ -88,6 +90,18 @@ class Strike:
         await self._is_released.wait()
 
 
+class Mishap(Protocol):
+    """What becomes of a call on its way."""
+
+    async def __call__(self, deliver: Callable[[], Awaitable[T]]) -> T:
+        """The answer of the other side, late or never.
+
+        Raises:
+            CutOff: the connection breaks.
+        """
+        ...
+
+
 class Gate:
     """Every call of one replica, RPC and SQL alike; those of a settlement are counted."""
 
@@ -100,6 +114,7 @@ class Gate:
         self.strike: Strike | None = None
         self.pause: Callable[[], float] | None = None  # seconds before a call goes on
         self.on_answered: Callable[[str], None] | None = None
+        self.mishap: Mishap | None = None  # of the catalog's calls, which no settlement makes
         self.crossed: list[Boundary] = []
 
     async def cross(self, label: str, deliver: Callable[[], Awaitable[T]]) -> T:
@@ -110,15 +125,21 @@ class Gate:
         """
         self._passing += 1
         try:
-            if self._is_open:
+            if self._is_open and not label.startswith(CATALOGS):
                 await self._count(label, deliver)
-            answer = await deliver()
+            answer = await self._carried(label, deliver)
         finally:
             self._passing -= 1
             self._last_call_at = asyncio.get_running_loop().time()
         if self.on_answered is not None:
             self.on_answered(label)
         return answer
+
+    async def _carried(self, label: str, deliver: Callable[[], Awaitable[T]]) -> T:
+        """The answer of a call that nobody died of; `mishap` may come between."""
+        if self.mishap is None or not label.startswith(CATALOGS):
+            return await deliver()
+        return await self.mishap(deliver)
 
     async def _count(self, label: str, deliver: Callable[[], Awaitable[object]]) -> None:
         self._counts[label] += 1

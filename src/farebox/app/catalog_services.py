@@ -13,6 +13,7 @@ from typing import Final
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
+from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
 from farebox.catalog.browse import Browse
 from farebox.catalog.discovery import read_discovery
@@ -54,9 +55,13 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     ingestion = Ingestion(writing, StoredIndex(), read)
     outbox = Outbox(writing, ingestion, clock)
+    loops = [
+        Loop("listings", outbox.run),
+        Loop("listing checks", outbox.run_checks),
+    ]
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=discovery_routes(Browse(reading)),
-        tasks=[Loop("listings", outbox.run), Loop("listing checks", outbox.run_checks)],
+        tasks=[restarted(loop, clock) for loop in loops],
         resources=[writing, reading],
     )
