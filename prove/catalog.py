@@ -70,21 +70,24 @@ async def _told(world: World, case: Case) -> Outcome:
 def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:
     """What a run comes to, counted."""
     told = [each for outcome in outcomes for each in outcome.told]
-    normal = _times([each for each in outcomes if each.case.kind is Kind.NONE])
-    faulty = _times([each for each in outcomes if each.case.kind is not Kind.NONE])
+    asked = [each for each in outcomes if each.case.kind is not Kind.UNASKED]
+    normal = _times([each for each in outcomes if each.case.kind is Kind.UNASKED])
+    listing = _times([each for each in asked if each.case.kind is Kind.NONE])
+    faulty = _times([each for each in asked if each.case.kind is not Kind.NONE])
     allowed_s = (normal[-1] if normal else 0.0) + _BOUND_S + _NOISE_S
     return {
         "cases": len(outcomes),
         "settles": len(told),
         "settles_failed": sum(not each.is_success for each in told),
         "late": sum(each > allowed_s for each in faulty) if normal else 0,
-        "unexplained": sum(not each.says_why for each in told),
+        "unexplained": sum(not told.says_why for each in asked for told in each.told),
         "listed_at_once": sum(each.is_listed for each in told),
         "final_successes": sum(outcome.counted.confirmed for outcome in outcomes),
         "listings": sum(outcome.counted.listings for outcome in outcomes),
         "purchases_counted": sum(outcome.counted.purchases for outcome in outcomes),
         "normal_p50_ms": _middle_ms(normal),
         "normal_max_ms": round(normal[-1] * 1000) if normal else 0,
+        "listing_p50_ms": _middle_ms(listing),
         "faulty_p50_ms": _middle_ms(faulty),
         "faulty_max_ms": round(faulty[-1] * 1000) if faulty else 0,
         "slowest_listing_s": round(max(each.listed_after_s for each in outcomes), 1),

@@ -78,7 +78,7 @@ class Told:
 class Counted:
     """What database and catalog come to in the end."""
 
-    confirmed: int
+    confirmed: int  # final successes with something to list
     listings: int
     purchases: int  # as the listings count them
     documents: int  # as the search finds them
@@ -116,11 +116,13 @@ async def play(world: World, case: Case) -> Outcome:
         began = time.monotonic()
         counted = await _until_listed(arena)
         listed_after_s = time.monotonic() - began
-        why = _wrong(told, counted)
+        why = _wrong(told, counted, is_asked=case.kind is not Kind.UNASKED)
         return Outcome(case, told, counted, listed_after_s, why)
 
 
 def _about(case: Case, turn: int) -> dict[str, object]:
+    if case.kind is Kind.UNASKED:
+        return {}
     url = f"https://seller-{turn}.example.com/{case.seed}/{case.kind.name.lower()}"
     resource = {"url": url, "description": "Weather of the day", "serviceName": "Skies"}
     return {"resource": resource, "extensions": {"bazaar": _BAZAAR}}
@@ -163,12 +165,14 @@ async def _until_listed(arena: Arena) -> Counted:
 async def _count(arena: Arena) -> Counted:
     (row,) = await arena.query(
         """
-        SELECT (SELECT count(*) FROM settlements WHERE state = 'confirmed') AS confirmed,
+        SELECT (SELECT count(*) FROM settlements
+                WHERE state = 'confirmed' AND discovery IS NOT NULL) AS confirmed,
                (SELECT count(*) FROM listings WHERE removed_at IS NULL) AS listings,
                (SELECT coalesce(sum(settlements), 0)::bigint FROM listing_payers) AS purchases,
                (SELECT count(*) FROM search_documents WHERE died IS NULL) AS documents,
                (SELECT count(*) FROM settlements
-                WHERE state NOT IN ('failed', 'dead') AND listing_outcome IS NULL)
+                WHERE state NOT IN ('failed', 'dead')
+                  AND discovery IS NOT NULL AND listing_outcome IS NULL)
                + (SELECT count(*) FROM listing_attempts)
                + (SELECT count(*) FROM listing_decisions) AS open
         """
@@ -176,9 +180,10 @@ async def _count(arena: Arena) -> Counted:
     return Counted(**dict(row))
 
 
-def _wrong(told: Sequence[Told], counted: Counted) -> list[str]:
+def _wrong(told: Sequence[Told], counted: Counted, *, is_asked: bool) -> list[str]:
     why = [f"a settle came to {each}" for each in told if not each.is_success]
-    why += [f"nothing is said of the listing: {each}" for each in told if not each.says_why]
+    silent = [each for each in told if each.says_why is not is_asked]
+    why += [f"of the listing is said: {each}" for each in silent]
     many = (counted.listings, counted.purchases, counted.documents)
     if any(each != counted.confirmed for each in many):
         why.append("the catalog and the final successes differ")

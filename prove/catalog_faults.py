@@ -29,7 +29,8 @@ _ON_EACH: Final = """
 class Kind(StrEnum):
     """One way in which the catalog's part of the database is out of order."""
 
-    NONE = "nothing"  # how long a settlement takes
+    UNASKED = "no listing is asked for"  # how long a settlement takes
+    NONE = "nothing goes wrong"
     FAILS = "the server has no room"  # as an outage is told
     BREAKS = "the server is broken"  # as nobody expects it
     LOCKED = "the tables are locked"
@@ -53,7 +54,7 @@ async def faulty(
             await opened.enter_async_context(_raising(arena, await _some_tables(arena, dice), kind))
         elif kind is Kind.LOCKED:
             await opened.enter_async_context(_locked(arena, await _some_tables(arena, dice)))
-        elif kind is not Kind.NONE:
+        elif kind in (*_ON_THE_WAY, Kind.MIXED):
             mishap = OnTheWay(kind, dice)
             for replica in replicas:
                 replica.gate.mishap = mishap

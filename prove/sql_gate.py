@@ -19,7 +19,7 @@ from prove.pg_frames import (
 
 _LOOK_S: Final = 0.25  # between two looks whether the server has left an idle connection
 _GONE = (*LOST, CutOff)
-_OF_THE_CATALOG: Final = (b"\0farebox-catalog\0", b"\0farebox-search\0")  # as its pools are called
+_CATALOGS_POOLS: Final = (b"catalog", b"search", b"upkeep")
 
 
 class SqlGate:
@@ -66,7 +66,7 @@ class SqlGate:
             if code != PROTOCOL_3:  # a request to cancel: nothing is answered
                 upstream[1].write(startup)
                 return
-            is_catalogs = any(name in startup for name in _OF_THE_CATALOG)
+            is_catalogs = any(b"\0farebox-%s\0" % each in startup for each in _CATALOGS_POOLS)
             line = _Line(self._gate, (reader, writer), upstream, is_catalogs=is_catalogs)
             await line.carry(startup)
         except CutOff as cut:

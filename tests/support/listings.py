@@ -80,9 +80,9 @@ async def _list(db: Connection, item: Listed) -> int:
         INSERT INTO listings
             (network, resource_key, type, url, tool_name, method, pay_to, bound_at, description,
              service_name, tags, extensions, extension_keys, parameters, listed_at, updated_at,
-             settled_in_ledger)
+             settled_in_ledger, settled_at)
         VALUES ($1, $2, $3, $4, nullif($5, ''), CASE WHEN $5 = '' THEN 'GET' END, $6, $7,
-                nullif($8, ''), nullif($9, ''), $10, $11, $12, $13, $7, $7, 1)
+                nullif($8, ''), nullif($9, ''), $10, $11, $12, $13, $7, $7, 1, $7)
         ON CONFLICT (network, resource_key) DO UPDATE
         SET description = excluded.description, service_name = excluded.service_name,
             tags = excluded.tags, parameters = excluded.parameters, pay_to = excluded.pay_to,
@@ -106,8 +106,9 @@ async def _list(db: Connection, item: Listed) -> int:
     await db.execute(
         """
         INSERT INTO listing_terms
-            (listing_id, scheme, asset, amount, pay_to, max_timeout_s, settled_in_ledger)
-        VALUES ($1, $2, $3, $4, $5, 60, 1)
+            (listing_id, scheme, asset, amount, pay_to, max_timeout_s, settled_in_ledger,
+             settled_at)
+        VALUES ($1, $2, $3, $4, $5, 60, 1, $6)
         ON CONFLICT (listing_id, scheme, asset) DO UPDATE SET amount = excluded.amount
         """,
         listing_id,
@@ -115,6 +116,7 @@ async def _list(db: Connection, item: Listed) -> int:
         item.asset,
         item.amount,
         item.pay_to,
+        item.updated_at,
     )
     await db.execute(
         """

@@ -13,22 +13,37 @@ from typing import Final
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
+from farebox.app.outbound_services import build_outbound
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
+from farebox.catalog.binding_store import StoredBindings
 from farebox.catalog.browse import Browse
 from farebox.catalog.discovery import read_discovery
 from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
+from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
+from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
+from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
+from farebox.search.meaning import LanguageModel
+from farebox.search.meanings import StoredMeanings
+from farebox.search.prune import Pruning
+from farebox.search.read_texts import TextReader
+from farebox.search.search import Search
+from farebox.search.words import CatalogWords
+from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
 _WRITE_S: Final = 2.0
+_KEEPERS: Final = 3  # for what nobody waits for
+_KEEP_S: Final = 10.0
 _READERS: Final = 8
 _READ_S: Final = 5.0
 
@@ -49,19 +64,36 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     writing = Database(
         url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
     )
+    upkeep = Database(
+        url, connections=_KEEPERS, wait_s=_KEEP_S, statement_s=_KEEP_S, name="farebox-upkeep"
+    )
     reading = Database(
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
     )
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
-    ingestion = Ingestion(writing, StoredIndex(), read)
-    outbox = Outbox(writing, ingestion, clock)
+    index = StoredIndex()
+    ingestion = Ingestion(writing, index, read)
+    outbound = build_outbound(settings.outbound)
+    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
+    model = LanguageModel(load_encoder)
+    search = Search(
+        reading,
+        clock,
+        meaning=model,
+        meanings=StoredMeanings(clock),
+        words=CatalogWords(model.words),
+    )
     loops = [
         Loop("listings", outbox.run),
         Loop("listing checks", outbox.run_checks),
+        Loop("listing quality", QualityCount(upkeep, index, clock).run),
+        Loop("search versions", Pruning(upkeep, clock).run),
+        Loop("search texts", TextReader(upkeep, model, clock).run),
     ]
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=discovery_routes(Browse(reading)),
+        routes=[*discovery_routes(Browse(reading)), *search_routes(search)],
         tasks=[restarted(loop, clock) for loop in loops],
-        resources=[writing, reading],
+        resources=[outbound, writing, upkeep, reading, model],
     )
