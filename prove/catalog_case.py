@@ -20,7 +20,12 @@ _STAGGER_S: Final = 0.15
 _ANSWER_S: Final = 30.0
 _LISTED_WITHIN_S: Final = 120.0
 _LOOK_S: Final = 0.25
-_SETTINGS: Final = {"FAREBOX_SETTLE_DEADLINE_S": "20"}
+_SETTINGS: Final = {  # nothing but the catalog is to go wrong, on a busy machine neither
+    "FAREBOX_SETTLE_DEADLINE_S": "25",
+    "FAREBOX_CHANNEL_WAIT_S": "20",
+    "FAREBOX_RPC_TIMEOUT_S": "20",
+    "FAREBOX_TRANSACTION_LIFE_S": "60",
+}
 _BAZAAR: Final = {
     "info": {"input": {"type": "http", "method": "GET", "queryParams": {"city": "Lisbon"}}},
     "schema": {
