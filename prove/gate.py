@@ -121,25 +121,21 @@ class Gate:
         """The answer of the other side.
 
         Raises:
-            CutOff: the replica died over this call.
+            CutOff: the replica died over this call, or its connection breaks.
         """
+        if label.startswith(CATALOGS):  # no step of a settlement, and never at rest
+            return await (deliver() if self.mishap is None else self.mishap(deliver))
         self._passing += 1
         try:
-            if self._is_open and not label.startswith(CATALOGS):
+            if self._is_open:
                 await self._count(label, deliver)
-            answer = await self._carried(label, deliver)
+            answer = await deliver()
         finally:
             self._passing -= 1
             self._last_call_at = asyncio.get_running_loop().time()
         if self.on_answered is not None:
             self.on_answered(label)
         return answer
-
-    async def _carried(self, label: str, deliver: Callable[[], Awaitable[T]]) -> T:
-        """The answer of a call that nobody died of; `mishap` may come between."""
-        if self.mishap is None or not label.startswith(CATALOGS):
-            return await deliver()
-        return await self.mishap(deliver)
 
     async def _count(self, label: str, deliver: Callable[[], Awaitable[object]]) -> None:
         self._counts[label] += 1
