@@ -67,11 +67,12 @@ class Gathering:
     async def run(self, stage: Stage) -> int:
         """What the stage finds is among the candidates; how many it found.
 
-        The walk has one stage more.
+        The walk has one stage more; one that reaches further back stands in the nearer one's place.
         """
         found = await self._find(stage)
         is_cut = self.walk.is_truncated or found >= stage.most
-        self.walk = replace(self.walk, stages=(*self.walk.stages, stage), is_truncated=is_cut)
+        others = [each for each in self.walk.stages if replace(each, since=stage.since) != stage]
+        self.walk = replace(self.walk, stages=(*others, stage), is_truncated=is_cut)
         return found
 
     async def seek(self, sought: tuple[Sought, ...]) -> None:
