@@ -13,7 +13,7 @@ from farebox.search.lexemes import quoted
 from farebox.search.plan import Form, Kind, Stage
 from farebox.search.scope import Scope
 from farebox.search.scope_store import IN_SCOPE, SETTLED, scope_arguments
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Connection, Row
 
 # what a word weighs in parameters, description, tags and tool name, service name
 FIELD_WEIGHTS: Final = (0.25, 0.5, 0.85, 1.0)
@@ -93,7 +93,7 @@ async def find(
         _reaching(stage, scope),
         stage.most,
     )
-    return [Candidate(*row.values()) for row in rows]
+    return [_candidate(row) for row in rows]
 
 
 def _reaching(stage: Stage, scope: Scope) -> str:
@@ -122,4 +122,15 @@ async def look_at(
         list(document_ids),
         must,
     )
-    return [Candidate(*row.values()) for row in rows]
+    return [_candidate(row) for row in rows]
+
+
+def _candidate(row: Row) -> Candidate:
+    return Candidate(
+        document_id=row[0],
+        listing_id=row[1],
+        updated_at=row[2],
+        payers=row[3],
+        digest=row[4],
+        ranks=tuple(row[5]),
+    )
