@@ -75,6 +75,8 @@ class Lexicon:
             with_name={
                 x: statistics.with_name.get(x, min(least, rare[x][1] or least)) for x in lexemes
             },
+            ages=statistics.ages,
+            with_filter=statistics.with_filter,
         )
 
     async def _statistics(self, db: Connection) -> _Known | None:

@@ -1,21 +1,29 @@
 """Which statements find the candidates, by the frequencies alone."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import pytest
+
+from farebox.search.ages import Ages
 from farebox.search.expression import parse
 from farebox.search.lexemes import Census, Lexed
 from farebox.search.plan import (
     Form,
     Kind,
+    Stage,
     loosened_stages,
     must_query,
+    reaches,
     small_stages,
     strict_query,
     strict_stages,
 )
 from farebox.search.terms import Sought, seek, term_query, words_of
 
+NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
 DOCUMENTS: Final = 1_000_000
 COUNTS: Final = {"weather": 30_000, "rain": 9_000, "python": 280_000, "api": 500_000, "escrow": 60}
 
@@ -41,29 +49,47 @@ class Asked:
         """What every hit meets."""
         return must_query(self.expression, self.queries)
 
-    def forms(self) -> list[tuple[Kind, Form]]:
-        """How the strict stages go."""
+    def kinds(self) -> list[Kind]:
+        """The strict stages."""
         stages = strict_stages(self.strict, self.expression, self.sought)
-        return [(stage.kind, stage.form) for stage in stages]
+        return [stage.kind for stage in stages]
 
 
 def test_names_are_looked_at_before_the_rest() -> None:
-    assert [kind for kind, _ in Asked("escrow").forms()] == [Kind.NAMES, Kind.WORDS]
+    assert Asked("escrow").kinds() == [Kind.NAMES, Kind.WORDS]
 
 
-def test_a_rare_word_goes_by_the_index_and_a_dense_one_by_the_freshest() -> None:
-    assert Asked("escrow").forms()[1] == (Kind.WORDS, Form.INDEX)
-    assert Asked("python").forms()[1] == (Kind.WORDS, Form.WALK)
-    assert Asked("python escrow").forms()[1] == (Kind.WORDS, Form.INDEX)
+def share(text: str) -> float:
+    """The part of the documents that is expected to have every word."""
+    asked = Asked(text)
+    return strict_stages(asked.strict, asked.expression, asked.sought)[1].share
 
 
-def test_a_choice_is_as_dense_as_its_words_together() -> None:
-    assert Asked("python or escrow").forms()[1] == (Kind.WORDS, Form.WALK)
+def test_what_is_expected_of_words_follows_from_their_frequencies() -> None:
+    assert share("escrow") == pytest.approx(0.00006)
+    assert share("python") == pytest.approx(0.28)
+    assert share("python escrow") < share("escrow")
+    assert share("python or escrow") > share("python")
+
+
+def test_the_more_a_stage_will_find_the_less_far_it_looks_back() -> None:
+    ages = Ages.of(
+        DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for turn in range(9)]
+    )
+    rare = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.001)
+    dense = replace(rare, share=0.2)
+    assert [stage.since for stage in reaches(rare, ages, filtered=1.0)] == [None]
+    near, *further = [stage.since for stage in reaches(dense, ages, filtered=1.0)]
+    assert near is not None
+    assert further[-1] is None
+    first = next(iter(reaches(dense, ages, filtered=0.1)))
+    assert first.since is not None
+    assert first.since < near
 
 
 def test_a_word_that_nothing_has_needs_no_statement_for_every_word() -> None:
-    assert Asked("weather zyzzyva").forms() == []
-    assert Asked('"zyzzyva"').forms() != []
+    assert Asked("weather zyzzyva").kinds() == []
+    assert Asked('"zyzzyva"').kinds() != []
 
 
 def test_what_only_asks_is_not_demanded_of_a_plain_query() -> None:
@@ -94,7 +120,7 @@ def test_relaxing_asks_for_fewer_and_fewer_of_the_rarest_words() -> None:
 def test_nothing_is_planned_for_nothing() -> None:
     asked = Asked("-weather")
     assert asked.strict == ""
-    assert asked.forms() == []
+    assert asked.kinds() == []
     assert loosened_stages(asked.sought, asked.must) == []
     assert small_stages("", "", (), is_relaxed=True) == ()
     assert small_stages("", "", (), is_relaxed=False) == ()
