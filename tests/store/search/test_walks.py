@@ -92,7 +92,7 @@ async def test_a_walk_shows_nothing_twice_and_misses_nothing_that_stayed(
             ids = await list_many(database, [touched, rewritten, added])
             async with database.transaction() as db:
                 await StoredIndex().remove(db, ids[2:] if turns % 2 else ids[1:2])
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(0.1)
         return turns
 
     writers = [asyncio.create_task(write(writer)) for writer in range(WRITERS)]
