@@ -22,6 +22,7 @@ from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
@@ -64,7 +65,8 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
     )
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
-    ingestion = Ingestion(writing, StoredIndex(), read)
+    index = StoredIndex()
+    ingestion = Ingestion(writing, index, read)
     outbound = build_outbound(settings.outbound)
     takeover = Takeover(Origin(outbound), StoredBindings(writing))
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
@@ -82,6 +84,7 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
         tasks=[
             Loop("listings", outbox.run),
             Loop("listing checks", outbox.run_checks),
+            Loop("listing quality", QualityCount(writing, index, clock).run),
             Loop("search versions", Pruning(writing, clock).run),
             Loop("search texts", TextReader(writing, model, clock).run),
         ],

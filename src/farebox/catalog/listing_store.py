@@ -15,7 +15,6 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
 _RECIPIENTS: Final = 0x6C697374  # the class of the advisory locks that count a recipient's keys
-_MOST_PAYERS: Final = 10_000  # more of them order no search
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +185,11 @@ async def touch(db: Connection, listing_id: int, *, at: datetime) -> SearchDocum
         WHERE id = $1
         RETURNING id, network, type, url, tool_name, service_name, tags, description, parameters,
                   updated_at, removed_at,
-                  (SELECT count(*) FROM (
-                       SELECT FROM listing_payers p
-                       WHERE p.listing_id = l.id AND p.payer <> l.pay_to
-                       LIMIT $3) AS counted) AS payers
+                  coalesce((SELECT payers FROM listing_quality q WHERE q.listing_id = l.id), 0)
+                      AS payers  -- as last counted, which is done again soon
         """,
         listing_id,
         at,
-        _MOST_PAYERS,
     )
     return None if row is None or row["removed_at"] is not None else _document(row)
 
