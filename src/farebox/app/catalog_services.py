@@ -36,7 +36,7 @@ from farebox.search.prune import Pruning
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Search
 from farebox.search.words import CatalogWords
-from farebox.semantic.encoder import load_encoder
+from farebox.semantic.encoder import absence, load_encoder
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
@@ -56,6 +56,15 @@ class CatalogServices:
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
+def absence_of_meaning(settings: Settings) -> str | None:
+    """Why the search goes by words alone; None when it looks for what is meant too."""
+    return absence() if settings.searches_meaning else "FAREBOX_SEARCH_SEMANTIC is off"
+
+
+def _no_encoder() -> None:
+    return None
+
+
 def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> CatalogServices:
     """Everything that lists, browses and searches."""
     writing = Database(
@@ -70,7 +79,7 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     outbound = build_outbound(settings.outbound)
     takeover = Takeover(Origin(outbound), StoredBindings(writing))
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
-    model = LanguageModel(load_encoder)
+    model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
     search = Search(
         reading,
         clock,
