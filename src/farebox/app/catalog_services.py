@@ -43,7 +43,7 @@ from farebox.search.prune import Pruning
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Search
 from farebox.search.words import CatalogWords
-from farebox.semantic.encoder import load_encoder
+from farebox.semantic.encoder import absence, load_encoder
 from farebox.stellar.rpc import SorobanRpc
 from farebox.storage.pool import Database
 
@@ -64,6 +64,15 @@ class CatalogServices:
     tasks: Sequence[Loop] = ()
     # entered in this order before the loops start, left in reverse after they ended
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
+
+
+def absence_of_meaning(settings: Settings) -> str | None:
+    """Why the search goes by words alone; None when it looks for what is meant too."""
+    return absence() if settings.searches_meaning else "FAREBOX_SEARCH_SEMANTIC is off"
+
+
+def _no_encoder() -> None:
+    return None
 
 
 def build_catalog(
@@ -87,7 +96,7 @@ def build_catalog(
     takeover = Takeover(origin, StoredBindings(writing))
     validation = Validation(origin, is_local_allowed=settings.lists_local_urls)
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
-    model = LanguageModel(load_encoder)
+    model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
     loops = [
         Loop("listings", outbox.run),
         Loop("listing checks", outbox.run_checks),
