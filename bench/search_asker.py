@@ -6,9 +6,12 @@
 import asyncio
 import sys
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+import asyncpg
 import msgspec
 
 from bench import search_tantivy
@@ -16,7 +19,10 @@ from bench.search_listings import Generator
 from bench.search_queries import Kind, Narrowed, Query, draw
 from bench.search_samples import Sample
 from e2e.machine import say
+from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
+from farebox.search.search import Search, SearchRequest
+from farebox.storage.pool import Connection, Database
 
 PAGE: Final = 20
 TENTH: Final = 10
@@ -50,7 +56,7 @@ class Answer(msgspec.Struct, frozen=True):
 class Asker:
     """Asks in turn and keeps what it took; nothing else runs in this process."""
 
-    def __init__(self, plan: Plan, search: Search, db: asyncpg.Connection[asyncpg.Record]) -> None:
+    def __init__(self, plan: Plan, search: Search, db: Connection) -> None:
         self._plan, self._search, self._db = plan, search, db
         self._queries = draw(Generator(), listings=plan.listings, each=plan.each)
         self._engine = search_tantivy.Engine(Path(plan.index)) if plan.index else None
@@ -118,6 +124,13 @@ class Asker:
     ) -> None:
         took = (time.perf_counter() - began) * 1000
         self._samples.append(Sample(side, query.kind, narrowed, page, round(took, 3), hits))
+
+
+@asynccontextmanager
+async def open_search(url: Secret[str]) -> AsyncIterator[Search]:
+    """The use case with every stage this installation has, as the service puts it together."""
+    async with Database(url, connections=2, statement_s=30) as database:
+        yield Search(database, SystemClock())
 
 
 async def _asked(plan: Plan) -> list[Sample]:

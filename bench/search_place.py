@@ -40,8 +40,10 @@ _MADE_FROM: Final = (
     "bench/search_words.txt",
     "bench/search_topics.py",
     "bench/search_listings.py",
-    "bench/search_build.py",
+    "bench/search_rows.py",
     "bench/search_vectors.py",
+    "bench/search_fill.py",
+    "bench/search_build.py",
     "src/farebox/search/index_store.py",
 )
 _OF_THE_CATALOG: Final = ("catalog", "search")
@@ -122,12 +124,14 @@ def serving(place: Place, *, is_building: bool) -> Iterator[Secret[str]]:
         server.__exit__(None, None, None)
 
 
-async def configure(url: Secret[str]) -> None:
-    """The next start of the cluster has `SERVER`."""
+async def configure(url: Secret[str], *, is_building: bool) -> None:
+    """The next start of the cluster has `SERVER`, and no vacuum in the middle of building."""
     connection = await asyncpg.connect(url.reveal())
+    extra = {"autovacuum": "off" if is_building else "on"}
     try:
-        for name, value in SERVER.items():
+        for name, value in {**SERVER, **extra}.items():
             await connection.execute(f"ALTER SYSTEM SET {name} = '{value}'")
+        await connection.execute("SELECT pg_reload_conf()")
     finally:
         await connection.close()
 

@@ -15,11 +15,13 @@ async def build(place: Place, listings: tuple[int, ...]) -> Seconds:
         sizes = ", ".join(f"{each:,}" for each in missing)
         say(f"building {sizes} listings in {place.folder}; only the first run does")
         with serving(place, is_building=True) as url:
-            await configure(url)
+            await configure(url, is_building=True)
         for each in missing:
             with serving(place, is_building=True) as url:
+                await configure(url, is_building=True)
                 building = Building(url, each)
                 await building.build()
+                await configure(url, is_building=False)
             place.note({**place.built_s(), str(each): building.seconds})
     name = f"tantivy {max(listings)}"
     if name not in place.built_s():

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from bench.search_build import extensions_of
 from bench.search_listings import Generator, Synthetic
+from bench.search_rows import extensions_of
 from bench.search_samples import percentile
 from farebox.buyer.tokens import USDC
 from farebox.catalog import listing_store

@@ -22,7 +22,7 @@ MAY_IMPORT = MappingProxyType(
         "outbound": set[str](),
         "semantic": set[str](),
         "catalog": {"facilitator", "outbound", "stellar", "x402", "storage"},
-        "search": {"catalog", "semantic", "storage"},
+        "search": {"catalog", "semantic", "storage", "x402"},
         "app": {
             "catalog",
             "facilitator",

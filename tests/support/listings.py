@@ -80,9 +80,9 @@ async def _list(db: Connection, item: Listed) -> int:
         INSERT INTO listings
             (network, resource_key, type, url, tool_name, method, pay_to, bound_at, description,
              service_name, tags, extensions, extension_keys, parameters, listed_at, updated_at,
-             settled_in_ledger)
+             settled_in_ledger, settled_at)
         VALUES ($1, $2, $3, $4, nullif($5, ''), CASE WHEN $5 = '' THEN 'GET' END, $6, $7,
-                nullif($8, ''), nullif($9, ''), $10, $11, $12, $13, $7, $7, 1)
+                nullif($8, ''), nullif($9, ''), $10, $11, $12, $13, $7, $7, 1, $7)
         ON CONFLICT (network, resource_key) DO UPDATE
         SET description = excluded.description, service_name = excluded.service_name,
             tags = excluded.tags, parameters = excluded.parameters, pay_to = excluded.pay_to,

@@ -13,18 +13,30 @@ from typing import Final
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
+from farebox.app.outbound_services import build_outbound
 from farebox.app.settings import Settings
+from farebox.catalog.binding_store import StoredBindings
 from farebox.catalog.browse import Browse
 from farebox.catalog.discovery import read_discovery
 from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
+from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
 from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
+from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
+from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
+from farebox.search.meaning import LanguageModel
+from farebox.search.meanings import StoredMeanings
+from farebox.search.prune import Pruning
+from farebox.search.read_texts import TextReader
+from farebox.search.search import Search
+from farebox.search.words import CatalogWords
+from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
@@ -55,14 +67,26 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
-    outbox = Outbox(writing, ingestion, clock)
+    outbound = build_outbound(settings.outbound)
+    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
+    model = LanguageModel(load_encoder)
+    search = Search(
+        reading,
+        clock,
+        meaning=model,
+        meanings=StoredMeanings(clock),
+        words=CatalogWords(model.words),
+    )
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=discovery_routes(Browse(reading)),
+        routes=[*discovery_routes(Browse(reading)), *search_routes(search)],
         tasks=[
             Loop("listings", outbox.run),
             Loop("listing checks", outbox.run_checks),
             Loop("listing quality", QualityCount(writing, index, clock).run),
+            Loop("search versions", Pruning(writing, clock).run),
+            Loop("search texts", TextReader(writing, model, clock).run),
         ],
-        resources=[writing, reading],
+        resources=[outbound, writing, reading, model],
     )

@@ -66,10 +66,10 @@ async def insert_listing(db: Connection, new: SettledResource) -> int | None:
         """
         INSERT INTO listings (network, resource_key, type, url, tool_name, method, description,
                               mime_type, service_name, tags, icon_url, extensions, extension_keys,
-                              parameters, pay_to, bound_at, listed_at, updated_at,
+                              parameters, asked_url, pay_to, bound_at, listed_at, updated_at,
                               settled_in_ledger, settled_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $16,
-                $17, $16)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17,
+                $17, $18, $17)
         ON CONFLICT (network, resource_key) DO NOTHING
         RETURNING id
         """,
@@ -88,7 +88,8 @@ _SET_TEXT: Final[LiteralString] = """
     service_name = $8, tags = $9, icon_url = $10,
     -- the same bytes are not written again: they may be long
     extensions = CASE WHEN extensions = $11 THEN extensions ELSE $11 END,
-    extension_keys = $12, parameters = $13, settled_in_ledger = $14, settled_at = $15
+    extension_keys = $12, parameters = $13, asked_url = $14, settled_in_ledger = $15,
+    settled_at = $16
 """
 
 
@@ -99,7 +100,7 @@ async def replace_text(db: Connection, listing_id: int, new: SettledResource) ->
         + _SET_TEXT
         + """
         WHERE id = $1 AND (settled_in_ledger IS NULL
-                           OR (settled_in_ledger, settled_at) <= ($14, $15))
+                           OR (settled_in_ledger, settled_at) <= ($15, $16))
         RETURNING true
         """,
         listing_id,
@@ -120,8 +121,8 @@ async def move_binding(db: Connection, listing_id: int, new: SettledResource) ->
         UPDATE listings SET """
         + _SET_TEXT
         + """,
-            pay_to = $16, bound_at = $15, listed_at = $15, updated_at = $15,
-            ownership = 'verified', verified_at = $15
+            pay_to = $17, bound_at = $16, listed_at = $16, updated_at = $16,
+            ownership = 'verified', verified_at = $16
         WHERE id = $1
         """,
         listing_id,
@@ -208,6 +209,7 @@ def _text(resource: Resource) -> tuple[object, ...]:
         resource.extensions,
         list(resource.extension_keys),
         resource.parameters,
+        resource.asked_url,
     )
 
 

@@ -61,7 +61,7 @@ class Expression:
 
     @property
     def may_be_relaxed(self) -> bool:
-        """Whether other words may do too: never with quotes or `or`, which are meant to the letter."""
+        """Whether other words may do too: never with quotes or `or`: they are meant."""
         return len(self.branches) == 1 and not any(term.is_quoted for term in self.terms)
 
 

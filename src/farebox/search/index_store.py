@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from farebox.catalog.search_document import SearchDocument
+from farebox.search.ages import age_lexemes
+from farebox.search.model_text import text_of
 from farebox.search.plain import GAP
+from farebox.search.text_store import add_texts
 from farebox.search.version import Fields, Standing, fields_of, is_new_version
 from farebox.storage.pool import Connection
 
@@ -32,10 +35,22 @@ class StoredIndex:
                 db, [each.listing_id for each, _ in new if each.listing_id in found]
             )
             await insert_versions(db, new)
+            await add_texts(
+                db,
+                [
+                    (fields.digest, text_of(document))
+                    for document, fields in new
+                    if _is_new_text(found.get(document.listing_id), fields)
+                ],
+            )
 
     async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
         """The listings are found no more."""
         await close_versions(db, listing_ids)
+
+
+def _is_new_text(old: Standing | None, fields: Fields) -> bool:
+    return old is None or old.digest != fields.digest
 
 
 async def read_standing(db: Connection, listing_ids: Sequence[int]) -> dict[int, Standing]:
@@ -77,12 +92,13 @@ async def insert_versions(db: Connection, items: Sequence[tuple[SearchDocument, 
         INSERT INTO search_documents
             (listing_id, updated_at, payers, type, network, text_digest, hi, tsv)
         SELECT item.listing_id, item.updated_at, item.payers, item.type, item.network,
-               item.digest, words.hi, words.hi || words.low
+               item.digest, words.hi || words.ages, words.hi || words.low || words.ages
         FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::text[], $5::text[],
-                    $6::bytea[], $7::text[], $8::text[], $9::text[], $10::text[])
+                    $6::bytea[], $7::text[], $8::text[], $9::text[], $10::text[], $12::text[])
             AS item (listing_id, updated_at, payers, type, network,
-                     digest, name, labels, description, parameters),
+                     digest, name, labels, description, parameters, ages),
         LATERAL (SELECT
+            array_to_tsvector(string_to_array(item.ages, ' ')) AS ages,
             ts_delete(
                 setweight(to_tsvector('farebox_names', item.name), 'A')
                 || setweight(to_tsvector('farebox_names', $11 || ' ' || item.labels), 'B'),
@@ -103,6 +119,7 @@ async def insert_versions(db: Connection, items: Sequence[tuple[SearchDocument, 
         [fields.description for _, fields in items],
         [fields.parameters for _, fields in items],
         GAP,
+        [" ".join(age_lexemes(document.updated_at)) for document, _ in items],
     )
 
 

@@ -36,7 +36,7 @@ async def count_documents(db: Connection, *, most: int) -> int:
         SELECT CASE WHEN counted < $1 THEN counted
                ELSE greatest(counted, (SELECT reltuples::bigint FROM pg_class
                                        WHERE oid = 'search_documents'::regclass)) END
-        FROM (SELECT count(*) AS counted FROM (SELECT FROM search_documents LIMIT $1) AS some)
+        FROM (SELECT count(*) AS counted FROM (SELECT FROM search_documents LIMIT $1) AS part)
             AS first
         """,
         most,
@@ -85,9 +85,9 @@ async def count_up_to(
     rows = await db.fetch(
         """
         SELECT (SELECT count(*) FROM (SELECT FROM search_documents d
-                    WHERE d.tsv @@ query::tsquery LIMIT $2) AS some) AS count,
+                    WHERE d.tsv @@ query::tsquery LIMIT $2) AS part) AS count,
                (SELECT count(*) FROM (SELECT FROM search_documents d
-                    WHERE d.hi @@ query::tsquery LIMIT $2) AS some) AS names
+                    WHERE d.hi @@ query::tsquery LIMIT $2) AS part) AS names
         FROM unnest($1::text[]) AS query
         """,
         [quoted(lexeme) for lexeme in lexemes],

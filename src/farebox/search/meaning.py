@@ -60,6 +60,11 @@ class LanguageModel:
         """Whether there is a model; loads it if that was not tried yet."""
         return await self._encoder() is not None
 
+    def words(self) -> frozenset[str]:
+        """Words the model knows as they are spelt; none before it is loaded."""
+        encoder = self._loading.result() if self._loading and self._loading.done() else None
+        return encoder.words if encoder else frozenset()
+
     async def encode(self, query: str) -> Sense | None:
         """The query's meaning; None without a model, or when it cannot be had within half a second.
 

@@ -30,7 +30,7 @@ class StoredMeanings:
     async def near(self, db: Connection, sense: Sense, scope: Scope, *, most: int) -> list[Near]:
         """The nearest documents in the scope, up to `most`, nearest first, equals by document id.
 
-        How near one is depends on it and the query alone; which are looked at, on the fixed buckets.
+        How near one is depends on it and the query alone.
         """
         from farebox.semantic.space import known_space, likeness  # numpy: there with the sense
 

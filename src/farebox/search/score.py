@@ -13,9 +13,13 @@ from farebox.search.terms import Role, Sought
 _TS_RANK_OF_ONE: Final = 1.64493406685  # ts_rank divides a single word's weight by this
 _MOST_OF_A_TERM: Final = 1.2  # a word said often counts little more than once
 
-_COVERED, _PLACED, _BESIDE: Final = 450, 500, 50  # what the words may add, in thousandths
+# what the words may add, in thousandths
+_COVERED: Final = 450
+_PLACED: Final = 500
+_BESIDE: Final = 50
 _FULL: Final = 150  # every word that says something is there
-_LIKE_FROM, _LIKE_TO: Final = 150, 700  # cosines, in thousandths, that mean nothing and everything
+_LIKE_FROM: Final = 150  # a cosine, in thousandths, that means nothing
+_LIKE_TO: Final = 700  # and one that means everything
 
 
 @dataclass(frozen=True, slots=True)

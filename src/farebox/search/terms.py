@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final
 
 from farebox.search.common_words import GENERIC, GLUE, REQUEST
@@ -178,5 +179,5 @@ def scored_of(sought: Sequence[Sought]) -> tuple[Sought, ...]:
 def pairs_of(sought: Sequence[Sought]) -> tuple[str, ...]:
     """Tsqueries for neighbours of the query that stand side by side."""
     plain = [term for term in sought if not term.probes[0].is_phrase]
-    pairs = zip(plain, plain[1:], strict=False)
+    pairs = pairwise(plain)
     return tuple(f"{one.query} <-> {two.query}" for one, two in pairs)[:MAX_PAIRS]

@@ -21,6 +21,8 @@ class WaitingText:
 
 async def add_texts(db: Connection, texts: Sequence[tuple[bytes, str]]) -> None:
     """The texts, by their digests, are read soon after the transaction is committed."""
+    if not texts:
+        return
     await db.execute(
         """
         INSERT INTO search_texts_waiting (text_digest, text)
@@ -29,6 +31,12 @@ async def add_texts(db: Connection, texts: Sequence[tuple[bytes, str]]) -> None:
         [digest for digest, _ in texts],
         [text for _, text in texts],
     )
+
+
+async def is_any(db: Connection) -> bool:
+    """Whether a text waits at all."""
+    found: bool = await db.fetchval("SELECT EXISTS (SELECT FROM search_texts_waiting)")
+    return found
 
 
 async def take_texts(db: Connection, *, most: int, for_words_alone: bool) -> list[WaitingText]:

@@ -1,4 +1,4 @@
-"""How far two spellings lie apart, and which of the catalog's words a mistyped one was meant for."""
+"""How far two spellings lie apart, and which word a mistyped one was meant for."""
 
 from collections.abc import Iterable
 from typing import Final

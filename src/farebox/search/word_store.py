@@ -29,7 +29,7 @@ class AlikeWord:
 
 
 async def add_words(db: Connection, texts_by_word: Mapping[str, int]) -> None:
-    """Each word has been seen in so many texts more."""
+    """Each word has been seen in so many texts more; counting ends at `COUNTED_TO`."""
     await db.execute(
         """
         INSERT INTO search_words AS known (word, stem, texts)
@@ -82,6 +82,20 @@ async def look_up(db: Connection, words: Sequence[str]) -> list[AskedWord]:
     return [AskedWord(**row) for row in rows]
 
 
+async def known_words(db: Connection, words: Sequence[str]) -> set[str]:
+    """Those of the words whose stem a word of the catalog has; stop words are never missing."""
+    rows = await db.fetch(
+        """
+        SELECT word FROM unnest($1::text[]) AS asked (word)
+        WHERE EXISTS (SELECT FROM search_words
+                      WHERE stem = coalesce((ts_lexize('farebox_stem', asked.word))[1], asked.word))
+           OR length(to_tsvector('farebox_text', asked.word)) = 0
+        """,
+        words,
+    )
+    return {row["word"] for row in rows}
+
+
 async def words_alike(db: Connection, words: Sequence[str]) -> list[AlikeWord]:
     """The catalog's words that share most letter triples with each of these, a bounded number."""
     rows = await db.fetch(
@@ -91,7 +105,7 @@ async def words_alike(db: Connection, words: Sequence[str]) -> list[AlikeWord]:
         LATERAL (
             SELECT word, texts FROM search_words
             WHERE search_words.word % asked.word
-              AND length(search_words.word) BETWEEN length(asked.word) - 2 AND length(asked.word) + 2
+              AND abs(length(search_words.word) - length(asked.word)) <= 2
             ORDER BY similarity(search_words.word, asked.word) DESC, search_words.word
             LIMIT $2) AS alike
         """,

@@ -28,6 +28,11 @@ class Encoder(Protocol):
         """The length of a row."""
         ...
 
+    @property
+    def words(self) -> frozenset[str]:
+        """Common words and names as they are spelt, in lower case: some 20,000."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> "NDArray[np.float32]":
         """One row of length one for each text, in order. It takes milliseconds: not for a loop."""
         ...

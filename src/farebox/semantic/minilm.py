@@ -47,6 +47,7 @@ class MiniLm:
         self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
+        self.words = frozenset(word for word in self._tokenizer.get_vocab() if word.isalpha())
         tensors = load_file(files.weights)
         self._words = tensors["embeddings.word_embeddings.weight"]
         self._places: Floats = (

@@ -1,8 +1,8 @@
 """Fixed points in the space of meanings: which vectors are worth comparing with which.
 
-The points were computed once (`make bench BENCH=search-space` measures them) and never move, so what
-is found near a text does not depend on what else is kept. All of it is computed from a vector's bytes
-with sums that are exact, so that every machine finds the same.
+The points were computed once (`make bench BENCH=search-space` measures them) and never move, so
+what is found near a text does not depend on what else is kept. All of it is computed from a
+vector's bytes with sums that are exact, so that every machine finds the same.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ Exact = NDArray[np.float64]  # holds whole numbers, whose sums and products it g
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A vector as it is kept: 384 bytes for its cosine, 48 for a first look, one of 1,024 buckets."""
+    """A vector as it is kept: 384 bytes for its cosine, 48 for a first look, and a bucket."""
 
     bucket: int
     signature: bytes

@@ -100,6 +100,19 @@ class Database:
         async with self.connection() as connection, connection.transaction():
             yield connection
 
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connection]:
+        """One connection on which every statement reads the database as it is at the first one.
+
+        Raises:
+            DatabaseUnavailable: as `connection`.
+        """
+        async with (
+            self.connection() as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            yield connection
+
     async def ping(self) -> None:
         """The server answered a statement just now.
 

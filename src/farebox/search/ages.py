@@ -1,0 +1,40 @@
+"""Moments as lexemes, so that an index finds the freshest matches without reading the others.
+
+A version's vectors hold, beside its words, the span of time its `updated_at` lies in, once for each
+of six lengths. A query that also asks for any of a few spans is answered by intersecting lists.
+"""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+_SHORTEST_S: Final = 225
+_FACTOR: Final = 8
+_LENGTHS: Final = tuple(_SHORTEST_S * _FACTOR**level for level in range(6))  # up to 85 days
+_EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+def age_lexemes(at: datetime) -> list[str]:
+    """The spans a moment lies in, the shortest first. No word is written like them."""
+    second = (at - _EPOCH) // timedelta(seconds=1)
+    return [_lexeme(level, second // length) for level, length in enumerate(_LENGTHS)]
+
+
+def spans_between(since: datetime, until: datetime) -> list[str]:
+    """Few spans that hold every moment from `since` to `until`, and next to none before.
+
+    They may hold moments behind `until`: nothing lies in the future.
+    """
+    turn = ((since - _EPOCH) // timedelta(seconds=1)) // _SHORTEST_S
+    last = ((until - _EPOCH) // timedelta(seconds=1)) // _SHORTEST_S
+    spans = []
+    while turn <= last:
+        level = 0
+        while level + 1 < len(_LENGTHS) and turn % _FACTOR ** (level + 1) == 0:
+            level += 1
+        spans.append(_lexeme(level, turn // _FACTOR**level))
+        turn += _FACTOR**level
+    return spans
+
+
+def _lexeme(level: int, number: int) -> str:
+    return f"~{level}.{number}"

@@ -1,0 +1,172 @@
+"""The first page of a search: what is asked becomes a plan, which grows while it finds little."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from farebox.search.expression import MAX_QUERY, Expression, Term, parse
+from farebox.search.gather import Gathering
+from farebox.search.lexemes import Census
+from farebox.search.lexicon import Lexicon
+from farebox.search.plan import (
+    ENOUGH,
+    NAMES_ENOUGH,
+    Form,
+    Kind,
+    Stage,
+    by_index,
+    loosened_stages,
+    must_query,
+    small_stages,
+    strict_query,
+    strict_stages,
+)
+from farebox.search.scope import Scope
+from farebox.search.senses import Meaning, Meanings, Sense, Words
+from farebox.search.terms import Sought, scored_of, seek, term_query, with_alternatives, words_of
+from farebox.search.walk import Walk
+from farebox.storage.pool import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as the index knows its words."""
+
+    text: str
+    expression: Expression
+    queries: dict[Term, str]
+    sought: tuple[Sought, ...]
+    census: Census
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is looked for."""
+        return not self.sought
+
+    @property
+    def meant(self) -> str:
+        """The text whose meaning is looked for: without what is excluded."""
+        if not self.expression.excluded:
+            return self.text[:MAX_QUERY]
+        return " ".join(term.text for term in self.expression.terms)
+
+
+class FirstPage:
+    """Finds the candidates of a query that no cursor comes with."""
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        *,
+        meaning: Meaning | None,
+        meanings: Meanings | None,
+        words: Words | None,
+    ) -> None:
+        self._lexicon, self._meaning = lexicon, meaning
+        self._meanings, self._words = meanings, words
+
+    async def gather(self, db: Connection, scope: Scope, text: str, snapshot: str) -> Gathering:
+        """The candidates; the gathering's walk says how they were found."""
+        asked = await self._ask(db, text)
+        must = must_query(asked.expression, asked.queries)
+        walk = Walk(
+            scope.view.at,
+            snapshot,
+            must,
+            scored_of(asked.sought),
+            stages=(),
+            is_strict=not asked.expression.may_be_relaxed,
+        )
+        gathering = Gathering(db, scope, walk)
+        if asked.is_nothing:
+            return gathering
+        if asked.census.is_small or scope.filters.pay_to is not None:
+            await self._gather_all(gathering, asked)
+        else:
+            await self._gather_some(gathering, asked)
+        return gathering
+
+    async def _ask(self, db: Connection, text: str) -> Asked:
+        expression = parse(text)
+        terms = (*expression.terms, *expression.excluded)
+        lexed = await self._lexicon.lex(db, words_of(terms))
+        lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
+        census = await self._lexicon.census(db, list(lexemes))
+        queries = {term: term_query(term, lexed) for term in terms}
+        return Asked(text, expression, queries, seek(expression.terms, lexed, census), census)
+
+    async def _gather_all(self, gathering: Gathering, asked: Asked) -> None:
+        """Everything with any of the words is ranked: there is not much of it."""
+        form = Form.OWNED if gathering.scope.filters.pay_to is not None else Form.INDEX
+        is_relaxed = asked.expression.may_be_relaxed
+        async with self._encoded(asked) as encoding:
+            if is_relaxed:
+                await self._widen(gathering, asked)
+            walk = gathering.walk
+            strict = strict_query(asked.expression, asked.queries, asked.sought)
+            for stage in small_stages(
+                strict, walk.must, walk.sought, is_relaxed=is_relaxed, form=form
+            ):
+                await gathering.run(stage)
+            await self._look_near(gathering, encoding)
+
+    async def _gather_some(self, gathering: Gathering, asked: Asked) -> None:
+        """Every word first; when they find too little, fewer words, others and the meaning."""
+        strict = strict_query(asked.expression, asked.queries, asked.sought)
+        for stage in strict_stages(strict, asked.expression, asked.sought):
+            found = await _run_surely(gathering, stage)
+            if stage.kind is Kind.NAMES and found >= NAMES_ENOUGH:
+                gathering.cut()
+                return
+        if gathering.count >= ENOUGH or not asked.expression.may_be_relaxed:
+            return
+        async with self._encoded(asked) as encoding:
+            await self._widen(gathering, asked)
+            for stage in loosened_stages(gathering.walk.sought, gathering.walk.must):
+                if gathering.count >= ENOUGH:
+                    gathering.cut()
+                    break
+                await _run_surely(gathering, stage)
+            await self._look_near(gathering, encoding)
+
+    async def _widen(self, gathering: Gathering, asked: Asked) -> None:
+        """The terms may be met by other words from here on."""
+        if self._words is None:
+            return
+        db, sought = gathering.db, gathering.walk.sought
+        alternatives = await self._words.expand(db, [term.text for term in sought])
+        words = {word for found in alternatives.values() for x in found for word in x.word.split()}
+        if words:
+            lexed = await self._lexicon.lex(db, words)
+            lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
+            census = await self._lexicon.census(db, list(lexemes))
+            await gathering.seek(with_alternatives(sought, alternatives, lexed, census))
+
+    @asynccontextmanager
+    async def _encoded(self, asked: Asked) -> AsyncIterator["asyncio.Task[Sense | None] | None"]:
+        """The query's meaning, computed while the statements run."""
+        if self._meaning is None or not asked.expression.may_be_relaxed:
+            yield None
+            return
+        encoding = asyncio.create_task(self._meaning.encode(asked.meant))
+        try:
+            yield encoding
+        finally:
+            encoding.cancel()
+
+    async def _look_near(
+        self, gathering: Gathering, encoding: "asyncio.Task[Sense | None] | None"
+    ) -> None:
+        sense = await encoding if encoding is not None else None
+        if sense is None or self._meaning is None or self._meanings is None:
+            return
+        await gathering.run_near(self._meanings, sense, model=self._meaning.name)
+
+
+async def _run_surely(gathering: Gathering, stage: Stage) -> int:
+    """Run the stage; a walk that finds too little once more by index: the estimate was wrong."""
+    found = await gathering.run(stage)
+    if stage.form is Form.WALK and found < ENOUGH:
+        found = await gathering.run(by_index(stage))
+    return found

@@ -1,0 +1,161 @@
+"""Candidates of one walk: found by its statements, held against its probes, scored, in order."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from farebox.search.candidate import Candidate
+from farebox.search.plan import Kind, Stage
+from farebox.search.rank import Place, Standing, standing
+from farebox.search.scope import Scope
+from farebox.search.score import Met, Score, meet, score
+from farebox.search.senses import Meanings, Sense
+from farebox.search.stage_store import find, look_at
+from farebox.search.terms import Sought
+from farebox.search.walk import NEAR, Walk
+from farebox.storage.pool import Connection
+
+
+class FoundBy(StrEnum):
+    """What brought a candidate in: the stages of words by name, and the meaning."""
+
+    NAMES = Kind.NAMES.value
+    WORDS = Kind.WORDS.value
+    RELAXED = Kind.RELAXED.value
+    MEANING = "meaning"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A candidate that fits, with its place."""
+
+    candidate: Candidate
+    met: tuple[Met | None, ...]
+    score: Score
+    standing: Standing
+    found_by: tuple[FoundBy, ...]
+
+    @property
+    def place(self) -> Place:
+        """As results are sorted."""
+        return self.standing.place
+
+
+@dataclass(slots=True)
+class Gathering:
+    """Candidates of one walk while they are brought together, inside one transaction."""
+
+    db: Connection
+    scope: Scope
+    walk: Walk
+    _found: dict[int, Candidate] = field(default_factory=dict)
+    _by: dict[int, list[FoundBy]] = field(default_factory=dict)
+    _likeness: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many candidates there are so far."""
+        return len(self._found)
+
+    async def replay(self, meanings: Meanings | None) -> None:
+        """The walk's own statements, as its first page ran them."""
+        for stage in self.walk.stages:
+            await self._find(stage)
+        if self.walk.sense is not None and meanings is not None:
+            await self._near(meanings, self.walk.sense)
+
+    async def run(self, stage: Stage) -> int:
+        """What the stage finds is among the candidates; how many it found.
+
+        The walk has one stage more.
+        """
+        found = await self._find(stage)
+        is_cut = self.walk.is_truncated or found >= stage.most
+        self.walk = replace(self.walk, stages=(*self.walk.stages, stage), is_truncated=is_cut)
+        return found
+
+    async def seek(self, sought: tuple[Sought, ...]) -> None:
+        """The candidates are held against these terms from here on, those found already too."""
+        self.walk = replace(self.walk, sought=sought)
+        if self._found:
+            queries, are_phrases = self.walk.probes
+            again = await look_at(
+                self.db, list(self._found), self.scope, queries, are_phrases, must=""
+            )
+            self._found = {each.document_id: each for each in again}
+
+    def cut(self) -> None:
+        """There is more than is looked at."""
+        self.walk = replace(self.walk, is_truncated=True)
+
+    async def run_near(self, meanings: Meanings, sense: Sense, *, model: str) -> None:
+        """What is near in meaning is among the candidates, and every candidate's likeness is known.
+
+        The walk has this sense.
+        """
+        await self._near(meanings, sense)
+        self.walk = replace(self.walk, sense=sense, model=model)
+
+    async def _find(self, stage: Stage) -> int:
+        queries, are_phrases = self.walk.probes
+        found = await find(self.db, stage, self.scope, queries, are_phrases)
+        self._add(found, FoundBy(stage.kind.value))
+        return len(found)
+
+    async def _near(self, meanings: Meanings, sense: Sense) -> None:
+        near = await meanings.near(self.db, sense, self.scope, most=NEAR)
+        self._likeness |= {each.document_id: each.likeness for each in near}
+        wanted = [each.document_id for each in near if each.document_id not in self._found]
+        if wanted:
+            queries, are_phrases = self.walk.probes
+            looked_at = await look_at(
+                self.db, wanted, self.scope, queries, are_phrases, must=self.walk.must
+            )
+            self._add(looked_at, FoundBy.MEANING)
+        for each in near:
+            by = self._by.get(each.document_id)
+            if by is not None and FoundBy.MEANING not in by:
+                by.append(FoundBy.MEANING)
+        await self._compare_rest(meanings, sense)
+
+    async def _compare_rest(self, meanings: Meanings, sense: Sense) -> None:
+        rest = [own for own in self._found.values() if own.document_id not in self._likeness]
+        if rest:
+            digests = list({own.digest for own in rest})
+            known = await meanings.likeness(self.db, sense, self.scope.view, digests)
+            for own in rest:
+                if own.digest in known:
+                    self._likeness[own.document_id] = known[own.digest]
+
+    def _add(self, candidates: Iterable[Candidate], by: FoundBy) -> None:
+        for candidate in candidates:
+            self._found.setdefault(candidate.document_id, candidate)
+            self._by.setdefault(candidate.document_id, []).append(by)
+
+    def results(self) -> list[Result]:
+        """Every candidate that fits, in order."""
+        results = (self._result(candidate) for candidate in self._found.values())
+        fitting = (own for own in results if own.score.fits or self.walk.is_strict)
+        return sorted(fitting, key=lambda own: own.place)
+
+    def _result(self, candidate: Candidate) -> Result:
+        words, pairs = _split(candidate.ranks, self.walk.probe_count)
+        met = meet(self.walk.sought, words)
+        worth = score(self.walk.sought, met, pairs, self._likeness.get(candidate.document_id))
+        return Result(
+            candidate,
+            met,
+            worth,
+            standing(
+                worth.relevance,
+                updated_at=candidate.updated_at,
+                payers=candidate.payers,
+                listing_id=candidate.listing_id,
+                at=self.walk.at,
+            ),
+            tuple(dict.fromkeys(self._by[candidate.document_id])),
+        )
+
+
+def _split(ranks: Sequence[float], at: int) -> tuple[Sequence[float], Sequence[float]]:
+    return ranks[:at], ranks[at:]

@@ -1,0 +1,118 @@
+"""Reads what listings newly say: their words, to know spellings by, and their meaning.
+
+A listing is found by its words as soon as it is written; by its meaning once it was read here, some
+seconds later. Any number of replicas share the work.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from farebox.kernel.clock import Clock
+from farebox.search import text_store, vector_store, word_store
+from farebox.search.meaning import LanguageModel
+from farebox.search.plain import GAP, plain_text
+from farebox.search.text_store import WaitingText
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Connection, Database
+
+if TYPE_CHECKING:
+    from farebox.semantic.space import Code
+
+_AT_ONCE: Final = 16  # texts: about a third of a second of one core
+_IDLE_S: Final = 1.0
+_SWEEP_EVERY_S: Final = 3600.0
+_SWEEP_PAUSE_S: Final = 0.1  # between pages: nobody waits for it
+_COMMON: Final = 20_000  # words remembered as common
+_SWEPT_AT_ONCE: Final = 500
+_UNUSED_FOR: Final = timedelta(days=1)
+_WORD: Final = re.compile(r"[^\W\d_]{3,24}")
+
+log = structlog.get_logger(__name__)
+
+
+def words_of(text: str) -> set[str]:
+    """The words of a text as the search compares them, without numbers and what is no word."""
+    return {word for word in plain_text(text).split() if _WORD.fullmatch(word)} - {GAP}
+
+
+class TextReader:
+    """Reads texts as they come; `run` is its loop."""
+
+    def __init__(self, database: Database, model: LanguageModel, clock: Clock) -> None:
+        self._database, self._model, self._clock = database, model, clock
+        self._swept_at: float | None = None
+        self._common: set[str] = set()  # words that need no counting any more
+
+    async def run(self) -> None:
+        """Read for ever, one batch after another while there are texts."""
+        await self._model.is_present()  # loaded before the first search asks for it
+        while True:
+            try:
+                while await self.read_some():
+                    await self._clock.sleep(0)
+                await self._sweep()
+            except DatabaseUnavailable:
+                log.warning("search.texts_database_away")
+            await self._clock.sleep(_IDLE_S)
+
+    async def read_some(self) -> int:
+        """Up to a batch of texts was read; how many. Nothing is held while the model works.
+
+        Raises:
+            DatabaseUnavailable: they are read a minute later, here or elsewhere.
+        """
+        async with self._database.connection() as db:
+            if not await text_store.is_any(db):
+                return 0
+        has_model = await self._model.is_present()
+        async with self._database.connection() as db:
+            taken = await text_store.take_texts(db, most=_AT_ONCE, for_words_alone=not has_model)
+            known = await vector_store.touch_vectors(db, [text.text_digest for text in taken])
+        new = {text.text_digest: text.text for text in taken if text.text_digest not in known}
+        codes = await self._codes(new) if has_model else []
+        async with self._database.transaction() as db:
+            await vector_store.put_vectors(db, codes)
+            await self._add_words(db, [text for text in taken if not text.has_words])
+            ids = [text.id for text in taken]
+            await text_store.finish_texts(db, ids, of_words_alone=not has_model)
+        return len(taken)
+
+    async def _codes(self, texts: Mapping[bytes, str]) -> "list[tuple[bytes, Code]]":
+        """What is kept of each text; one the model cannot read harms no other."""
+        try:
+            codes = await self._model.codes(list(texts.values()))
+        except Exception:
+            if len(texts) == 1:
+                log.exception("search.text_unreadable", digest=next(iter(texts)).hex())
+                return []
+            alone = [await self._codes({digest: text}) for digest, text in texts.items()]
+            return [each for codes in alone for each in codes]
+        return list(zip(texts, codes or (), strict=False))
+
+    async def _add_words(self, db: Connection, texts: Sequence[WaitingText]) -> None:
+        counts = Counter(word for text in texts for word in words_of(text.text))
+        common = self._common & counts.keys()
+        fresh = {word: count for word, count in counts.items() if word not in common}
+        await word_store.add_words(db, fresh)
+        if len(self._common) < _COMMON:
+            self._common |= await word_store.common_words(db, list(fresh))
+
+    async def _sweep(self) -> None:
+        """A page of vectors that no listing has any more goes, every few minutes."""
+        now = self._clock.monotonic()
+        if self._swept_at is not None and now - self._swept_at < _SWEEP_EVERY_S:
+            return
+        self._swept_at = now
+        before = self._clock.now() - _UNUSED_FOR
+        at: bytes | None = b""
+        while at is not None:
+            async with self._database.connection() as db:
+                at = await vector_store.delete_unused(
+                    db, after=at, used_before=before, most=_SWEPT_AT_ONCE
+                )
+            await self._clock.sleep(_SWEEP_PAUSE_S)

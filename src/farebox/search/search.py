@@ -1,0 +1,172 @@
+"""Search the catalog: a query, filters and a cursor become a page of listings in their order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from farebox.catalog.filters import Filters
+from farebox.catalog.listing import Listing
+from farebox.catalog.shown_store import get_listings
+from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Refusal
+from farebox.kernel.secret import Secret
+from farebox.search.cursor import BadCursor, Standpoint, read_cursor, write_cursor
+from farebox.search.explain import Explanation, WhyThere, explain_page
+from farebox.search.first_page import FirstPage
+from farebox.search.gather import Gathering, Result
+from farebox.search.key_store import read_cursor_key
+from farebox.search.lexicon import Lexicon
+from farebox.search.scope import Scope, View
+from farebox.search.senses import Meaning, Meanings, Words
+from farebox.search.stage_store import begin
+from farebox.storage.pool import Connection, Database
+
+DEFAULT_LIMIT: Final = 20
+MAX_LIMIT: Final = 100
+
+
+class QueryRequired(Refusal):
+    """There is nothing to search for."""
+
+    def __init__(self) -> None:
+        super().__init__("QUERY_REQUIRED", "Say what to search for with query.")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """What a caller searches for."""
+
+    query: str
+    filters: Filters = Filters()  # noqa: RUF009 - a frozen value
+    limit: int = DEFAULT_LIMIT  # at least 1
+    cursor: str | None = None
+    is_explained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One listing of a page; `why` only where an explanation was asked for."""
+
+    listing: Listing
+    why: WhyThere | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """Results in their order; `cursor` None exactly when there are no more."""
+
+    hits: tuple[Hit, ...]
+    limit: int
+    cursor: str | None
+    is_truncated: bool  # a bound cut the candidates: more fit than all pages show
+    explanation: Explanation | None = None
+
+
+class Search:
+    """The use case; `meaning`, `meanings` and `words` may be absent."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        meaning: Meaning | None = None,
+        meanings: Meanings | None = None,
+        words: Words | None = None,
+    ) -> None:
+        self._database, self._clock = database, clock
+        self._model = "" if meaning is None else meaning.name
+        self._meanings = meanings
+        self._first = FirstPage(Lexicon(clock), meaning=meaning, meanings=meanings, words=words)
+        self._key: Secret[bytes] | None = None
+
+    async def find(self, request: SearchRequest) -> SearchPage:
+        """The page of results that the request names.
+
+        Every page of a walk shows the catalog as it was when the first was made; what has been
+        taken out since is left out.
+
+        Raises:
+            QueryRequired: the query is blank.
+            BadCursor: the cursor is not of this search, or too old.
+            DatabaseUnavailable: the database is away.
+        """
+        if not request.query.strip():
+            raise QueryRequired
+        key = await self._signing_key()
+        point = self._standpoint(key, request)
+        async with self._database.snapshot() as db:
+            snapshot = await begin(db)
+            if point is None:
+                scope = Scope(View(self._clock.now()), request.filters)
+                gathering = await self._first.gather(db, scope, request.query, snapshot)
+            else:
+                view = View(point.walk.at, point.walk.snapshot)
+                gathering = Gathering(db, Scope(view, request.filters), point.walk)
+                await gathering.replay(self._meanings)
+            return await self._page(db, key, request, gathering, point)
+
+    def _standpoint(self, key: Secret[bytes], request: SearchRequest) -> Standpoint | None:
+        if request.cursor is None:
+            return None
+        point = read_cursor(
+            key, request.cursor, request.query, request.filters, now=self._clock.now()
+        )
+        if point.walk.model not in ("", self._model):
+            words = "The service has changed since the cursor was made: search again without it."
+            raise BadCursor("cursor_expired", words)
+        return point
+
+    async def _page(
+        self,
+        db: Connection,
+        key: Secret[bytes],
+        request: SearchRequest,
+        gathering: Gathering,
+        point: Standpoint | None,
+    ) -> SearchPage:
+        results = gathering.results()
+        if point is not None:
+            results = [result for result in results if result.place > point.last]
+        shown = await _shown(db, results, count=request.limit + 1)
+        page, rest = shown[: request.limit], shown[request.limit :]
+        cursor = None
+        if rest:
+            last = Standpoint(gathering.walk, page[-1][0].place)
+            cursor = write_cursor(key, request.query, request.filters, last)
+        explanation: Explanation | None = None
+        whys: list[WhyThere | None] = [None] * len(page)
+        if request.is_explained:
+            explanation, whys = await explain_page(db, gathering.walk, [own for own, _ in page])
+        return SearchPage(
+            hits=tuple(Hit(own, why) for (_, own), why in zip(page, whys, strict=True)),
+            limit=request.limit,
+            cursor=cursor,
+            is_truncated=gathering.walk.is_truncated,
+            explanation=explanation,
+        )
+
+    async def _signing_key(self) -> Secret[bytes]:
+        if self._key is None:
+            async with self._database.connection() as db:
+                self._key = await read_cursor_key(db)
+        return self._key
+
+
+async def _shown(
+    db: Connection, results: Sequence[Result], *, count: int
+) -> list[tuple[Result, Listing]]:
+    """The first `count` results that are still listed."""
+    shown: list[tuple[Result, Listing]] = []
+    at = 0
+    while len(shown) < count and at < len(results):
+        batch = results[at : at + count - len(shown)]
+        at += len(batch)
+        listings = await get_listings(db, [own.candidate.listing_id for own in batch])
+        by_id = {listing.id: listing for listing in listings}
+        shown += [
+            (own, by_id[own.candidate.listing_id])
+            for own in batch
+            if own.candidate.listing_id in by_id
+        ]
+    return shown

@@ -1,0 +1,130 @@
+"""Other words a query may have meant: a mistyped one put right, or one that stands for it.
+
+Only what the catalog has is proposed, so that nothing is looked for in vain.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from farebox.search import word_store
+from farebox.search.senses import Alternative, Kinship
+from farebox.search.synonyms import Standin, Synonyms, synonym_groups
+from farebox.search.typo import corrections, slips_allowed
+from farebox.search.word_store import AskedWord
+from farebox.storage.pool import Connection
+
+MOST: Final = 4  # alternatives of a word
+_READ: Final = 40  # words of a query
+_MISTYPED: Final = 6  # words of a query that are put right
+_CORRECTED: Final = 2  # ways one is put right
+_PERCENT: Final = {1: 90, 2: 75}  # by slips
+
+_Found = dict[str, dict[str, Alternative]]  # by the asked word and the one in its place
+
+
+def no_words() -> frozenset[str]:
+    """No list of words at hand."""
+    return frozenset()
+
+
+class CatalogWords:
+    """A `Words`; one for a process.
+
+    `general` gives words that are spelt right though no listing has them, such as names of places:
+    those are never put right.
+    """
+
+    def __init__(self, general: Callable[[], frozenset[str]] = no_words) -> None:
+        self._general = general
+        self._synonyms: Synonyms | None = None
+        self._listed: frozenset[str] = frozenset()
+
+    async def expand(
+        self, db: Connection, words: Sequence[str]
+    ) -> Mapping[str, Sequence[Alternative]]:
+        """At most four alternatives a word, best first; a word without any is left out."""
+        synonyms = await self._known_synonyms(db)
+        asked = await word_store.look_up(db, list(dict.fromkeys(words))[:_READ])
+        found: _Found = {}
+        right = await self._put_right(db, asked, found)
+        stems = [right.get(each.word, each.stem) for each in asked]
+        for standin in synonyms.standins(stems):
+            _stand_in(standin, [each.word for each in asked[standin.start : standin.end]], found)
+        await _keep_known(db, found)
+        return {
+            word: sorted(others.values(), key=lambda each: (-each.weight, each.word))[:MOST]
+            for word, others in found.items()
+            if others
+        }
+
+    async def _put_right(
+        self, db: Connection, asked: Sequence[AskedWord], found: _Found
+    ) -> dict[str, str]:
+        """Corrections go into `found`; returns the stem of the likeliest for each mistyped word."""
+        general = self._general()
+        unknown = [
+            each.word
+            for each in asked
+            if not each.is_known
+            and slips_allowed(each.word)
+            and each.word not in general
+            and each.word not in self._listed
+        ][:_MISTYPED]
+        if not unknown:
+            return {}
+        alike: dict[str, list[tuple[str, int]]] = {}
+        for each in await word_store.words_alike(db, unknown):
+            alike.setdefault(each.asked, []).append((each.word, each.texts))
+        best: dict[str, str] = {}
+        for word, others in alike.items():
+            for right, slips in corrections(word, others)[:_CORRECTED]:
+                best.setdefault(word, right)
+                found.setdefault(word, {})[right] = Alternative(
+                    right, _PERCENT[slips], Kinship.TYPO
+                )
+        stems = await word_store.read_stems(db, list(best.values()))
+        return {word: stems[right] for word, right in best.items()}
+
+    async def _known_synonyms(self, db: Connection) -> Synonyms:
+        if self._synonyms is None:
+            groups = synonym_groups()
+            self._listed = frozenset(
+                word for group in groups for entry in group.entries for word in entry
+            )
+            stems = await word_store.read_stems(db, sorted(self._listed))
+            self._synonyms = Synonyms(groups, stems)
+        return self._synonyms
+
+
+def _stand_in(standin: Standin, words: Sequence[str], found: _Found) -> None:
+    """Every word of the run may be met by what stands for the whole of it."""
+    text = " ".join(standin.entry)
+    for word in words:
+        others = found.setdefault(word, {})
+        corrected = max((each.weight for each in others.values() if _is_typo(each)), default=100)
+        percent = standin.percent * corrected // 100
+        if word not in standin.entry and (text not in others or others[text].weight < percent):
+            others[text] = Alternative(text, percent, Kinship.SYNONYM)
+
+
+def _is_typo(alternative: Alternative) -> bool:
+    return alternative.kinship is Kinship.TYPO
+
+
+async def _keep_known(db: Connection, found: _Found) -> None:
+    """What the catalog has not is left out; corrections come from the catalog."""
+    proposed = [
+        other
+        for others in found.values()
+        for other in others.values()
+        if other.kinship is Kinship.SYNONYM
+    ]
+    parts = {part for other in proposed for part in other.word.split()}
+    known = await word_store.known_words(db, sorted(parts)) if parts else set[str]()
+    for others in found.values():
+        for text in [each for each in others if not _is_known(others[each], known)]:
+            del others[text]
+
+
+def _is_known(alternative: Alternative, known: Iterable[str]) -> bool:
+    return _is_typo(alternative) or all(part in known for part in alternative.word.split())

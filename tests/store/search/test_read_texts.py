@@ -1,0 +1,131 @@
+"""Texts are read once, by whoever comes first, with a language model or without."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from farebox.search import text_store
+from farebox.search.meaning import LanguageModel
+from farebox.search.read_texts import TextReader
+from farebox.storage.pool import Database
+from support.manual_clock import ManualClock
+from support.meaning import document, read_all, write
+
+
+class CountingEncoder:
+    """Counts what it reads, and cannot read one word."""
+
+    name = "counting"
+    dimensions = 384
+    words = frozenset[str]()
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A row for each text that depends on its length."""
+        if any("unreadable" in text for text in texts):
+            raise ValueError("unreadable")
+        self.read += texts
+        return np.array([[len(text), *[1] * 383] for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+async def encoder() -> CountingEncoder:
+    return CountingEncoder()
+
+
+@pytest.fixture
+async def model(encoder: CountingEncoder) -> AsyncIterator[LanguageModel]:
+    async with LanguageModel(lambda: encoder) as model:
+        yield model
+
+
+async def _count(database: Database, table: str) -> int:
+    async with database.connection() as db:
+        count: int = await db.fetchval(f"SELECT count(*) FROM {table}")
+    return count
+
+
+async def test_a_text_is_read_once_however_often_a_listing_is_touched(
+    database: Database, model: LanguageModel, encoder: CountingEncoder, clock: ManualClock
+) -> None:
+    first = document(1, "Tides of the North Sea")
+    await write(database, [first])
+    assert await read_all(database, model, clock) == 1
+    busier = dataclasses.replace(first, payers=900)
+    await write(database, [busier])
+    assert await read_all(database, model, clock) == 0
+    await write(database, [document(2, "Tides of the North Sea")])
+    assert await read_all(database, model, clock) == 1
+    assert len(encoder.read) == 1
+    assert await _count(database, "search_vectors") == 1
+    assert await _count(database, "search_texts_waiting") == 0
+
+
+async def test_replicas_share_the_texts_and_none_is_read_twice(
+    database: Database, model: LanguageModel, encoder: CountingEncoder, clock: ManualClock
+) -> None:
+    await write(database, [document(each, f"Listing number {each}") for each in range(1, 50)])
+    readers = [TextReader(database, model, clock) for _ in range(4)]
+    read = 0
+    while some := sum(await asyncio.gather(*(each.read_some() for each in readers))):
+        read += some
+    assert read == len(encoder.read) == len(set(encoder.read)) == 49
+    assert await _count(database, "search_vectors") == 49
+
+
+async def test_a_text_whose_reader_was_lost_is_read_by_another_after_a_minute(
+    database: Database, model: LanguageModel, clock: ManualClock
+) -> None:
+    await write(database, [document(1, "Tides of the North Sea")])
+    async with database.connection() as db:
+        (taken,) = await text_store.take_texts(db, most=5, for_words_alone=False)
+        assert await text_store.take_texts(db, most=5, for_words_alone=False) == []
+    assert await read_all(database, model, clock) == 0
+    async with database.connection() as db:
+        await db.execute("UPDATE search_texts_waiting SET taken_until = now()")
+    assert await read_all(database, model, clock) == 1
+    assert taken.text.startswith("Tides")
+
+
+async def test_a_text_that_cannot_be_read_holds_up_no_other(
+    database: Database, model: LanguageModel, encoder: CountingEncoder, clock: ManualClock
+) -> None:
+    texts = ("Tides of the North Sea", "unreadable", "Currents")
+    await write(database, [document(each, text) for each, text in enumerate(texts, start=1)])
+    assert await read_all(database, model, clock) == 3
+    assert len(encoder.read) == 2
+    assert await _count(database, "search_texts_waiting") == 0
+
+
+async def test_without_a_model_the_words_are_read_and_the_meaning_waits(
+    database: Database, model: LanguageModel, encoder: CountingEncoder, clock: ManualClock
+) -> None:
+    async with LanguageModel(lambda: None) as absent:
+        await write(database, [document(1, "Tides of the North Sea")])
+        assert await read_all(database, absent, clock) == 1
+        assert await read_all(database, absent, clock) == 0
+        assert await absent.encode("tides") is None
+    assert await _count(database, "search_vectors") == 0
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT word, texts FROM search_words ORDER BY word")
+    assert {row["word"] for row in rows} == {"tides", "the", "north", "sea"}
+    assert {row["texts"] for row in rows} == {1}
+    assert await read_all(database, model, clock) == 1
+    assert encoder.read == ["Tides of the North Sea"]
+    async with database.connection() as db:
+        assert await db.fetchval("SELECT texts FROM search_words WHERE word = 'tides'") == 1
+
+
+async def test_words_are_counted_up_to_a_bound(
+    database: Database, model: LanguageModel, clock: ManualClock
+) -> None:
+    await write(database, [document(each, f"tides {each}") for each in range(1, 260)])
+    await read_all(database, model, clock)
+    async with database.connection() as db:
+        assert await db.fetchval("SELECT texts FROM search_words WHERE word = 'tides'") == 200

@@ -1,0 +1,34 @@
+"""Which spans of time a moment lies in, and which of them cover a stretch of it."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from farebox.search.ages import age_lexemes, spans_between
+
+FIRST = datetime(2020, 1, 1, tzinfo=UTC)
+MOMENTS = st.timedeltas(timedelta(0), timedelta(days=20_000)).map(lambda age: FIRST + age)
+STRETCHES = st.timedeltas(timedelta(0), timedelta(days=3000))
+
+
+@given(MOMENTS, STRETCHES, st.floats(0, 1))
+def test_every_moment_of_a_stretch_lies_in_one_of_its_spans(
+    since: datetime, stretch: timedelta, share: float
+) -> None:
+    spans = spans_between(since, since + stretch)
+    assert set(age_lexemes(since + stretch * share)) & set(spans)
+    assert set(age_lexemes(since + stretch)) & set(spans)
+
+
+@given(MOMENTS, STRETCHES)
+def test_what_is_longer_ago_than_the_shortest_span_is_left_out(
+    since: datetime, stretch: timedelta
+) -> None:
+    spans = spans_between(since, since + stretch)
+    assert not set(age_lexemes(since - timedelta(seconds=226))) & set(spans)
+
+
+@given(MOMENTS, STRETCHES)
+def test_the_spans_are_few(since: datetime, stretch: timedelta) -> None:
+    assert len(spans_between(since, since + stretch)) <= 60
