@@ -22,6 +22,7 @@ from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.probe import Prober
 from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
@@ -68,7 +69,8 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
     outbound = build_outbound(settings.outbound)
-    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    origin = Origin(outbound)
+    takeover = Takeover(origin, StoredBindings(writing))
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
     model = LanguageModel(load_encoder)
     search = Search(
@@ -87,6 +89,11 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
             Loop("listing quality", QualityCount(writing, index, clock).run),
             Loop("search versions", Pruning(writing, clock).run),
             Loop("search texts", TextReader(writing, model, clock).run),
+            *_probes(settings, Prober(writing, origin, clock)),
         ],
         resources=[outbound, writing, reading, model],
     )
+
+
+def _probes(settings: Settings, prober: Prober) -> list[Loop]:
+    return [Loop("probes", prober.run)] if settings.catalog_probe else []
