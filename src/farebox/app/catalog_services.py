@@ -4,7 +4,7 @@ It has connections of its own, so that nothing the catalog or a search waits for
 connection from a settlement.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -26,8 +26,13 @@ from farebox.catalog.probe import Prober
 from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
+from farebox.catalog.token_lookup import TokenLookup
+from farebox.catalog.turns import Turns
+from farebox.catalog.validate import Validation
+from farebox.catalog.validate_http import validate_routes
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
+from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
@@ -38,6 +43,7 @@ from farebox.search.read_texts import TextReader
 from farebox.search.search import Search
 from farebox.search.words import CatalogWords
 from farebox.semantic.encoder import load_encoder
+from farebox.stellar.rpc import SorobanRpc
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
@@ -57,7 +63,9 @@ class CatalogServices:
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
-def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> CatalogServices:
+def build_catalog(
+    settings: Settings, url: Secret[str], clock: Clock, nodes: Mapping[Network, SorobanRpc]
+) -> CatalogServices:
     """Everything that lists, browses and searches."""
     writing = Database(
         url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
@@ -71,21 +79,20 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     outbound = build_outbound(settings.outbound)
     origin = Origin(outbound)
     takeover = Takeover(origin, StoredBindings(writing))
+    validation = Validation(origin, is_local_allowed=settings.lists_local_urls)
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
     model = LanguageModel(load_encoder)
-    search = Search(
-        reading,
-        clock,
-        meaning=model,
-        meanings=StoredMeanings(clock),
-        words=CatalogWords(model.words),
-    )
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=[*discovery_routes(Browse(reading)), *search_routes(search)],
+        routes=[
+            *discovery_routes(Browse(reading)),
+            *search_routes(_search(reading, model, clock)),
+            *validate_routes(validation, Turns(reading, clock)),
+        ],
         tasks=[
             Loop("listings", outbox.run),
             Loop("listing checks", outbox.run_checks),
+            Loop("listed tokens", TokenLookup(writing, nodes, clock).run),
             Loop("listing quality", QualityCount(writing, index, clock).run),
             Loop("search versions", Pruning(writing, clock).run),
             Loop("search texts", TextReader(writing, model, clock).run),
@@ -97,3 +104,13 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
 
 def _probes(settings: Settings, prober: Prober) -> list[Loop]:
     return [Loop("probes", prober.run)] if settings.catalog_probe else []
+
+
+def _search(database: Database, model: LanguageModel, clock: Clock) -> Search:
+    return Search(
+        database,
+        clock,
+        meaning=model,
+        meanings=StoredMeanings(clock),
+        words=CatalogWords(model.words),
+    )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from farebox.catalog.token import Token
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -32,6 +33,7 @@ class ListedTerms:
     amount: BaseUnits
     pay_to: Address
     max_timeout_s: int
+    token: Token | None = None  # what the asset is, once it was looked up
 
 
 @dataclass(frozen=True, slots=True)
