@@ -255,6 +255,22 @@ _QUERIES: Final = _rows(
     Row("CT-062", "Browse and search", "Ten thousand wrappers at once.", waits_for="gateway"),
 )
 
+_INGESTION: Final = _rows(
+    "Ingestion",
+    {
+        "CT-001": "A hundred verifications with flawless metadata.",
+        "CT-002": "Settles that are refused, pending, or ended by nobody's call.",
+        "CT-030": "Several tools and a resource at one URL.",
+        "CT-040": "A stranger is the first to be paid for somebody's resource.",
+        "CT-041": "A resource that is slow or silent when it is asked whose it is.",
+        "CT-042": "Payments to oneself.",
+        "CT-043": "Thousands of keys of one recipient, some of them at once.",
+        "CT-045": "Two settlements of one entry that finish the wrong way round.",
+        "CT-048": "Reasons of any length and with line ends in a header.",
+    },
+    Row("CT-044", "Ingestion", "A wrapper's upstream and secrets.", waits_for="gateway"),
+)
+
 _GATEWAY: Final = "gateway"
 
 _TARGET: Final = _rows(
@@ -307,7 +323,10 @@ _PAID_GATEWAY: Final = _rows(
 
 _OUTBOUND: Final = (*_TARGET, *_FORWARDING, *_PAID_GATEWAY)
 
-_CATALOG: Final = (*_QUERIES,)
+_CATALOG: Final = (
+    *_INGESTION,
+    *_QUERIES,
+)
 
 _RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE, *_SERVICE)
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)

@@ -110,7 +110,7 @@ async def test_what_is_supported_is_said_whole(stage: Stage) -> None:
         "extensions": told["extensions"],
         "signers": {"stellar:*": sorted(stage.relayer(network).public_key for network in Network)},
     }
-    assert told["extensions"] == ["payment-identifier"]
+    assert told["extensions"] == ["bazaar", "payment-identifier"]
     assert b"upto" not in answer.body
 
 

@@ -13,14 +13,12 @@ CATALOG: Final = (
             ),
             "catalog:http-and-mcp": "HTTP resources and MCP tools are both listed.",
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Behavioural guarantees",
         {
             "catalog:never-from-verify": "No call of verify ever writes an entry.",
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Settle response",
@@ -29,25 +27,29 @@ CATALOG: Final = (
                 "Settle reports on the listing in EXTENSION-RESPONSES, base64 of a JSON object."
             ),
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Catalog entry",
         {
             "entry:http-key": "An HTTP entry's key is its normalized URL.",
             "entry:mcp-key": "A tool's key is its URL and its name.",
+            "entry:terms-as-settled": (
+                "The terms shown are those settled, never the client's word alone."
+            ),
+            "entry:precision-kept": "Networks and amounts are kept to the letter and the digit.",
+        },
+    ),
+    *said(
+        "Catalog entry",
+        {
             "entry:tool-name-source": "The tool's name is input.toolName of the discovery info.",
             "entry:name-and-tags-weigh-more": (
                 "Service name and tags weigh more in search than description and parameters."
-            ),
-            "entry:terms-as-settled": (
-                "The terms shown are those settled, never the client's word alone."
             ),
             "entry:last-update": "An entry says when it was last updated.",
             "entry:shows-what-a-buyer-needs": (
                 "A listing carries URL, type, tool name, metadata, terms and extension data."
             ),
-            "entry:precision-kept": "Networks and amounts are kept to the letter and the digit.",
             "entry:upstream-hidden": "A wrapper's upstream URL and credentials are never indexed.",
         },
         deferred=Later.CATALOG,
@@ -76,7 +78,6 @@ CATALOG: Final = (
                 "Invalid metadata lists nothing and is reported with a reason."
             ),
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Endpoints: discovery",
@@ -105,6 +106,10 @@ CATALOG: Final = (
     ),
     *said(
         "Catalog ingestion rules",
+        {"ingest:settled-terms": "The catalog's payment terms come from the settlement."},
+    ),
+    *said(
+        "Catalog ingestion rules",
         {
             "ingest:schema-of-the-extension": (
                 "Metadata is validated by the schema the extension advertises."
@@ -113,7 +118,6 @@ CATALOG: Final = (
             "ingest:decode-then-check": (
                 "A route template is percent-decoded before it is checked for traversal."
             ),
-            "ingest:settled-terms": "The catalog's payment terms come from the settlement.",
         },
         deferred=Later.CATALOG,
     ),

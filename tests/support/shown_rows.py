@@ -71,12 +71,14 @@ async def _write(db: Connection, shown: Shown) -> int:
     await db.execute(
         """
         INSERT INTO listing_terms
-            (listing_id, scheme, asset, amount, pay_to, max_timeout_s, settled_in_ledger)
-        VALUES ($1, 'exact', $2, $3, $4, 60, 9)
+            (listing_id, scheme, asset, amount, pay_to, max_timeout_s, settled_in_ledger,
+             settled_at)
+        VALUES ($1, 'exact', $2, $3, $4, 60, 9, $5)
         """,
         listing_id,
         ASSET,
         shown.amount,
         shown.pay_to,
+        LISTED,
     )
     return listing_id

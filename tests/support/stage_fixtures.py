@@ -28,6 +28,15 @@ from support.wasm import announcing_account, silent_account, spending_account
 
 _LOOKS: Final = 100
 _LOOK_PAUSE_S: Final = 0.05
+_WRITTEN: Final = (
+    "request_names",
+    "settlements",
+    "sponsor_spend",
+    "sponsor_stops",
+    "listing_attempts",
+    "listing_decisions",
+    "listings",
+)
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
 
@@ -81,7 +90,7 @@ async def _clear(stage: Stage) -> None:
     for each in stage.networks.values():
         each.node.reset()
     await _two_ledgers_after_an_open_end(stage)
-    for table in ("request_names", "settlements", "sponsor_spend", "sponsor_stops"):
+    for table in _WRITTEN:
         await stage.query(f"DELETE FROM {table}")
 
 

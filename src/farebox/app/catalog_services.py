@@ -13,13 +13,18 @@ from typing import Final
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
+from farebox.app.outbound_services import build_outbound
 from farebox.app.settings import Settings
+from farebox.catalog.binding_store import StoredBindings
 from farebox.catalog.browse import Browse
 from farebox.catalog.discovery import read_discovery
 from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
+from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
+from farebox.catalog.takeover import Takeover
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
@@ -60,8 +65,11 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
     )
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
-    ingestion = Ingestion(writing, StoredIndex(), read)
-    outbox = Outbox(writing, ingestion, clock)
+    index = StoredIndex()
+    ingestion = Ingestion(writing, index, read)
+    outbound = build_outbound(settings.outbound)
+    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
     model = LanguageModel(load_encoder)
     search = Search(
         reading,
@@ -76,8 +84,9 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
         tasks=[
             Loop("listings", outbox.run),
             Loop("listing checks", outbox.run_checks),
+            Loop("listing quality", QualityCount(writing, index, clock).run),
             Loop("search versions", Pruning(writing, clock).run),
             Loop("search texts", TextReader(writing, model, clock).run),
         ],
-        resources=[writing, reading, model],
+        resources=[outbound, writing, reading, model],
     )

@@ -122,6 +122,7 @@ def _read(given: _Given, template_text: object, pay_to: Address) -> Read:
         parameters=read_parameters(described.info, given.schema),
         tool_name=described.tool_name if isinstance(described, ToolInfo) else None,
         method=described.method if isinstance(described, HttpInfo) else None,
+        asked_url=str(given.url),
     )
     return Read(resource, dropped)
 

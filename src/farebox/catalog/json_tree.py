@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeGuard
 
 MAX_DEPTH: Final = 32
-MAX_VALUES: Final = 4_000
 _MAX_INTEGER_BITS: Final = 1_024  # what every client's JSON reader still reads
 
 
@@ -17,35 +16,49 @@ class Level:
     text: int  # characters of the strings and the names
 
 
-def measure(value: object) -> tuple[Level, ...] | None:
-    """What stands at each depth; None when it is deeper, wider or longer than is read."""
+def measure(value: object, *, most: int) -> tuple[Level, ...] | None:
+    """What stands at each depth; None when it is deeper, wider or longer than is read.
+
+    `most` is how many values there may be in all.
+    """
     levels: list[Level] = []
     row: list[object] = [value]
     names = total = 0
     while row:
         total += len(row)
-        if len(levels) == MAX_DEPTH or total > MAX_VALUES or any(map(_is_too_long, row)):
+        if len(levels) == MAX_DEPTH or total > most or any(map(_is_too_long, row)):
             return None
-        strings = sum(len(each) for each in row if isinstance(each, str))
+        strings = sum([len(each) for each in row if isinstance(each, str)])
         levels.append(Level(len(row), strings + names))
-        names = sum(len(name) for each in row if isinstance(each, dict) for name in each)
+        names = sum([sum(map(len, each)) for each in row if isinstance(each, dict)])
         row = [child for each in row for child in children(each)]
     return tuple(levels)
 
 
 def walk(value: object) -> Iterator[object]:
-    """The value and every value inside it; never deeper than `measure` lets through."""
-    yield value
-    for child in children(value):
-        yield from walk(child)
+    """The value and every value inside it."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting += children(each)
 
 
-def children(value: object) -> Iterator[object]:
+def objects(value: object) -> list[dict[str, object]]:
+    """Every JSON object in the value, itself included."""
+    return [each for each in walk(value) if is_object(each)]
+
+
+def children(value: object) -> list[object]:
     """The values directly inside."""
     if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether the value is a JSON object."""
+    return isinstance(value, dict)
 
 
 def _is_too_long(value: object) -> bool:

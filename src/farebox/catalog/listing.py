@@ -58,6 +58,7 @@ class Resource:
     parameters: str  # names and descriptions of parameters as plain words, for the search
     tool_name: str | None = None  # MCP only
     method: str | None = None  # HTTP only
+    asked_url: str = ""  # the concrete place that was paid for; not shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
 _RECIPIENTS: Final = 0x6C697374  # the class of the advisory locks that count a recipient's keys
-_MOST_PAYERS: Final = 10_000  # more of them order no search
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,10 @@ async def insert_listing(db: Connection, new: SettledResource) -> int | None:
         """
         INSERT INTO listings (network, resource_key, type, url, tool_name, method, description,
                               mime_type, service_name, tags, icon_url, extensions, extension_keys,
-                              parameters, pay_to, bound_at, listed_at, updated_at,
+                              parameters, asked_url, pay_to, bound_at, listed_at, updated_at,
                               settled_in_ledger, settled_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16, $16,
-                $17, $16)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17,
+                $17, $18, $17)
         ON CONFLICT (network, resource_key) DO NOTHING
         RETURNING id
         """,
@@ -89,7 +88,8 @@ _SET_TEXT: Final[LiteralString] = """
     service_name = $8, tags = $9, icon_url = $10,
     -- the same bytes are not written again: they may be long
     extensions = CASE WHEN extensions = $11 THEN extensions ELSE $11 END,
-    extension_keys = $12, parameters = $13, settled_in_ledger = $14, settled_at = $15
+    extension_keys = $12, parameters = $13, asked_url = $14, settled_in_ledger = $15,
+    settled_at = $16
 """
 
 
@@ -100,7 +100,7 @@ async def replace_text(db: Connection, listing_id: int, new: SettledResource) ->
         + _SET_TEXT
         + """
         WHERE id = $1 AND (settled_in_ledger IS NULL
-                           OR (settled_in_ledger, settled_at) <= ($14, $15))
+                           OR (settled_in_ledger, settled_at) <= ($15, $16))
         RETURNING true
         """,
         listing_id,
@@ -121,8 +121,8 @@ async def move_binding(db: Connection, listing_id: int, new: SettledResource) ->
         UPDATE listings SET """
         + _SET_TEXT
         + """,
-            pay_to = $16, bound_at = $15, listed_at = $15, updated_at = $15,
-            ownership = 'verified', verified_at = $15
+            pay_to = $17, bound_at = $16, listed_at = $16, updated_at = $16,
+            ownership = 'verified', verified_at = $16
         WHERE id = $1
         """,
         listing_id,
@@ -185,14 +185,11 @@ async def touch(db: Connection, listing_id: int, *, at: datetime) -> SearchDocum
         WHERE id = $1
         RETURNING id, network, type, url, tool_name, service_name, tags, description, parameters,
                   updated_at, removed_at,
-                  (SELECT count(*) FROM (
-                       SELECT FROM listing_payers p
-                       WHERE p.listing_id = l.id AND p.payer <> l.pay_to
-                       LIMIT $3) AS counted) AS payers
+                  coalesce((SELECT payers FROM listing_quality q WHERE q.listing_id = l.id), 0)
+                      AS payers  -- as last counted, which is done again soon
         """,
         listing_id,
         at,
-        _MOST_PAYERS,
     )
     return None if row is None or row["removed_at"] is not None else _document(row)
 
@@ -212,6 +209,7 @@ def _text(resource: Resource) -> tuple[object, ...]:
         resource.extensions,
         list(resource.extension_keys),
         resource.parameters,
+        resource.asked_url,
     )
 
 

@@ -1,7 +1,8 @@
 """The words by which a resource's parameters are found: what it takes, and what it gives."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from farebox.catalog.json_tree import children
@@ -13,6 +14,8 @@ _MAX_SAID: Final = 300  # characters of one description
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 _SAID: Final = ("description", "title")
 _WORN: Final = frozenset({"id", "type", "format", "value", "values", "data", "input", "output"})
+_SINGLE: Final = ("items", "additionalProperties")
+_LISTED: Final = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED: Final = ("queryParams", "pathParams", "body")
 
 
@@ -23,46 +26,39 @@ def read_parameters(info: Mapping[str, object], schema: Mapping[str, object]) ->
     """
     given = _object(info.get("input"))
     output = _object(info.get("output"))
-    texts = [
-        *_said(_object(given.get("inputSchema"))),
-        *(text for part in _NAMED for text in _names(given.get(part))),
-        *_said(_input_schema(schema)),
-        *_names(output.get("example")),
-    ]
-    return _joined(texts)
+    return _joined(
+        chain(
+            _said(_object(given.get("inputSchema"))),
+            *(_names(given.get(part)) for part in _NAMED),
+            _described(schema),
+            _names(output.get("example")),
+        )
+    )
 
 
-def _input_schema(schema: Mapping[str, object]) -> Mapping[str, object]:
-    """What a schema says of input and output; the frame around them says the same everywhere."""
-    return {
-        "properties": {
-            f"{outer}.{name}": inner
-            for outer in ("input", "output")
-            for name, inner in _object(
-                _object(_object(schema.get("properties")).get(outer)).get("properties")
-            ).items()
-            if name in (*_NAMED, "example")
-        }
-    }
+def _described(schema: Mapping[str, object]) -> Iterator[str]:
+    """What a schema says of the parts that differ; the frame around them is everywhere the same."""
+    frame = _object(schema.get("properties"))
+    for outer in ("input", "output"):
+        parts = _object(_object(frame.get(outer)).get("properties"))
+        for name in (*_NAMED, "example"):
+            yield from _said(_object(parts.get(name)))
 
 
 def _said(schema: Mapping[str, object]) -> Iterator[str]:
     """Names and descriptions of a schema's properties, at every depth."""
-    if not schema:
-        return
-    for said in _SAID:
-        text = schema.get(said)
-        if isinstance(text, str):
-            yield text[:_MAX_SAID]
+    yield from (text for text in map(schema.get, _SAID) if isinstance(text, str))
     for name, inner in _object(schema.get("properties")).items():
-        if "." not in name:
-            yield _split(name)
+        yield _split(name)
         yield from _said(_object(inner))
-    for member in ("items", "additionalProperties"):
-        yield from _said(_object(schema.get(member)))
-    for member in ("allOf", "anyOf", "oneOf", "prefixItems"):
-        for inner in children(schema.get(member)):
-            yield from _said(_object(inner))
+    for inner in _subschemas(schema):
+        yield from _said(inner)
+
+
+def _subschemas(schema: Mapping[str, object]) -> list[Mapping[str, object]]:
+    lists = [each for member in _LISTED for each in children(schema.get(member))]
+    found = [_object(each) for each in (*map(schema.get, _SINGLE), *lists)]
+    return [each for each in found if each]
 
 
 def _names(value: object) -> Iterator[str]:
@@ -82,10 +78,15 @@ def _object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _joined(texts: list[str]) -> str:
+def _joined(texts: Iterable[str]) -> str:
     seen: dict[str, str] = {}
+    length = 0
     for text in texts:
         shown = clean_text(text, limit=_MAX_SAID)
-        if shown and shown.lower() not in _WORN:
-            seen.setdefault(shown.lower(), shown)
-    return clean_text(" ".join(seen.values()), limit=MAX_WORDS)
+        folded = shown.lower()
+        if shown and folded not in _WORN and folded not in seen:
+            seen[folded] = shown
+            length += len(shown) + 1
+        if length > MAX_WORDS:
+            break
+    return " ".join(seen.values())[:MAX_WORDS].rstrip()

@@ -6,57 +6,56 @@ to be held against one value at each depth of the value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote
 
-from farebox.catalog.json_tree import Level, walk
+from farebox.catalog.json_tree import Level, is_object, objects, walk
+from farebox.catalog.pattern_size import pattern_size
 from farebox.catalog.schema_bounds import patterns_of
 
 Schema = Mapping[str, object]
 
 _TEXT_A_STEP: Final = 64  # characters that are compared or counted
-_TEXT_A_PATTERN_STEP: Final = 4  # characters that are held against a pattern
-_IN_PLACE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
-_IN_PLACE_BY_NAME: Final = ("dependentSchemas", "dependencies")
-_INSIDE: Final = (
-    "items",
-    "prefixItems",
-    "additionalProperties",
-    "contains",
-    "propertyNames",
-    "unevaluatedItems",
-    "unevaluatedProperties",
+_PATTERN_A_STEP: Final = 4  # characters times items of the pattern they are held against
+_IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
+_IN_PLACE_BY_NAME: Final = frozenset({"dependentSchemas", "dependencies"})
+_INSIDE: Final = frozenset(
+    {
+        "items",
+        "prefixItems",
+        "additionalProperties",
+        "contains",
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    }
 )
-_INSIDE_BY_NAME: Final = ("properties", "patternProperties")
-_TRACKING: Final = ("unevaluatedItems", "unevaluatedProperties")
+_INSIDE_BY_NAME: Final = frozenset({"properties", "patternProperties"})
+_TRACKING: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+_WEIGHED: Final = frozenset({"enum", "const"})
 
 
 class UnknownPlace(Exception):
     """A reference names no schema in its document."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Node:
-    """One schema: what it costs by itself, and which others it brings to the same or to inner
-    values.
-    """
+    """One schema: what it costs by itself, and which others it brings to bear."""
 
-    cost: int
-    patterns: int
-    factor: int  # how often it has the others judged: once more for tracking what was evaluated
-    in_place: tuple[Schema, ...]
-    inside: tuple[Schema, ...]
+    cost: int = 1  # steps for each value
+    pattern_size: int = 0
+    factor: int = 1  # how often it has the others judged
+    in_place: list[Schema] = field(default_factory=list)  # against the same value
+    inside: list[Schema] = field(default_factory=list)  # against the values inside
 
     def steps(self, level: Level, below: Level) -> int:
         text = level.text + below.text  # its names stand one level below an object
-        return (
-            level.values * self.cost
-            + text // _TEXT_A_STEP
-            + self.patterns * (text // _TEXT_A_PATTERN_STEP)
-        )
+        patterns = self.pattern_size * text // _PATTERN_A_STEP
+        return level.values * self.cost + text // _TEXT_A_STEP + patterns
 
 
 def count_steps(root: Schema, levels: Sequence[Level], *, limit: int) -> int | None:
@@ -115,30 +114,30 @@ def _outer_first(nodes: Mapping[int, _Node]) -> list[int] | None:
 
 
 def _read(schema: Schema, places: "_Places") -> _Node:
-    in_place = [*_subschemas(schema, _IN_PLACE, _IN_PLACE_BY_NAME), *places.referred(schema)]
-    weighed = [v for k, v in schema.items() if k in ("enum", "const")]
-    return _Node(
-        cost=1
-        + sum(1 + (len(v) if isinstance(v, list | dict) else 0) for v in schema.values())
-        + sum(1 for value in weighed for _ in walk(value)),
-        patterns=len(patterns_of(schema)),
-        factor=2 if any(name in schema for name in _TRACKING) else 1,
-        in_place=tuple(in_place),
-        inside=tuple(_subschemas(schema, _INSIDE, _INSIDE_BY_NAME)),
-    )
+    node = _Node(pattern_size=sum(map(pattern_size, patterns_of(schema))))
+    for name, value in schema.items():
+        node.cost += 1 + (len(value) if isinstance(value, list | dict) else 0)
+        if name in _IN_PLACE:
+            node.in_place += _listed(value)
+        elif name in _INSIDE:
+            node.inside += _listed(value)
+        elif name in _IN_PLACE_BY_NAME:
+            node.in_place += _named(value)
+        elif name in _INSIDE_BY_NAME:
+            node.inside += _named(value)
+        elif name in _WEIGHED:
+            node.cost += sum(1 for _ in walk(value))
+        node.factor += name in _TRACKING
+    node.in_place += places.referred(schema)
+    return node
 
 
-def _subschemas(schema: Schema, members: Sequence[str], by_name: Sequence[str]) -> Iterator[Schema]:
-    for member in members:
-        value = schema.get(member)
-        for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, dict):
-                yield each
-    for member in by_name:
-        named = schema.get(member)
-        for each in named.values() if isinstance(named, dict) else ():
-            if isinstance(each, dict):
-                yield each
+def _listed(value: object) -> list[Schema]:
+    return [each for each in (value if isinstance(value, list) else [value]) if is_object(each)]
+
+
+def _named(value: object) -> list[Schema]:
+    return [each for each in value.values() if is_object(each)] if is_object(value) else []
 
 
 class _Places:
@@ -146,17 +145,13 @@ class _Places:
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        self._anchors = {
-            node["$anchor"]: node
-            for node in walk(root)
-            if isinstance(node, dict) and isinstance(node.get("$anchor"), str)
-        }
+        self._anchors = {str(node["$anchor"]): node for node in objects(root) if "$anchor" in node}
 
     def referred(self, schema: Schema) -> Iterator[Schema]:
         reference = schema.get("$ref")
         if isinstance(reference, str):
             place = self._find(unquote(reference.removeprefix("#")))
-            if isinstance(place, dict):
+            if is_object(place):
                 yield place
             elif not isinstance(place, bool):
                 raise UnknownPlace

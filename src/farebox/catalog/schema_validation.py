@@ -6,12 +6,14 @@ from typing import Final
 import jsonschema_rs
 
 from farebox.catalog.drop_reason import Dropped, DropReason
-from farebox.catalog.json_tree import measure
-from farebox.catalog.schema_bounds import judge_patterns, judge_references
+from farebox.catalog.json_tree import measure, objects
+from farebox.catalog.schema_bounds import judge_document
 from farebox.catalog.schema_steps import UnknownPlace, count_steps
 
-MAX_STEPS: Final = 200_000
-_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=262_144, dfa_size_limit=262_144)
+MAX_INFO_VALUES: Final = 4_000
+MAX_SCHEMA_VALUES: Final = 2_000
+MAX_STEPS: Final = 200_000  # of the validator, about 100 ns each
+_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2**20, dfa_size_limit=2**20)
 
 
 def judge_info(info: Mapping[str, object], schema: object) -> Dropped | None:
@@ -22,10 +24,10 @@ def judge_info(info: Mapping[str, object], schema: object) -> Dropped | None:
     """
     if not isinstance(schema, dict):
         return Dropped(DropReason.SCHEMA_MISSING)
-    levels = measure(info)
-    if levels is None or measure(schema) is None:
+    levels = measure(info, most=MAX_INFO_VALUES)
+    if levels is None or measure(schema, most=MAX_SCHEMA_VALUES) is None:
         return Dropped(DropReason.DISCOVERY_TOO_COMPLEX)
-    refused = judge_references(schema) or judge_patterns(schema)
+    refused = judge_document(objects(schema))
     if refused is not None:
         return refused
     try:

@@ -15,6 +15,7 @@ from farebox.catalog.listing import (
     Listing,
     ListingType,
     Metadata,
+    Ownership,
     Quality,
     Resource,
 )
@@ -104,7 +105,7 @@ async def get_listings(db: Connection, ids: Sequence[int]) -> list[Listing]:
         """
         SELECT listings.id, listings.network, resource_key, type, url, tool_name, method,
                listings.pay_to, description, mime_type, service_name, tags, icon_url, extensions,
-               extension_keys, parameters, listed_at, updated_at,
+               extension_keys, parameters, listed_at, updated_at, ownership,
                coalesce(payers, 0) AS payers, coalesce(settlements, 0) AS settlements,
                scheme, asset, amount, listing_terms.pay_to AS terms_pay_to, max_timeout_s
         FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
@@ -133,6 +134,7 @@ def _listing(rows: list[Row]) -> Listing:
             listed_at=row["listed_at"],
             last_settled_at=row["updated_at"],
         ),
+        ownership=Ownership(row["ownership"]),
     )
 
 

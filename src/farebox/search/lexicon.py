@@ -34,8 +34,8 @@ class _Known:
 class Lexicon:
     """Lexemes of words and their frequencies; one for a process."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, *, small_below: int = SMALL) -> None:
+        self._clock, self._small_below = clock, small_below
         self._lexed: OrderedDict[str, Lexed] = OrderedDict()
         self._known: _Known | None = None
 
@@ -83,9 +83,9 @@ class Lexicon:
         """The statistics of a large catalog; None while it is small."""
         now = self._clock.monotonic()
         if self._known is None or now - self._known.at > STALE_S:
-            documents = await count_documents(db, most=SMALL)
+            documents = await count_documents(db, most=self._small_below)
             statistics = Statistics(documents, {}, {})
-            if documents >= SMALL:
+            if documents >= self._small_below:
                 statistics = await read_statistics(db)
             self._known = _Known(statistics, now)
         return self._known if self._known.statistics.with_lexeme else None

@@ -50,7 +50,6 @@ class TextReader:
 
     async def run(self) -> None:
         """Read for ever, one batch after another while there are texts."""
-        await self._model.is_present()  # loaded before the first search asks for it
         while True:
             try:
                 while await self.read_some():

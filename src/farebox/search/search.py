@@ -14,7 +14,7 @@ from farebox.search.explain import Explanation, WhyThere, explain_page
 from farebox.search.first_page import FirstPage
 from farebox.search.gather import Gathering, Result
 from farebox.search.key_store import read_cursor_key
-from farebox.search.lexicon import Lexicon
+from farebox.search.lexicon import SMALL, Lexicon
 from farebox.search.rank import Place
 from farebox.search.scope import Scope, View
 from farebox.search.senses import Meaning, Meanings, Words
@@ -73,11 +73,14 @@ class Search:
         meaning: Meaning | None = None,
         meanings: Meanings | None = None,
         words: Words | None = None,
+        small_below: int = SMALL,
     ) -> None:
         self._database, self._clock = database, clock
         self._model = "" if meaning is None else meaning.name
         self._meanings = meanings
-        self._first = FirstPage(Lexicon(clock), meaning=meaning, meanings=meanings, words=words)
+        self._first = FirstPage(
+            Lexicon(clock, small_below=small_below), meaning=meaning, meanings=meanings, words=words
+        )
         self._key: Secret[bytes] | None = None
 
     async def find(self, request: SearchRequest) -> SearchPage:

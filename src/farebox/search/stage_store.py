@@ -43,10 +43,16 @@ _BY_INDEX: Final[LiteralString] = (
     + IN_SCOPE
     + " ORDER BY d.updated_at + interval '0' DESC, d.listing_id LIMIT $11::bigint) AS d"
 )
+# what is excluded must be nowhere; IS TRUE keeps the second look from becoming a second index
+_NAMED: Final[LiteralString] = (
+    "d.hi @@ $10::text::tsquery AND (d.tsv @@ $10::text::tsquery) IS TRUE"
+)
 _BY_NAMES: Final[LiteralString] = (
     "("
     + _COLUMNS
-    + " FROM search_documents d WHERE d.hi @@ $10::text::tsquery AND "
+    + " FROM search_documents d WHERE "
+    + _NAMED
+    + " AND "
     + IN_SCOPE
     + " ORDER BY d.updated_at + interval '0' DESC, d.listing_id LIMIT $11::bigint) AS d"
 )

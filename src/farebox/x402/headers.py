@@ -25,10 +25,18 @@ def encode_header(value: object) -> str:
 
 def decode_header(text: str) -> dict[str, object] | None:
     """Read a header back into its JSON object; None when it does not hold one."""
+    raw = header_bytes(text)
+    try:
+        return None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def header_bytes(text: str) -> bytes | None:
+    """The bytes that a header stands for; None when it is no base64."""
     bare = text.strip().rstrip("=").translate(_TO_STANDARD)
     padded = bare + "=" * (-len(bare) % 4)
     try:
-        raw = binascii.a2b_base64(padded.encode("ascii"), strict_mode=True)
-        return msgspec.json.decode(raw, type=dict[str, object])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return binascii.a2b_base64(padded.encode("ascii"), strict_mode=True)
+    except ValueError:
         return None

@@ -84,7 +84,6 @@ async def test_every_offset_gives_what_counting_would_give(database: Database) -
     random = Random(5)
     async with database.connection() as db:
         ids = await write(db, *(Shown(f"s{n}", type=random.choice(KINDS)) for n in range(40)))
-        await db.execute("DELETE FROM listing_terms")
         first = max(ids)
         scattered = sorted(random.sample(range(first + 1, first + 6 * STRETCH), len(ids)))
         for old, new in zip(ids, scattered, strict=True):
@@ -155,7 +154,7 @@ async def test_a_listing_is_shown_whole_and_in_the_order_asked_for(database: Dat
             Shown("gone", is_removed=True),
         )
         await db.execute(
-            "INSERT INTO listing_quality VALUES ($1, 3, 12, $2)", a, LISTED + timedelta(1)
+            "INSERT INTO listing_quality VALUES ($1, 3, 12, 4, $2)", a, LISTED + timedelta(1)
         )
         second, first = await get_listings(db, [b, gone, 10**15, a])
     assert (first.id, second.id) == (a, b)
@@ -177,7 +176,10 @@ async def test_the_newest_terms_stand_first(database: Database) -> None:
     async with database.connection() as db:
         (a,) = await write(db, Shown("a"))
         await db.execute(
-            "INSERT INTO listing_terms VALUES ($1, 'exact', $2, 5, $3, 30, 10)", a, other, SELLER
+            "INSERT INTO listing_terms VALUES ($1, 'exact', $2, 5, $3, 30, 10, now())",
+            a,
+            other,
+            SELLER,
         )
         (listing,) = await get_listings(db, [a])
     assert [terms.asset for terms in listing.accepts] == [other, ASSET]

@@ -63,10 +63,75 @@ CREATE TRIGGER listings_emptied AFTER TRUNCATE ON listings
 -- The only scheme there is: the filter by scheme rests on it.
 ALTER TABLE listing_terms ADD CONSTRAINT listing_terms_scheme CHECK (scheme = 'exact');
 
--- What is counted of a listing's use under its present binding.
+-- What is counted of a listing's use under its present binding. See decision 21.
 CREATE TABLE listing_quality (
     listing_id bigint PRIMARY KEY REFERENCES listings ON DELETE CASCADE,
-    payers integer NOT NULL,                       -- independent ones, see decision 21
+    payers integer NOT NULL,                       -- independent ones
     settlements bigint NOT NULL,                   -- by payers that count
+    weighed integer NOT NULL,                      -- payers looked at: what the count has cost
     counted_at timestamptz NOT NULL
 ) WITH (fillfactor = 70);
+
+CREATE INDEX listing_quality_oldest ON listing_quality (counted_at);
+
+-- Listings whose payers have changed since they were counted. Nothing refers to a listing here: one
+-- that is gone leaves its line with the next count.
+CREATE TABLE listing_recounts (
+    listing_id bigint PRIMARY KEY,
+    changes bigint NOT NULL,                       -- a count takes the line off if this has stayed
+    due_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50);
+
+CREATE INDEX listing_recounts_due ON listing_recounts (due_at);
+
+CREATE FUNCTION ask_for_recount() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO listing_recounts AS asked (listing_id, changes)
+    SELECT DISTINCT listing_id, 1 FROM changed ORDER BY listing_id
+    ON CONFLICT (listing_id) DO UPDATE SET changes = asked.changes + 1;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER listing_payers_added AFTER INSERT ON listing_payers
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ask_for_recount();
+CREATE TRIGGER listing_payers_changed AFTER UPDATE ON listing_payers
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ask_for_recount();
+CREATE TRIGGER listing_payers_gone AFTER DELETE ON listing_payers
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION ask_for_recount();
+
+CREATE INDEX listing_payers_payer ON listing_payers (payer);
+
+-- Who has paid whom at all, from every confirmed settlement, and how much went through each account.
+CREATE TABLE payment_links (
+    network text NOT NULL,
+    payer text NOT NULL,
+    pay_to text NOT NULL,
+
+    PRIMARY KEY (network, pay_to, payer)
+);
+
+CREATE TABLE payment_flows (
+    network text NOT NULL,
+    account text NOT NULL,
+    asset text NOT NULL,
+    spent numeric NOT NULL DEFAULT 0,              -- base units, to others
+    received numeric NOT NULL DEFAULT 0,           -- from others
+    -- half of what it spent in this asset may be what it was paid here: less than that is not
+    -- what it lives on, and would let anybody mark a stranger with a trifle
+    is_funding boolean GENERATED ALWAYS AS (received > 0 AND received * 2 >= spent) STORED,
+
+    PRIMARY KEY (network, account, asset)
+);
+
+CREATE INDEX payment_flows_funding ON payment_flows (network, account) WHERE is_funding;
+
+-- How far the settlements are read: in the order in which they ended.
+CREATE TABLE payment_reading (
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+    finished_at timestamptz NOT NULL,
+    network text NOT NULL,
+    payer text NOT NULL,
+    nonce bigint NOT NULL
+);
+
+CREATE INDEX settlements_confirmed ON settlements (finished_at) WHERE state = 'confirmed';

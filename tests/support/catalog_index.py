@@ -1,0 +1,31 @@
+"""A search index that keeps what it is given where a test can see it, and breaks when told to."""
+
+from collections.abc import Sequence
+
+from farebox.catalog.search_document import SearchDocument
+from farebox.storage.pool import Connection
+
+
+class KeptIndex:
+    """What was last put for each listing."""
+
+    def __init__(self) -> None:
+        self.documents: dict[int, SearchDocument] = {}
+        self.breaks_on: str | None = None  # in a document's description
+
+    async def put(self, db: Connection, documents: Sequence[SearchDocument]) -> None:
+        """Keep them.
+
+        Raises:
+            ValueError: one of them is the one to break on.
+        """
+        if self.breaks_on is not None and any(
+            self.breaks_on in each.description for each in documents
+        ):
+            raise ValueError("the index is broken")
+        self.documents |= {each.listing_id: each for each in documents}
+
+    async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
+        """Forget them."""
+        for each in listing_ids:
+            self.documents.pop(each, None)
