@@ -22,6 +22,7 @@ from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.probe import Prober
 from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
@@ -95,9 +96,14 @@ def build_catalog(
             Loop("listing quality", QualityCount(writing, index, clock).run),
             Loop("search versions", Pruning(writing, clock).run),
             Loop("search texts", TextReader(writing, model, clock).run),
+            *_probes(settings, Prober(writing, origin, clock)),
         ],
         resources=[outbound, writing, reading, model],
     )
+
+
+def _probes(settings: Settings, prober: Prober) -> list[Loop]:
+    return [Loop("probes", prober.run)] if settings.catalog_probe else []
 
 
 def _search(database: Database, model: LanguageModel, clock: Clock) -> Search:

@@ -4,7 +4,7 @@
 `listing_counts`, and one recipient's listings are few by the cap on them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import LiteralString
@@ -16,9 +16,11 @@ from farebox.catalog.listing import (
     ListingType,
     Metadata,
     Ownership,
+    Probe,
     Quality,
     Resource,
 )
+from farebox.catalog.probe_store import find_probes
 from farebox.catalog.token_store import read_token
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
@@ -120,10 +122,11 @@ async def get_listings(db: Connection, ids: Sequence[int]) -> list[Listing]:
         """,
         list(ids),
     )
-    return [_listing(list(group)) for _, group in groupby(rows, key=lambda row: row["id"])]
+    probes = await find_probes(db, ids)
+    return [_listing(list(group), probes) for _, group in groupby(rows, key=lambda row: row["id"])]
 
 
-def _listing(rows: list[Row]) -> Listing:
+def _listing(rows: list[Row], probes: Mapping[int, Probe]) -> Listing:
     row = rows[0]
     return Listing(
         id=row["id"],
@@ -139,6 +142,7 @@ def _listing(rows: list[Row]) -> Listing:
             last_settled_at=row["updated_at"],
         ),
         ownership=Ownership(row["ownership"]),
+        probe=probes.get(row["id"]),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from farebox.catalog.browse import BrowsePage
-from farebox.catalog.listing import ListedTerms, Listing, Metadata, Resource
+from farebox.catalog.listing import ListedTerms, Listing, Metadata, Probe, Resource
 from farebox.catalog.token import token_body
 from farebox.x402.wire import X402_VERSION
 
@@ -43,6 +43,7 @@ def listing_body(listing: Listing) -> Body:
             "listedAt": moment(listing.quality.listed_at),
             "lastSettledAt": moment(listing.quality.last_settled_at),
         },
+        **_probe_body(listing.probe),
     }
     return body | {"untrusted": [name for name in UNTRUSTED if name in body]}
 
@@ -69,6 +70,14 @@ def _terms_body(terms: ListedTerms, listing: Listing) -> Body:
         "maxTimeoutSeconds": terms.max_timeout_s,
         "extra": {"areFeesSponsored": True},
     }
+
+
+def _probe_body(probe: Probe | None) -> Body:
+    if probe is None:
+        return {}
+    since = None if probe.since is None else moment(probe.since)
+    said = {"state": probe.state.value, "checkedAt": moment(probe.checked_at)}
+    return {"probe": said | _present(since=since)}
 
 
 def _tokens_body(accepts: Sequence[ListedTerms]) -> Body:
