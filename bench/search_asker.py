@@ -21,7 +21,11 @@ from bench.search_samples import Sample
 from e2e.machine import say
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
+from farebox.search.meaning import LanguageModel
+from farebox.search.meanings import StoredMeanings
 from farebox.search.search import Search, SearchRequest
+from farebox.search.words import CatalogWords
+from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Connection, Database
 
 PAGE: Final = 20
@@ -129,8 +133,14 @@ class Asker:
 @asynccontextmanager
 async def open_search(url: Secret[str]) -> AsyncIterator[Search]:
     """The use case with every stage this installation has, as the service puts it together."""
-    async with Database(url, connections=2, statement_s=30) as database:
-        yield Search(database, SystemClock())
+    clock = SystemClock()
+    async with (
+        Database(url, connections=2, statement_s=30) as database,
+        LanguageModel(load_encoder) as model,
+    ):
+        await model.is_present()  # loaded before the clock runs
+        meanings, words = StoredMeanings(clock), CatalogWords(model.words)
+        yield Search(database, clock, meaning=model, meanings=meanings, words=words)
 
 
 async def _asked(plan: Plan) -> list[Sample]:
