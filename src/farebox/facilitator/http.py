@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from farebox.facilitator.answer import Answer, Answering
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.listing_report import ListingReports
+from farebox.facilitator.listing_report import SENTENCES, ListingReports
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.outcome import NotAdmitted, NothingSent, SettleOutcome
 from farebox.facilitator.request_name import read_idempotency_key
@@ -247,14 +247,18 @@ def facilitator_routes(
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
     reports: ListingReports | None = None,
+    listing_reasons: Mapping[str, str] = SENTENCES,
 ) -> list[BaseRoute]:
-    """The facilitator's routes; without `reports` nothing is said of listings."""
+    """The facilitator's routes; without `reports` nothing is said of listings.
+
+    `listing_reasons` are the codes that `reports` may give, with their sentences.
+    """
     return [
         Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
         Route(SETTLE, SettleEndpoint(answering, reports), methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
         Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
-        Route("/v1/errors", FixedEndpoint(errors_body()), methods=["GET"]),
+        Route("/v1/errors", FixedEndpoint(errors_body(listing_reasons)), methods=["GET"]),
     ]
 
 
