@@ -242,6 +242,29 @@ _ENDURANCE: Final = _rows(
     },
 )
 
+_RULES: Final = _rows(
+    "Ingestion: rules",
+    {
+        "CT-003": "Words about a resource that cannot be read, or are too many.",
+        "CT-005": "Route templates that climb, in every encoding.",
+        "CT-010": "Route templates that lead to another host.",
+        "CT-011": "Route templates without a form, endless or with control characters.",
+        "CT-013": "Two templates of one shape with other names.",
+        "CT-014": "A template on a tool.",
+        "CT-016": "URLs that are deliberately different.",
+        "CT-017": "One place in many spellings, and another that looks alike.",
+        "CT-018": "URLs that are no place on the web.",
+        "CT-019": "Hosts inside somebody's network.",
+        "CT-025": "Schemas that admit everything, are none, or reach beyond themselves.",
+        "CT-026": "A schema that says one thing, and info another.",
+        "CT-027": "Kinds that are neither HTTP nor MCP.",
+        "CT-028": "Methods that are none of the six.",
+        "CT-029": "Tools without a plain name.",
+        "CT-035": "Icons on private hosts.",
+        "CT-037": "Members nobody asked for.",
+    },
+)
+
 _QUERIES: Final = _rows(
     "Browse and search",
     {
@@ -324,6 +347,7 @@ _PAID_GATEWAY: Final = _rows(
 _OUTBOUND: Final = (*_TARGET, *_FORWARDING, *_PAID_GATEWAY)
 
 _CATALOG: Final = (
+    *_RULES,
     *_INGESTION,
     *_QUERIES,
 )

@@ -42,7 +42,7 @@ MAY_IMPORT = MappingProxyType(
 )
 # what a feature's edge may use beside what its package may
 EDGE_MAY_IMPORT = {"web"}
-EDGES = {"http"}
+EDGES = {"http", "validate_http"}
 # a library from outside: who may know it
 OUTSIDE = MappingProxyType(
     {
@@ -53,7 +53,7 @@ OUTSIDE = MappingProxyType(
         "jsonschema_rs": {"catalog"},
         "nacl": {"stellar"},
         "numpy": {"semantic", "search"},
-        "starlette": {"app", "web", "local", "*/http"},
+        "starlette": {"app", "web", "local", "*/http", "*/validate_http"},
         "safetensors": {"semantic"},
         "stellar_sdk": {"buyer", "local"},
         "tokenizers": {"semantic"},
@@ -61,7 +61,7 @@ OUTSIDE = MappingProxyType(
     }
 )
 # inside a feature, what no rule and no use case may import from its own package
-STORES_AND_EDGES = {"store", "http"}
+STORES_AND_EDGES = {"store", *EDGES}
 # a journal, and what is kept by the same commit, is the store behind the use case's protocol
 KNOW_THE_STORE = {"journal", "idempotency"}
 

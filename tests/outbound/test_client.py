@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import random
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -63,6 +64,26 @@ async def test_a_body_is_streamed_both_ways(tmp_path: Path) -> None:
     assert sum(sizes) == 200_000
     assert len(sizes) > 1
     assert at.upstream.requests[0].endswith(b"3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize("ends", ["breaks", "stalls"])
+async def test_a_body_that_breaks_off_never_looks_whole_to_the_upstream(
+    tmp_path: Path, ends: str
+) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"one"
+        if ends == "breaks":
+            raise ValueError("the buyer left")
+        await asyncio.sleep(5)
+
+    async with seller(tmp_path, answers(b"thanks")) as at:
+        with pytest.raises(AnswerUnknown) as unknown:
+            await at.call(OutboundRequest(URL, method="POST", body=pieces(), deadline_s=0.5))
+        await asyncio.sleep(0.05)
+    assert at.upstream.requests == []  # none was read to its end
+    assert at.upstream.connections == 1
+    expected = Unclear.DROPPED if ends == "breaks" else Unclear.DEADLINE
+    assert unknown.value.reason is expected
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -254,3 +275,28 @@ async def test_a_cookie_is_not_kept(tmp_path: Path) -> None:
         await at.call()
     assert all(b"cookie" not in each.lower() for each in at.upstream.requests)
     assert len(at.upstream.requests) == 2
+
+
+async def test_no_damage_to_an_answer_gives_anything_but_an_answer_or_a_reason(
+    tmp_path: Path,
+) -> None:
+    whole = (
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nSet-Cookie: a=b; Path=/\r\n"
+        b"Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n5\r\nsunny\r\n0\r\n\r\n"
+    )
+    chance = random.Random(20_26)
+    outcomes: set[int | Unclear] = set()
+    async with seller(tmp_path, says(whole)) as at:
+        for _ in range(60):
+            raw = bytearray(whole)
+            for _ in range(chance.randrange(1, 6)):
+                place = chance.randrange(len(raw))
+                raw[place : place + chance.randrange(3)] = chance.randbytes(chance.randrange(4))
+            at.upstream.answer = says(bytes(raw))
+            try:
+                outcomes.add((await at.call(OutboundRequest(URL, deadline_s=2))).status)
+            except AnswerUnknown as unknown:
+                outcomes.add(unknown.reason)
+    assert 200 in outcomes
+    assert Unclear.MALFORMED in outcomes
+    assert at.upstream.connections == 60

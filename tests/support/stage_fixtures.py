@@ -36,6 +36,7 @@ _WRITTEN: Final = (
     "listing_attempts",
     "listing_decisions",
     "listings",
+    "validation_turns",
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]

@@ -4,7 +4,7 @@ It has connections of its own, so that nothing the catalog or a search waits for
 connection from a settlement.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -23,11 +23,17 @@ from farebox.catalog.http import discovery_routes
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.origin import Origin
 from farebox.catalog.outbox import Outbox
+from farebox.catalog.probe import Prober
 from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
+from farebox.catalog.token_lookup import TokenLookup
+from farebox.catalog.turns import Turns
+from farebox.catalog.validate import Validation
+from farebox.catalog.validate_http import validate_routes
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
+from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
@@ -37,7 +43,8 @@ from farebox.search.prune import Pruning
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Search
 from farebox.search.words import CatalogWords
-from farebox.semantic.encoder import load_encoder
+from farebox.semantic.encoder import absence, load_encoder
+from farebox.stellar.rpc import SorobanRpc
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
@@ -59,7 +66,18 @@ class CatalogServices:
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
-def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> CatalogServices:
+def absence_of_meaning(settings: Settings) -> str | None:
+    """Why the search goes by words alone; None when it looks for what is meant too."""
+    return absence() if settings.searches_meaning else "FAREBOX_SEARCH_SEMANTIC is off"
+
+
+def _no_encoder() -> None:
+    return None
+
+
+def build_catalog(
+    settings: Settings, url: Secret[str], clock: Clock, nodes: Mapping[Network, SorobanRpc]
+) -> CatalogServices:
     """Everything that lists, browses and searches."""
     writing = Database(
         url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
@@ -74,26 +92,41 @@ def build_catalog(settings: Settings, url: Secret[str], clock: Clock) -> Catalog
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
     outbound = build_outbound(settings.outbound)
-    takeover = Takeover(Origin(outbound), StoredBindings(writing))
+    origin = Origin(outbound)
+    takeover = Takeover(origin, StoredBindings(writing))
+    validation = Validation(origin, is_local_allowed=settings.lists_local_urls)
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
-    model = LanguageModel(load_encoder)
-    search = Search(
-        reading,
+    model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
+    loops = [
+        Loop("listings", outbox.run),
+        Loop("listing checks", outbox.run_checks),
+        Loop("listed tokens", TokenLookup(upkeep, nodes, clock).run),
+        Loop("listing quality", QualityCount(upkeep, index, clock).run),
+        Loop("search versions", Pruning(upkeep, clock).run),
+        Loop("search texts", TextReader(upkeep, model, clock).run),
+        *_probes(settings, Prober(upkeep, origin, clock)),
+    ]
+    return CatalogServices(
+        reports=ListingReports(SettledListings(ingestion)),
+        routes=[
+            *discovery_routes(Browse(reading)),
+            *search_routes(_search(reading, model, clock)),
+            *validate_routes(validation, Turns(reading, clock)),
+        ],
+        tasks=[restarted(loop, clock) for loop in loops],
+        resources=[outbound, writing, upkeep, reading, model],
+    )
+
+
+def _probes(settings: Settings, prober: Prober) -> list[Loop]:
+    return [Loop("probes", prober.run)] if settings.catalog_probe else []
+
+
+def _search(database: Database, model: LanguageModel, clock: Clock) -> Search:
+    return Search(
+        database,
         clock,
         meaning=model,
         meanings=StoredMeanings(clock),
         words=CatalogWords(model.words),
-    )
-    loops = [
-        Loop("listings", outbox.run),
-        Loop("listing checks", outbox.run_checks),
-        Loop("listing quality", QualityCount(upkeep, index, clock).run),
-        Loop("search versions", Pruning(upkeep, clock).run),
-        Loop("search texts", TextReader(upkeep, model, clock).run),
-    ]
-    return CatalogServices(
-        reports=ListingReports(SettledListings(ingestion)),
-        routes=[*discovery_routes(Browse(reading)), *search_routes(search)],
-        tasks=[restarted(loop, clock) for loop in loops],
-        resources=[outbound, writing, upkeep, reading, model],
     )

@@ -67,12 +67,12 @@ def build_services(settings: Settings) -> Services:
     senders = {name: each.sender for name, each in networks.items()}
     foreign = {name: each.foreign for name, each in networks.items()}
     settler = Settler(verifier, senders, journal, clock, waits, departure, foreign=foreign)
-    nodes = [each.rpc for each in networks.values()]
     operators = {name: each.operators for name, each in networks.items()}
     ledgers = {name: each.ledgers for name, each in networks.items()}
     names = RequestNames(database, clock)
     answering = Answering(settler, names, ledgers, clock)
-    catalog = build_catalog(settings, settings.database_url, clock)
+    rpc = {name: each.rpc for name, each in networks.items()}
+    catalog = build_catalog(settings, settings.database_url, clock, rpc)
     return Services(
         routes=[
             *facilitator_routes(verifier, answering, journal, operators, catalog.reports),
@@ -85,7 +85,7 @@ def build_services(settings: Settings) -> Services:
             *catalog.tasks,
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, clock, *catalog.resources, *nodes, _drained(settler)],
+        resources=[database, clock, *catalog.resources, *rpc.values(), _drained(settler)],
         failure_bodies=failure_bodies(),
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from farebox.catalog.token import Token
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -32,6 +33,7 @@ class ListedTerms:
     amount: BaseUnits
     pay_to: Address
     max_timeout_s: int
+    token: Token | None = None  # what the asset is, once it was looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,27 @@ class Quality:
     last_settled_at: datetime
 
 
+class ProbeState(StrEnum):
+    """What a resource did when nobody paid, the last times it was asked."""
+
+    UNKNOWN = "unknown"  # not yet asked often enough
+    CONFIRMED = "confirmed"  # it asks for payment to the listing's recipient
+    OTHER_RECIPIENT = "other_recipient"  # it asks for payment to somebody else
+    NO_PAYMENT_ASKED = "no_payment_asked"  # it answers, and asks for none
+    UNREADABLE = "unreadable"  # its terms cannot be read
+    UNREACHABLE = "unreachable"  # it does not answer
+    NOT_CALLED = "not_called"  # it is at an address that is not called
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What is shown of a listing's probes."""
+
+    state: ProbeState
+    checked_at: datetime
+    since: datetime | None  # when the state was reached; None while it is unknown
+
+
 @dataclass(frozen=True, slots=True)
 class Listing:
     """One listing as it is shown."""
@@ -83,3 +106,4 @@ class Listing:
     updated_at: datetime
     quality: Quality
     ownership: Ownership = Ownership.UNVERIFIED
+    probe: Probe | None = None  # None until it was asked under its present recipient

@@ -74,13 +74,16 @@ def _matching(
 def _tags(value: object, dropped: list[FieldDropped]) -> tuple[str, ...]:
     given = value if isinstance(value, list) else []
     sound = [tag.strip() for tag in given if isinstance(tag, str) and _PRINTABLE.match(tag)]
-    tags = list({tag.lower(): tag for tag in reversed(sound) if tag}.values())[::-1]
+    first: dict[str, str] = {}
+    for tag in filter(None, sound):
+        first.setdefault(tag.lower(), tag)
+    tags = tuple(first.values())
     if len(sound) != len(given) or (value is not None and not isinstance(value, list)):
         why = f"must be a list of texts of 1 to {MAX_NAME} printable ASCII characters."
         dropped.append(FieldDropped("tags", why))
     if len(tags) > MAX_TAGS:
         dropped.append(FieldDropped("tags", f"are cut after {MAX_TAGS}."))
-    return tuple(tags[:MAX_TAGS])
+    return tags[:MAX_TAGS]
 
 
 def _icon_url(value: object, dropped: list[FieldDropped]) -> str | None:

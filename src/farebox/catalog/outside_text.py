@@ -8,7 +8,7 @@ _JOINERS: Final = "\u200c\u200d"  # between letters of scripts that need them, a
 _BLANKS: Final = re.compile(r"\s+")
 _GONE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 _INVISIBLE: Final = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\U000e0100-\U000e01ef]"
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufe00-\ufe0d\U000e0100-\U000e01ef]"
 )
 
 

@@ -11,7 +11,7 @@ from farebox.catalog.outside_text import clean_text
 MAX_WORDS: Final = 4_096  # characters in all
 _MAX_NAME: Final = 64
 _MAX_SAID: Final = 300  # characters of one description
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
 _SAID: Final = ("description", "title")
 _WORN: Final = frozenset({"id", "type", "format", "value", "values", "data", "input", "output"})
 _SINGLE: Final = ("items", "additionalProperties")

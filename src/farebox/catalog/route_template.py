@@ -9,7 +9,7 @@ from farebox.catalog.canonical_url import normal_path
 
 _MAX_TEMPLATE: Final = 512
 _MAX_DECODING: Final = 5  # passes: what is encoded deeper is no honest template
-_ALLOWED: Final = re.compile(r"/[A-Za-z0-9_/:.\-~%]*\Z", re.ASCII)
+_ALLOWED: Final = re.compile(r"/[A-Za-z0-9_/:.\-~%]+\Z", re.ASCII)
 _PARAMETER: Final = re.compile(r":[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
 _ANY_NAME: Final = "{}"  # cannot stand in a canonical path, so no path is spelled like a template
 
@@ -38,7 +38,7 @@ def parse_route_template(text: object) -> RouteTemplate | None:
 
     It is decoded to a fixed point first, so that no depth of encoding hides a traversal.
     """
-    if not isinstance(text, str) or not 0 < len(text) <= _MAX_TEMPLATE or not _ALLOWED.match(text):
+    if not isinstance(text, str) or len(text) > _MAX_TEMPLATE or not _ALLOWED.match(text):
         return None
     decoded = _decode_fully(text)
     if decoded is None or _leads_elsewhere(decoded) or decoded.count("/") != text.count("/"):

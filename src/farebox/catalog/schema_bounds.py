@@ -20,12 +20,16 @@ _TRACKING: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 Schema = Mapping[str, object]
 
 
-def judge_document(objects: Iterable[Schema]) -> Dropped | None:
+def judge_document(root: Schema, objects: Iterable[Schema]) -> Dropped | None:
     """Why a validator must not see a schema with these objects in it; None when it may.
 
     Every object of the document is looked at, whether or not a validator would read it as a
-    schema: what is an example to one reader is a reference to the next.
+    schema: what is an example to one reader is a reference to the next. A `$schema` inside it has
+    no meaning in draft 2020-12 and is left alone: tools that make schemas of types write it.
     """
+    draft = root.get("$schema", DRAFT)
+    if not isinstance(draft, str) or draft.removesuffix("#") != DRAFT:
+        return Dropped(DropReason.SCHEMA_DRAFT_UNSUPPORTED)
     patterns: list[str] = []
     tracking = 0
     for each in objects:
@@ -53,8 +57,6 @@ def _judge_members(schema: Schema) -> Dropped | None:
         is_local = isinstance(value, str) and value.startswith("#")
         if name in _NEVER or (name in ("$ref", "$id") and not is_local):
             return Dropped(DropReason.SCHEMA_REFERENCE_REFUSED, f"at {name}")
-        if name == "$schema" and isinstance(value, str) and value.removesuffix("#") != DRAFT:
-            return Dropped(DropReason.SCHEMA_DRAFT_UNSUPPORTED)
     return None
 
 

@@ -13,7 +13,7 @@ from farebox.catalog.schema_steps import UnknownPlace, count_steps
 MAX_INFO_VALUES: Final = 4_000
 MAX_SCHEMA_VALUES: Final = 2_000
 MAX_STEPS: Final = 200_000  # of the validator, about 100 ns each
-_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2**20, dfa_size_limit=2**20)
+_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2**22, dfa_size_limit=2**20)
 
 
 def judge_info(info: Mapping[str, object], schema: object) -> Dropped | None:
@@ -27,7 +27,7 @@ def judge_info(info: Mapping[str, object], schema: object) -> Dropped | None:
     levels = measure(info, most=MAX_INFO_VALUES)
     if levels is None or measure(schema, most=MAX_SCHEMA_VALUES) is None:
         return Dropped(DropReason.DISCOVERY_TOO_COMPLEX)
-    refused = judge_document(objects(schema))
+    refused = judge_document(schema, objects(schema))
     if refused is not None:
         return refused
     try:
@@ -48,16 +48,17 @@ def _validate(info: Mapping[str, object], schema: dict[str, object]) -> Dropped 
         return _invalid_schema(error)
     try:
         validator.validate(info)
-    except jsonschema_rs.ValidationError as error:
-        place = "/".join(str(step) for step in error.instance_path)
-        return Dropped(DropReason.INFO_DOES_NOT_MATCH_SCHEMA, f"info/{place}")
-    except ValueError:
-        return Dropped(DropReason.SCHEMA_INVALID)
+    except ValueError as error:
+        return Dropped(DropReason.INFO_DOES_NOT_MATCH_SCHEMA, "/".join(["info", *_place(error)]))
     return None
 
 
 def _invalid_schema(error: ValueError) -> Dropped:
-    path = [str(step) for step in getattr(error, "instance_path", ())]
+    path = _place(error)
     if path and (path[-1] == "pattern" or "patternProperties" in path[-2:]):
         return Dropped(DropReason.SCHEMA_PATTERN_REFUSED, "/".join(path))
     return Dropped(DropReason.SCHEMA_INVALID, "/".join(path))
+
+
+def _place(error: ValueError) -> list[str]:
+    return [str(step) for step in getattr(error, "instance_path", ())]

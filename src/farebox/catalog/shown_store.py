@@ -4,7 +4,7 @@
 `listing_counts`, and one recipient's listings are few by the cap on them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import LiteralString
@@ -16,9 +16,12 @@ from farebox.catalog.listing import (
     ListingType,
     Metadata,
     Ownership,
+    Probe,
     Quality,
     Resource,
 )
+from farebox.catalog.probe_store import find_probes
+from farebox.catalog.token_store import read_token
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -107,19 +110,23 @@ async def get_listings(db: Connection, ids: Sequence[int]) -> list[Listing]:
                listings.pay_to, description, mime_type, service_name, tags, icon_url, extensions,
                extension_keys, parameters, listed_at, updated_at, ownership,
                coalesce(payers, 0) AS payers, coalesce(settlements, 0) AS settlements,
-               scheme, asset, amount, listing_terms.pay_to AS terms_pay_to, max_timeout_s
+               scheme, listing_terms.asset, amount, listing_terms.pay_to AS terms_pay_to,
+               max_timeout_s, kind, code, issuer, wasm_hash, owner
         FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
         JOIN listings ON listings.id = wanted.id AND removed_at IS NULL
         LEFT JOIN listing_quality ON listing_quality.listing_id = listings.id
         LEFT JOIN listing_terms ON listing_terms.listing_id = listings.id
-        ORDER BY place, listing_terms.settled_in_ledger DESC, scheme, asset
+        LEFT JOIN tokens ON tokens.asset = listing_terms.asset
+            AND tokens.network = listings.network
+        ORDER BY place, listing_terms.settled_in_ledger DESC, scheme, listing_terms.asset
         """,
         list(ids),
     )
-    return [_listing(list(group)) for _, group in groupby(rows, key=lambda row: row["id"])]
+    probes = await find_probes(db, ids)
+    return [_listing(list(group), probes) for _, group in groupby(rows, key=lambda row: row["id"])]
 
 
-def _listing(rows: list[Row]) -> Listing:
+def _listing(rows: list[Row], probes: Mapping[int, Probe]) -> Listing:
     row = rows[0]
     return Listing(
         id=row["id"],
@@ -135,6 +142,7 @@ def _listing(rows: list[Row]) -> Listing:
             last_settled_at=row["updated_at"],
         ),
         ownership=Ownership(row["ownership"]),
+        probe=probes.get(row["id"]),
     )
 
 
@@ -167,4 +175,5 @@ def _terms(rows: Iterable[Row]) -> Iterable[ListedTerms]:
                 amount=BaseUnits(int(row["amount"])),
                 pay_to=Address(row["terms_pay_to"]),
                 max_timeout_s=row["max_timeout_s"],
+                token=read_token(row),
             )

@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 
 from farebox.catalog.browse import BrowsePage
-from farebox.catalog.listing import ListedTerms, Listing, Metadata
+from farebox.catalog.listing import ListedTerms, Listing, Metadata, Probe, Resource
+from farebox.catalog.token import token_body
 from farebox.x402.wire import X402_VERSION
 
 Body = dict[str, object]
@@ -29,16 +30,11 @@ UNTRUSTED: Final = (
 
 def listing_body(listing: Listing) -> Body:
     """One listing: amounts, networks and extensions to the letter as they were settled."""
-    resource = listing.resource
     body: Body = {
-        "resource": resource.url,
-        "type": resource.type.value,
-        "x402Version": X402_VERSION,
+        **resource_body(listing.resource),
         "accepts": [_terms_body(terms, listing) for terms in listing.accepts],
+        **_tokens_body(listing.accepts),
         "lastUpdated": moment(listing.updated_at),
-        **_metadata_body(resource.metadata),
-        "extensions": msgspec.Raw(resource.extensions),
-        **_present(toolName=resource.tool_name, method=resource.method),
         "network": listing.network.value,
         "ownership": listing.ownership.value,
         "quality": {
@@ -47,8 +43,21 @@ def listing_body(listing: Listing) -> Body:
             "listedAt": moment(listing.quality.listed_at),
             "lastSettledAt": moment(listing.quality.last_settled_at),
         },
+        **_probe_body(listing.probe),
     }
     return body | {"untrusted": [name for name in UNTRUSTED if name in body]}
+
+
+def resource_body(resource: Resource) -> Body:
+    """What a listing says of its resource, its payments apart."""
+    return {
+        "resource": resource.url,
+        "type": resource.type.value,
+        "x402Version": X402_VERSION,
+        **_metadata_body(resource.metadata),
+        "extensions": msgspec.Raw(resource.extensions),
+        **_present(toolName=resource.tool_name, method=resource.method),
+    }
 
 
 def _terms_body(terms: ListedTerms, listing: Listing) -> Body:
@@ -61,6 +70,20 @@ def _terms_body(terms: ListedTerms, listing: Listing) -> Body:
         "maxTimeoutSeconds": terms.max_timeout_s,
         "extra": {"areFeesSponsored": True},
     }
+
+
+def _probe_body(probe: Probe | None) -> Body:
+    if probe is None:
+        return {}
+    since = None if probe.since is None else moment(probe.since)
+    said = {"state": probe.state.value, "checkedAt": moment(probe.checked_at)}
+    return {"probe": said | _present(since=since)}
+
+
+def _tokens_body(accepts: Sequence[ListedTerms]) -> Body:
+    """What the assets are, by address; an asset that was not looked up yet is left out."""
+    tokens = {each.asset: token_body(each.token) for each in accepts if each.token is not None}
+    return {"tokens": tokens} if tokens else {}
 
 
 def _metadata_body(metadata: Metadata) -> Body:

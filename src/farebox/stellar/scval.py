@@ -148,7 +148,7 @@ def read_value(reader: XdrReader, depth: int = MAX_DEPTH) -> ScValue:
     if kind is ScKind.VEC:
         return ScVec(_read_items(reader, depth))
     if kind is ScKind.MAP:
-        return ScMap(_read_entries(reader, depth))
+        return ScMap(read_entries(reader, depth))
     start = reader.at
     _skip_other(reader, kind, depth)
     return ScOther(kind, reader.since(start))
@@ -173,6 +173,22 @@ def skip_value(reader: XdrReader, depth: int = MAX_DEPTH) -> None:
         _skip_collection(reader, depth, values_per_item=2)
     else:
         _skip_other(reader, kind, depth)
+
+
+def read_entries(
+    reader: XdrReader, depth: int = MAX_DEPTH
+) -> tuple[tuple[ScValue, ScValue], ...] | None:
+    """The entries of a map at the cursor, whose arm is read already; None for an absent map.
+
+    Raises:
+        Malformed: as `read_value`.
+    """
+    entries = _enter(reader, depth)
+    if entries is None:
+        return None
+    return tuple(
+        (read_value(reader, depth - 1), read_value(reader, depth - 1)) for _ in range(entries)
+    )
 
 
 # The arms as plain numbers: comparing members of an IntEnum is half of the time an address takes.
@@ -254,15 +270,6 @@ def _read_items(reader: XdrReader, depth: int) -> tuple[ScValue, ...] | None:
     if items is None:
         return None
     return tuple(read_value(reader, depth - 1) for _ in range(items))
-
-
-def _read_entries(reader: XdrReader, depth: int) -> tuple[tuple[ScValue, ScValue], ...] | None:
-    entries = _enter(reader, depth)
-    if entries is None:
-        return None
-    return tuple(
-        (read_value(reader, depth - 1), read_value(reader, depth - 1)) for _ in range(entries)
-    )
 
 
 def _skip_collection(reader: XdrReader, depth: int, *, values_per_item: int) -> None:

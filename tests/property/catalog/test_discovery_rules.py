@@ -1,0 +1,168 @@
+"""The rules of discovery data over everything that can be sent."""
+
+import time
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from farebox.catalog.canonical_url import MAX_URL, CanonicalUrl, read_url
+from farebox.catalog.discovery import Read, read_closely
+from farebox.catalog.drop_reason import Dropped, DropReason
+from farebox.catalog.route_template import RouteTemplate, parse_route_template
+from support.damage import damaged
+from support.discovery import SELLER, Json, discovery, http_info, schema_of, tool_info
+
+ODD: Final = "/.%:@?#\\{}[]~;=&+'\"<>|^`é中\u202e\u0000\n 25eE2fF0aAlocalhostxn--12"
+paths = st.text(alphabet=ODD, max_size=40).map(lambda text: "/" + text)
+hosts = st.one_of(
+    st.text(alphabet="aé中.-1234567890xnABC_ß。", min_size=1, max_size=30),
+    st.ip_addresses().map(str),
+    st.just("api.weather.example"),
+)
+urls = st.one_of(
+    st.text(max_size=60),
+    st.builds(
+        "{}://{}{}{}".format,
+        st.sampled_from(["https", "HTTPS", "http", "mcp"]),
+        hosts,
+        st.sampled_from(["", ":443", ":8443", ":0"]),
+        paths,
+    ),
+)
+templates = st.one_of(paths, st.text(alphabet="/:.%2eEfF5abc-_~", max_size=60))
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=12,
+)
+keywords = st.sampled_from(
+    [
+        "$ref",
+        "$id",
+        "$schema",
+        "$anchor",
+        "type",
+        "enum",
+        "properties",
+        "items",
+        "allOf",
+        "not",
+        "pattern",
+        "patternProperties",
+        "required",
+        "$defs",
+        "unevaluatedProperties",
+        "const",
+        "if",
+    ]
+)
+schemas = st.recursive(
+    values | st.sampled_from(["#", "#/properties/input", "string", "^(a+)+$", "(a|b){1,9}"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keywords, inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(urls)
+def test_a_canonical_url_is_its_own_canonical_form(text: str) -> None:
+    url = read_url(text)
+    if isinstance(url, CanonicalUrl):
+        assert read_url(str(url)) == url
+        assert str(url).isascii()
+        assert len(str(url)) <= MAX_URL
+        assert not {"..", "."} & set(url.path.split("/"))
+        assert not set("?#\\@ ") & set(url.authority)
+        split = urlsplit(str(url))
+        assert (split.scheme, split.netloc, split.path) == (url.scheme, url.authority, url.path)
+        assert (split.username, split.query, split.fragment) == (None, "", "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(urls, urls)
+def test_only_urls_of_one_place_share_a_form(one: str, other: str) -> None:
+    first, second = read_url(one), read_url(other)
+    if isinstance(first, CanonicalUrl) and first == second:
+        assert urlsplit(str(first)).hostname == urlsplit(str(second)).hostname
+
+
+@settings(max_examples=150, deadline=None)
+@given(templates)
+def test_no_template_climbs_or_brings_a_separator(text: str) -> None:
+    template = parse_route_template(text)
+    if template is None:
+        return
+    decoded = template.path
+    for _ in range(12):
+        decoded = unquote(decoded)
+        assert ".." not in decoded
+        assert "//" not in decoded
+        assert "\\" not in decoded
+        assert decoded.count("/") == text.count("/")
+        assert decoded.isprintable()
+    assert parse_route_template(template.path) == template
+    assert isinstance(read_url(f"https://a.example{template.path}"), CanonicalUrl)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(alphabet="abcdez-_.~", min_size=1, max_size=6), min_size=1, max_size=5))
+def test_a_template_covers_every_path_it_was_made_of(segments: list[str]) -> None:
+    path = read_url("https://a.example/" + "/".join(segments))
+    assert isinstance(path, CanonicalUrl)
+    given_path = path.path.split("/")[1:]
+    wanted = "/" + "/".join(":p" if n % 2 else s for n, s in enumerate(given_path))
+    template = parse_route_template(wanted)
+    if isinstance(template, RouteTemplate):
+        assert template.covers(path.path) == all(s or not n % 2 for n, s in enumerate(given_path))
+        assert not template.covers(path.path + "/x")
+
+
+@settings(max_examples=100, deadline=None)
+@given(damaged(st.sampled_from([discovery(), discovery("mcp://tool/weather", tool_info())])))
+def test_damaged_bytes_have_an_answer(text: bytes) -> None:
+    answered(text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=200))
+def test_arbitrary_bytes_are_dropped(text: bytes) -> None:
+    assert isinstance(read_closely(text, pay_to=SELLER), Dropped)
+
+
+@settings(max_examples=80, deadline=None)
+@given(urls, values, schemas, templates)
+def test_arbitrary_words_have_an_answer(
+    url: str, more: object, schema: object, template: str
+) -> None:
+    info = http_info(queryParams=more) if isinstance(more, dict) else http_info(extra=more)
+    resource: Json = {"description": more, "tags": more, "iconUrl": url, "serviceName": url}
+    answered(discovery(url, info, schema, resource=resource, routeTemplate=template))
+    answered(discovery(info=info, schema=schema, resource=resource, routeTemplate=template))
+
+
+def answered(text: bytes) -> None:
+    started = time.perf_counter()
+    found = read_closely(text, pay_to=SELLER)
+    assert time.perf_counter() - started < 1
+    if isinstance(found, Dropped):
+        assert isinstance(found.reason, DropReason)
+        assert len(found.sentence) < 400
+        return
+    assert isinstance(found, Read)
+    resource = found.resource
+    assert len(resource.key) <= MAX_URL + 200
+    assert msgspec.json.decode(resource.extensions).keys() == {"bazaar"}
+    assert len(resource.parameters) <= 4_096
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.dictionaries(st.text(max_size=8), values, max_size=4))
+def test_extension_data_is_kept_to_the_letter(query: dict[str, object]) -> None:
+    info = http_info(queryParams=query)
+    text = discovery(info=info, schema=schema_of(info))
+    found = read_closely(text, pay_to=SELLER)
+    if isinstance(found, Read):
+        assert found.resource.extensions[len(b'{"bazaar":') : -1] in text

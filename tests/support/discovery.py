@@ -1,0 +1,76 @@
+"""What a seller says of a resource, as JSON to be damaged by a test, and what is read of it."""
+
+from typing import Final
+
+import msgspec
+
+from farebox.catalog.discovery import read_discovery
+from farebox.catalog.drop_reason import Dropped, DropReason
+from farebox.catalog.listing import Resource
+from farebox.kernel.addresses import Address
+
+Json = dict[str, object]
+
+SELLER: Final = Address("GBEAOWSZPZZBUFLOFYDZTXS4YDCTETOG47VPDTOUMJIINDWFGIK53RM6")
+DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def http_info(**more: object) -> Json:
+    """A GET that looks up the weather of a city."""
+    return {
+        "input": {"type": "http", "method": "GET", "queryParams": {"city": "Paris"}, **more},
+        "output": {"type": "json", "example": {"degrees": 21}},
+    }
+
+
+def tool_info(**more: object) -> Json:
+    """A tool that looks up the weather of a city."""
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    return {"input": {"type": "mcp", "toolName": "weather", "inputSchema": schema, **more}}
+
+
+def schema_of(info: Json) -> Json:
+    """A schema as stock sellers make it: the kind is fixed, what differs is described."""
+    given = info.get("input")
+    given = given if isinstance(given, dict) else {}
+    fixed: Json = {"type": {"type": "string", "const": given.get("type")}}
+    if given.get("type") == "http":
+        fixed["method"] = {"type": "string", "enum": [given.get("method")]}
+    return {
+        "$schema": DRAFT,
+        "type": "object",
+        "properties": {"input": {"type": "object", "properties": fixed, "required": ["type"]}},
+        "required": ["input"],
+    }
+
+
+def discovery(
+    url: object = "https://api.weather.example/v1/now",
+    info: object = None,
+    schema: object = None,
+    *,
+    resource: Json | None = None,
+    **bazaar: object,
+) -> bytes:
+    """The bytes that are kept with a settlement."""
+    info = http_info() if info is None else info
+    made = schema_of(info) if schema is None and isinstance(info, dict) else schema
+    document = {
+        "resource": {"url": url, **(resource or {})},
+        "bazaar": {"info": info, "schema": made, **bazaar},
+    }
+    return msgspec.json.encode(document)
+
+
+def read(text: bytes, *, pay_to: Address = SELLER, is_local_allowed: bool = False) -> Resource:
+    """The resource that is read of acceptable bytes."""
+    found = read_discovery(text, pay_to=pay_to, is_local_allowed=is_local_allowed)
+    assert isinstance(found, Resource), found
+    return found
+
+
+def why_dropped(text: bytes) -> DropReason:
+    """Why bytes are not acceptable."""
+    found = read_discovery(text, pay_to=SELLER)
+    assert isinstance(found, Dropped), found
+    return found.reason
