@@ -148,14 +148,16 @@ class Arena:
             if replica.name == name:
                 await replica.kill()
 
-    async def payment(self, turn: int = 0) -> SignedPayment:
-        """A payment nobody has seen, by the payer whose turn it is."""
+    async def payment(
+        self, turn: int = 0, *, about: Mapping[str, object] | None = None
+    ) -> SignedPayment:
+        """A payment nobody has seen, by the payer whose turn it is; `about` joins its payload."""
         scene = self.world.prepared.scene
         payer = scene.payers[turn % len(scene.payers)]
         terms = PaymentTerms(NETWORK, scene.asset, AMOUNT, scene.payees[0].address, _TIMEOUT_S)
         async with HttpSorobanRpc(NETWORK, Secret(self.devnet.rpc_url)) as node:
             signed = await authorize(terms, Wallet(payer.address, payer.secret), node)
-        body = _body(terms, signed.envelope.reveal())
+        body = _body(terms, signed.envelope.reveal(), about or {})
         return SignedPayment(payer.address, signed.nonce, body)
 
     async def query(self, sql: str, *args: object) -> list[asyncpg.Record]:
@@ -181,7 +183,7 @@ def _url_in(said: Path) -> str | None:
     return str(msgspec.json.decode(line)["url"]) if ended else None
 
 
-def _body(terms: PaymentTerms, envelope: str) -> bytes:
+def _body(terms: PaymentTerms, envelope: str, about: Mapping[str, object]) -> bytes:
     wanted = {
         "scheme": "exact",
         "network": str(terms.network),
@@ -191,7 +193,12 @@ def _body(terms: PaymentTerms, envelope: str) -> bytes:
         "maxTimeoutSeconds": terms.max_timeout_s,
         "extra": {"areFeesSponsored": True},
     }
-    payload = {"x402Version": 2, "accepted": wanted, "payload": {"transaction": envelope}}
+    payload = {
+        "x402Version": 2,
+        "accepted": wanted,
+        "payload": {"transaction": envelope},
+        **about,
+    }
     return msgspec.json.encode(
         {"x402Version": 2, "paymentPayload": payload, "paymentRequirements": wanted}
     )

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
+
+from prove.pg_frames import CATALOGS
 
 T = TypeVar("T")
 LOST: Final = (ConnectionError, EOFError, TimeoutError)  # the other side hung up: no answer either
@@ -88,6 +90,18 @@ class Strike:
         await self._is_released.wait()
 
 
+class Mishap(Protocol):
+    """What becomes of a call on its way."""
+
+    async def __call__(self, deliver: Callable[[], Awaitable[T]]) -> T:
+        """The answer of the other side, late or never.
+
+        Raises:
+            CutOff: the connection breaks.
+        """
+        ...
+
+
 class Gate:
     """Every call of one replica, RPC and SQL alike; those of a settlement are counted."""
 
@@ -100,14 +114,17 @@ class Gate:
         self.strike: Strike | None = None
         self.pause: Callable[[], float] | None = None  # seconds before a call goes on
         self.on_answered: Callable[[str], None] | None = None
+        self.mishap: Mishap | None = None  # of the catalog's calls, which no settlement makes
         self.crossed: list[Boundary] = []
 
     async def cross(self, label: str, deliver: Callable[[], Awaitable[T]]) -> T:
         """The answer of the other side.
 
         Raises:
-            CutOff: the replica died over this call.
+            CutOff: the replica died over this call, or its connection breaks.
         """
+        if label.startswith(CATALOGS):  # no step of a settlement, and never at rest
+            return await (deliver() if self.mishap is None else self.mishap(deliver))
         self._passing += 1
         try:
             if self._is_open:

@@ -7,6 +7,8 @@ from typing import Final
 
 _SPACES: Final = re.compile(r"\s+")
 _LABEL_LENGTH: Final = 100
+CATALOGS: Final = "catalog "  # before what the catalog asks, on whatever connection
+_CATALOG_TABLE: Final = re.compile(r"\b(listings|listing_(?!outcome)\w+|search_\w+)\b")
 PROTOCOL_3: Final = 196_608
 SSL_REQUEST: Final = 80_877_103
 _SYNC, _QUERY, _FLUSH, _PARSE, _DESCRIBE, _EXECUTE, _BIND, _TERMINATE = b"SQHPDEBX"
@@ -78,7 +80,8 @@ class Request:
 class Statements:
     """The texts of one connection's prepared statements, for labels that mean something."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, are_the_catalogs: bool = False) -> None:
+        self._are_the_catalogs = are_the_catalogs
         self._texts: dict[bytes, str] = {}
 
     def label(self, request: Request) -> str:
@@ -88,7 +91,8 @@ class Statements:
         for frame in request.frames:
             text = self._text(frame) or text
         verb = "sql prepare" if _PARSE in kinds and not kinds & {_EXECUTE, _QUERY} else "sql"
-        return f"{verb} {text}".rstrip()[:_LABEL_LENGTH]
+        whose = CATALOGS if self._are_the_catalogs or _CATALOG_TABLE.search(text) else ""
+        return f"{whose}{verb} {text}".rstrip()[:_LABEL_LENGTH]
 
     def _text(self, frame: Frame) -> str:
         parts = frame.body.split(b"\0")

@@ -8,6 +8,7 @@ from typing import Final, Self
 
 from prove.gate import LOST, CutOff, Gate
 from prove.pg_frames import (
+    CATALOGS,
     PROTOCOL_3,
     SSL_REQUEST,
     Request,
@@ -18,6 +19,7 @@ from prove.pg_frames import (
 
 _LOOK_S: Final = 0.25  # between two looks whether the server has left an idle connection
 _GONE = (*LOST, CutOff)
+_CATALOGS_POOLS: Final = (b"catalog", b"search", b"upkeep")
 
 
 class SqlGate:
@@ -64,7 +66,9 @@ class SqlGate:
             if code != PROTOCOL_3:  # a request to cancel: nothing is answered
                 upstream[1].write(startup)
                 return
-            await _Line(self._gate, (reader, writer), upstream).carry(startup)
+            is_catalogs = any(b"\0farebox-%s\0" % each in startup for each in _CATALOGS_POOLS)
+            line = _Line(self._gate, (reader, writer), upstream, is_catalogs=is_catalogs)
+            await line.carry(startup)
         except CutOff as cut:
             writer.close()
             if cut.strike is not None:
@@ -79,13 +83,14 @@ _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class _Line:
     """One connection, a request at a time."""
 
-    def __init__(self, gate: Gate, client: _Ends, server: _Ends) -> None:
+    def __init__(self, gate: Gate, client: _Ends, server: _Ends, *, is_catalogs: bool) -> None:
         self._gate, self._client, self._server = gate, client, server
-        self._statements = Statements()
+        self._statements = Statements(are_the_catalogs=is_catalogs)
+        self._opened = f"{CATALOGS}sql connect" if is_catalogs else "sql connect"
 
     async def carry(self, startup: bytes) -> None:
         """Until either side leaves."""
-        self._client[1].write(await self._gate.cross("sql connect", self._opening(startup)))
+        self._client[1].write(await self._gate.cross(self._opened, self._opening(startup)))
         while True:
             request = await self._request()
             if request.is_farewell:

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -15,6 +16,7 @@ from support.listed import (
     fresh_url,
     listings_of,
     settle_and_hear,
+    settle_and_know,
     told_of,
     until_listed,
 )
@@ -42,7 +44,7 @@ async def test_a_hundred_verifications_write_nothing(stage: Stage) -> None:
 async def test_a_settled_payment_lists_its_resource_and_says_so(stage: Stage) -> None:
     url = fresh_url()
     draft = await stage.draft(amount=10_001)
-    outcome, told = await settle_and_hear(stage, about(draft.request(), url))
+    outcome, told = await settle_and_know(stage, about(draft.request(), url))
     assert outcome["success"] is True, outcome
     assert told == LISTED
     (listed,) = await listings_of(stage, url)
@@ -69,7 +71,7 @@ async def test_terms_that_the_client_writes_into_its_metadata_are_not_shown(stag
     body = about(draft.request(), url, http_bazaar(**lies), **lies)
     body["paymentPayload"]["accepted"]["extra"]["amount"] = "1"
     body["paymentRequirements"]["extra"]["amount"] = "1"
-    outcome, told = await settle_and_hear(stage, body)
+    outcome, told = await settle_and_know(stage, body)
     assert (outcome["success"], told) == (True, LISTED)
     (terms,) = await stage.query(
         "SELECT t.* FROM listing_terms t JOIN listings l ON l.id = t.listing_id WHERE l.url = $1",
@@ -94,14 +96,14 @@ async def test_a_pending_settle_lists_nothing_until_it_is_final_and_then_once(
     hasty: Stage,
 ) -> None:
     url = fresh_url()
-    body = about((await hasty.draft()).request(), url)
+    body, key = about((await hasty.draft()).request(), url), uuid4().hex
     node.lose_sight(hasty.node())
-    outcome, told = await settle_and_hear(hasty, body)
+    outcome, told = await settle_and_know(hasty, body, key)
     assert (outcome["errorReason"], told) == ("settlement_pending", None)
     assert await listings_of(hasty, url) == []
     hasty.node().reset()
     while not outcome["success"]:
-        outcome, told = await settle_and_hear(hasty, body)
+        outcome, told = await settle_and_know(hasty, body, key)
     assert told == LISTED
     duplicate, told = await settle_and_hear(hasty, body)
     assert (duplicate["errorReason"], told) == ("duplicate_settlement", None)
@@ -132,11 +134,25 @@ async def hand_over(stage: Stage) -> None:
     )
 
 
+async def test_a_settlement_whose_record_was_lost_is_listed_when_it_is_found_on_the_ledger(
+    stage: Stage,
+) -> None:
+    url = fresh_url()
+    body = about((await stage.draft()).request(), url)
+    outcome, _ = await settle_and_hear(stage, body)
+    assert outcome["success"] is True
+    await stage.query("DELETE FROM settlements")  # as a failover to an older copy leaves it
+    await stage.query("DELETE FROM listings")
+    again, told = await settle_and_hear(stage, body)
+    assert (again["errorReason"], told) == ("duplicate_settlement", None)
+    await until_listed(stage, url)
+
+
 @promise("catalog:bad-metadata-stays-out", "settle:extension-responses")
 async def test_bad_metadata_costs_the_listing_and_never_the_payment(stage: Stage) -> None:
     draft = await stage.draft()
     body = about(draft.request(), "https://user:secret@api.example.com/")
-    outcome, told = await settle_and_hear(stage, body)
+    outcome, told = await settle_and_know(stage, body)
     assert outcome["success"] is True
     assert told == {
         "success": False,
@@ -148,7 +164,7 @@ async def test_bad_metadata_costs_the_listing_and_never_the_payment(stage: Stage
 
 async def test_metadata_of_any_size_costs_the_listing_and_never_the_payment(stage: Stage) -> None:
     body = about((await stage.draft()).request(), fresh_url(), description="x" * 70_000)
-    outcome, told = await settle_and_hear(stage, body)
+    outcome, told = await settle_and_know(stage, body)
     assert outcome["success"] is True
     assert told is not None
     assert (told["status"], told["reason"]) == ("rejected", "discovery_too_large")
@@ -156,8 +172,8 @@ async def test_metadata_of_any_size_costs_the_listing_and_never_the_payment(stag
 
 async def test_a_key_asked_again_hears_of_the_listing_again(stage: Stage) -> None:
     body = about((await stage.draft()).request(), fresh_url())
-    key = {"idempotency-key": fresh_url()[-32:]}
-    first, again = [await settle_and_hear(stage, body, **key) for _ in range(2)]
+    key = uuid4().hex
+    first, again = [await settle_and_know(stage, body, key) for _ in range(2)]
     assert first == again
     assert again[1] == LISTED
 
@@ -165,11 +181,12 @@ async def test_a_key_asked_again_hears_of_the_listing_again(stage: Stage) -> Non
 async def test_another_request_for_the_payment_adds_no_text_of_its_own(hasty: Stage) -> None:
     draft, url = await hasty.draft(), fresh_url()
     node.lose_sight(hasty.node())
-    await settle_and_hear(hasty, draft.request())
+    await settle_and_know(hasty, draft.request())
     hasty.node().reset()
-    outcome, told = await settle_and_hear(hasty, about(draft.request(), url))
+    key, body = uuid4().hex, about(draft.request(), url)
+    outcome, told = await settle_and_know(hasty, body, key)
     while not outcome["success"]:
-        outcome, told = await settle_and_hear(hasty, about(draft.request(), url))
+        outcome, told = await settle_and_know(hasty, body, key)
     assert told is not None
     assert (told["status"], told["reason"]) == ("rejected", "discovery_not_kept")
     assert await listings_of(hasty, url) == []
@@ -180,7 +197,7 @@ async def test_a_tool_and_a_resource_at_one_url_are_two_listings(stage: Stage) -
     url = fresh_url()
     for bazaar in (http_bazaar(), tool_bazaar("one"), tool_bazaar("two")):
         body = about((await stage.draft()).request(), url, bazaar)
-        assert (await settle_and_hear(stage, body))[1] == LISTED
+        assert (await settle_and_know(stage, body))[1] == LISTED
     found = await listings_of(stage, url)
     assert {(row["type"], row["tool_name"]) for row in found} == {
         ("http", None),
@@ -195,10 +212,10 @@ async def test_a_second_recipient_waits_for_the_resource_and_not_with_the_paymen
 ) -> None:
     url = fresh_url()
     first = await stage.draft()
-    await settle_and_hear(stage, about(first.request(), url))
+    await settle_and_know(stage, about(first.request(), url))
     second = await stage.draft(pay_to=stage.networks[first.network].scene.payees[1].address)
     began = time.monotonic()
-    outcome, told = await settle_and_hear(stage, about(second.request(), url))
+    outcome, told = await settle_and_know(stage, about(second.request(), url))
     assert outcome["success"] is True
     assert time.monotonic() - began < 10
     assert told is not None
@@ -230,6 +247,6 @@ async def test_a_catalog_that_hangs_costs_a_settle_a_moment_and_is_made_up_for(
         outcome, told = await settle_and_hear(stage, body)
         assert outcome["success"] is True
         assert told == {"success": False, "status": "processing", "reason": "catalog_busy"}
-        repeated, _ = await asyncio.wait_for(settle_and_hear(stage, body), 2)
+        repeated, _ = await asyncio.wait_for(settle_and_hear(stage, body), 30)
         assert repeated["errorReason"] == "duplicate_settlement"
     await until_listed(stage, url)

@@ -51,7 +51,14 @@ def test_once_pays_and_ends_with_one_line_of_figures() -> None:
     assert figures["paid"] is True
     assert len(bytes.fromhex(figures["transaction"])) == 32
     assert 0 < figures["seconds"] < WHOLE_COMMAND_S
-    for told in ("402", "POST /verify", '"isValid": true', "POST /settle", "balances after"):
+    for told in (
+        "402",
+        "POST /verify",
+        '"isValid": true',
+        "POST /settle",
+        "balances after",
+        "a search for",
+    ):
         assert told in ran.err
     assert figures["transaction"] in ran.err
     assert "99.95 USDC" in ran.err
@@ -59,7 +66,7 @@ def test_once_pays_and_ends_with_one_line_of_figures() -> None:
 
 def test_every_line_it_prints_to_try_works_as_it_stands(demo: RunningDemo) -> None:
     lines = demo.lines_to_try()
-    assert len(lines) == 7
+    assert len(lines) == 8
     for line in lines:
         words = shlex.split(line)
         if words[0] == "farebox":

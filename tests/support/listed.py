@@ -49,6 +49,23 @@ async def settle_and_hear(stage: Stage, body: Json, **headers: str) -> tuple[Jso
     return answer.json(), told_of(answer)
 
 
+async def settle_and_know(
+    stage: Stage, body: Json, key: str | None = None
+) -> tuple[Json, Json | None]:
+    """As `settle_and_hear`, asking again under a key while the catalog is too busy to say.
+
+    A busy machine may take longer over a listing than an answer waits for it.
+    """
+    named = {"idempotency-key": key or uuid4().hex}
+    outcome, told = await settle_and_hear(stage, body, **named)
+    for _ in range(_LOOKS):
+        if told is None or told.get("reason") != "catalog_busy":
+            break
+        await asyncio.sleep(_LOOK_PAUSE_S)
+        outcome, told = await settle_and_hear(stage, body, **named)
+    return outcome, told
+
+
 async def listings_of(stage: Stage, url: str) -> list[asyncpg.Record]:
     """The listings that show this URL."""
     return await stage.query("SELECT * FROM listings WHERE url = $1", url)

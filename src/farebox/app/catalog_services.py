@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
 from farebox.app.outbound_services import build_outbound
+from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
 from farebox.catalog.binding_store import StoredBindings
 from farebox.catalog.browse import Browse
@@ -42,12 +43,14 @@ from farebox.search.prune import Pruning
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Search
 from farebox.search.words import CatalogWords
-from farebox.semantic.encoder import load_encoder
+from farebox.semantic.encoder import absence, load_encoder
 from farebox.stellar.rpc import SorobanRpc
 from farebox.storage.pool import Database
 
 _WRITERS: Final = 4
 _WRITE_S: Final = 2.0
+_KEEPERS: Final = 3  # for what nobody waits for
+_KEEP_S: Final = 10.0
 _READERS: Final = 8
 _READ_S: Final = 5.0
 
@@ -63,12 +66,24 @@ class CatalogServices:
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
+def absence_of_meaning(settings: Settings) -> str | None:
+    """Why the search goes by words alone; None when it looks for what is meant too."""
+    return absence() if settings.searches_meaning else "FAREBOX_SEARCH_SEMANTIC is off"
+
+
+def _no_encoder() -> None:
+    return None
+
+
 def build_catalog(
     settings: Settings, url: Secret[str], clock: Clock, nodes: Mapping[Network, SorobanRpc]
 ) -> CatalogServices:
     """Everything that lists, browses and searches."""
     writing = Database(
         url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
+    )
+    upkeep = Database(
+        url, connections=_KEEPERS, wait_s=_KEEP_S, statement_s=_KEEP_S, name="farebox-upkeep"
     )
     reading = Database(
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
@@ -81,7 +96,16 @@ def build_catalog(
     takeover = Takeover(origin, StoredBindings(writing))
     validation = Validation(origin, is_local_allowed=settings.lists_local_urls)
     outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
-    model = LanguageModel(load_encoder)
+    model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
+    loops = [
+        Loop("listings", outbox.run),
+        Loop("listing checks", outbox.run_checks),
+        Loop("listed tokens", TokenLookup(upkeep, nodes, clock).run),
+        Loop("listing quality", QualityCount(upkeep, index, clock).run),
+        Loop("search versions", Pruning(upkeep, clock).run),
+        Loop("search texts", TextReader(upkeep, model, clock).run),
+        *_probes(settings, Prober(upkeep, origin, clock)),
+    ]
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=[
@@ -89,16 +113,8 @@ def build_catalog(
             *search_routes(_search(reading, model, clock)),
             *validate_routes(validation, Turns(reading, clock)),
         ],
-        tasks=[
-            Loop("listings", outbox.run),
-            Loop("listing checks", outbox.run_checks),
-            Loop("listed tokens", TokenLookup(writing, nodes, clock).run),
-            Loop("listing quality", QualityCount(writing, index, clock).run),
-            Loop("search versions", Pruning(writing, clock).run),
-            Loop("search texts", TextReader(writing, model, clock).run),
-            *_probes(settings, Prober(writing, origin, clock)),
-        ],
-        resources=[outbound, writing, reading, model],
+        tasks=[restarted(loop, clock) for loop in loops],
+        resources=[outbound, writing, upkeep, reading, model],
     )
 
 

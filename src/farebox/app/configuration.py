@@ -40,6 +40,7 @@ _SERVICE: Final = frozenset(
         "CATALOG_PROBE",
         "OUTBOUND_TEST_AUTHORITY",
         "OUTBOUND_TEST_RESOLVER",
+        "SEARCH_SEMANTIC",
     }
 )
 _NETWORK: Final = frozenset(
@@ -203,6 +204,7 @@ class _Reading:
             lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
+            searches_meaning=self._value("SEARCH_SEMANTIC", rules.where_possible, _ON),
         )
         self._judge_secrets(settings)
         host = self._given.get(PREFIX + "HOST", settings.host)
@@ -281,6 +283,7 @@ class _Reading:
 
 
 _OFF: Final = False
+_ON: Final = True
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",

@@ -85,6 +85,13 @@ def switch(text: str) -> bool:
     return text == "1"
 
 
+def where_possible(text: str) -> bool:
+    """Whether something is done wherever it can be."""
+    if text not in ("auto", "off"):
+        raise Unwanted("auto or off")
+    return text == "auto"
+
+
 def whole(least: int, most: int) -> Callable[[str], int]:
     """A rule for a whole number between `least` and `most`, both allowed."""
 

@@ -59,6 +59,7 @@ class Settings:
     clock_poll_s: float
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
     outbound: OutboundSettings
+    searches_meaning: bool  # where the language model is installed
     catalog_probe: bool  # whether listed resources are asked now and then if they are alive
 
 

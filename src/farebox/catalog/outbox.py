@@ -48,7 +48,8 @@ class OutboxTimes:
 
     every_s: float = 1.0  # between two looks that found little
     left_to_answers_s: float = 3.0  # so long an answer may list what it settled
-    taken_s: float = 60.0  # far longer than a batch takes
+    taken_s: float = 20.0  # longer than a batch takes; an outage ends one
+    longest_rest_s: float = 10.0  # while the database is away
     retry_s: float = 5.0  # after the first failure; twice as long after each further one
     longest_retry_s: float = 600.0
     failures: int = 5  # of the program on one settlement, until it is given up
@@ -116,7 +117,7 @@ class Outbox:
                 wait_s = 0.0 if taken else self._times.every_s
             except DatabaseUnavailable:
                 log.warning("listing.database_away")
-                wait_s = min(max(2 * wait_s, self._times.every_s), 30.0)
+                wait_s = min(max(2 * wait_s, self._times.every_s), self._times.longest_rest_s)
             await self._clock.sleep(wait_s)
 
     async def _take(self, limit: int, *, needs_check: bool) -> list[Open]:

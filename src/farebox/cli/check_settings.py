@@ -4,6 +4,7 @@ import os
 
 import click
 
+from farebox.app.catalog_services import absence_of_meaning
 from farebox.app.settings import Settings
 from farebox.cli.endings import settings_or_end
 
@@ -23,7 +24,10 @@ def command() -> None:
 
 def _summary(settings: Settings) -> list[str]:
     database = "the one FAREBOX_DATABASE_URL names" if settings.database_url else "embedded"
+    absence = absence_of_meaning(settings)
+    search = f"words alone: {absence}" if absence else "words and meaning"
     lines = [f"listen on {settings.host}, port {settings.port}", f"database: {database}"]
+    lines.append(f"search by {search}")
     for network in settings.networks.values():
         paymaster = "with" if network.paymaster_secret else "without"
         lines.append(f"{network.network.value}: {paymaster} a paymaster")

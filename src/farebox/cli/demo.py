@@ -7,12 +7,13 @@ import signal
 import sys
 import time
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import click
 
 from farebox.cli.endings import MustChange, Unavailable
 from farebox.kernel.errors import Outage, Refusal
-from farebox.local.demo import Ports, Stage, open_stage, pay_once
+from farebox.local.demo import QUESTION, Ports, Stage, find_listing, open_stage, pay_once
 from farebox.local.demo_story import Story
 from farebox.local.example_api import PAID_PATH
 from farebox.local.faults import LocalFault
@@ -50,6 +51,7 @@ async def _demo(story: Story, ports: Ports, *, is_once: bool) -> str | None:
     try:
         async with open_stage(story, ports) as stage:
             transaction = await pay_once(stage, story)
+            await find_listing(stage, story)
             if not is_once:
                 _say_what_to_try(stage)
                 _print_figures(transaction, story)
@@ -86,6 +88,7 @@ def _say_what_to_try(stage: Stage) -> None:
         f"  curl -i {paid}",
         f"  curl -s {stage.service.url}/supported",
         f"  curl -s {stage.service.url}/health/ready",
+        f"  curl -s '{stage.service.url}/discovery/search?query={quote_plus(QUESTION)}'",
     ]
     for network, chain in stage.chains.items():
         reach = f"--network {network.label} --rpc-url {chain.devnet.rpc_url} --wallet {wallet}"

@@ -35,6 +35,9 @@ from farebox.local.service_process import ServedNetwork, Service, ServiceOptions
 from farebox.stellar.rpc import TransactionFound
 
 _READY_S: Final = 30.0
+_LISTED_LOOKS: Final = 100
+_LISTED_LOOK_S: Final = 0.1
+QUESTION: Final = "find me a weather forecast for Lisbon"
 PRICE: Final = BaseUnits(500_000)  # 0.05 USDC
 
 
@@ -55,6 +58,7 @@ class Stage:
     chains: dict[Network, Chain]
     web: HttpWeb
     service: Service
+    facilitator: HttpFacilitator
     api_url: str
 
     @property
@@ -111,7 +115,7 @@ async def open_stage(story: Story, ports: Ports) -> AsyncIterator[Stage]:
             app = example_api(facilitator, accepts, TellingWatcher(story))
             api_url = await stack.enter_async_context(serving(app, listener))
             story.step(f"a paid API runs: {api_url}{PAID_PATH}")
-            yield Stage(folder, wallet, chains, web, service, api_url)
+            yield Stage(folder, wallet, chains, web, service, facilitator, api_url)
 
 
 async def _ready(facilitator: HttpFacilitator) -> None:
@@ -146,6 +150,25 @@ async def pay_once(stage: Stage, story: Story) -> str:
     if (before[0] - after[0], after[1] - before[1]) != (PRICE, PRICE):
         raise LocalFault("The balances do not show the payment.")
     return outcome.receipt.transaction
+
+
+async def find_listing(stage: Stage, story: Story) -> None:
+    """The payment has listed the API, and whoever looks for such a thing finds it.
+
+    Raises:
+        LocalFault: the search does not find it.
+    """
+    paid = stage.api_url + PAID_PATH
+    for _ in range(_LISTED_LOOKS):
+        found = await stage.facilitator.search(QUESTION)
+        if paid in found:
+            break
+        await asyncio.sleep(_LISTED_LOOK_S)
+    else:
+        raise LocalFault("The search does not find the API that was paid for.")
+    story.step(f"the payment has listed the API; a search for “{QUESTION}” finds it")
+    for url in found:
+        story.detail(url)
 
 
 async def _balances(stage: Stage, story: Story, when: str) -> tuple[int, int]:

@@ -27,6 +27,37 @@ from farebox.x402.headers import (
 
 PAID_PATH: Final = "/weather"
 MAX_TIMEOUT_S: Final = 300
+# What the facilitator's catalog is to know of the paid route; the buyer sends it along.
+_FOR_THE_CATALOG: Final = {
+    "bazaar": {
+        "info": {
+            "input": {"type": "http", "method": "GET", "queryParams": {"city": "Lisbon"}},
+            "output": {"type": "json", "example": {"city": "Lisbon", "sky": "clear"}},
+        },
+        "schema": {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {
+                "input": {
+                    "type": "object",
+                    "properties": {
+                        "type": {"const": "http"},
+                        "method": {"enum": ["GET"]},
+                        "queryParams": {
+                            "type": "object",
+                            "properties": {
+                                "city": {"type": "string", "description": "Where to look"}
+                            },
+                        },
+                    },
+                    "required": ["type", "method"],
+                },
+                "output": {"type": "object"},
+            },
+            "required": ["input"],
+        },
+    }
+}
 _PENDING: Final = "settlement_pending"
 _NOT_STORED: Final = {"Cache-Control": "no-store"}
 
@@ -113,8 +144,11 @@ class _Seller:
                 "url": str(request.url),
                 "description": "Tomorrow's weather",
                 "mimeType": "application/json",
+                "serviceName": "Example Weather",
+                "tags": ["weather", "forecast"],
             },
             "accepts": list(self._accepts),
+            "extensions": _FOR_THE_CATALOG,
         }
         headers = {PAYMENT_REQUIRED: encode_header(body)} | _NOT_STORED
         return JSONResponse(body, status_code=402, headers=headers)

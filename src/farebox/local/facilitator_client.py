@@ -15,6 +15,14 @@ _TIMEOUT_S: Final = 90.0
 _LOOK_S: Final = 0.1
 
 
+class _Listed(msgspec.Struct):
+    resource: str
+
+
+class _Found(msgspec.Struct):
+    resources: list[_Listed]
+
+
 class FacilitatorAway(Outage):
     """The facilitator gave no verdict."""
 
@@ -67,6 +75,23 @@ class HttpFacilitator:
                 raise FacilitatorAway("health/ready") from error
             await asyncio.sleep(_LOOK_S)
         raise FacilitatorAway("health/ready")
+
+    async def search(self, query: str) -> list[str]:
+        """The URLs that its catalog finds, best first.
+
+        Raises:
+            FacilitatorAway: it gave no answer.
+        """
+        if self._session is None:
+            raise RuntimeError("used outside its context")
+        try:
+            async with self._session.get(
+                f"{self._url}/discovery/search", params={"query": query}
+            ) as answer:
+                found = msgspec.json.decode(await answer.read(), type=_Found)
+        except (aiohttp.ClientError, TimeoutError, msgspec.MsgspecError) as error:
+            raise FacilitatorAway("discovery/search") from error
+        return [each.resource for each in found.resources]
 
     async def verify(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
         """The verdict.

@@ -86,6 +86,7 @@ def _environment(options: ServiceOptions) -> dict[str, str]:
         "FAREBOX_DATABASE_URL": options.database.reveal(),
         "FAREBOX_PORT": str(options.port),
         "FAREBOX_LOG_FILE": str(options.log),
+        "FAREBOX_CATALOG_LOCAL": "1",  # what is paid for here is on this machine too
     }
     for network, served in options.networks.items():
         label = network.label.upper()

@@ -4,13 +4,38 @@ A version's vectors hold, beside its words, the span of time its `updated_at` li
 of six lengths. A query that also asks for any of a few spans is answered by intersecting lists.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Self
 
 _SHORTEST_S: Final = 225
 _FACTOR: Final = 8
 _LENGTHS: Final = tuple(_SHORTEST_S * _FACTOR**level for level in range(6))  # up to 85 days
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """How many documents are as new as some moments: estimated, some minutes old."""
+
+    documents: int = 0
+    marks: tuple[tuple[int, datetime], ...] = ()  # so many are as new as that; from the newest on
+
+    @classmethod
+    def of(cls, documents: int, marks: Iterable[tuple[int, datetime]]) -> Self:
+        """From marks in any order; what contradicts a newer mark is left out."""
+        kept: list[tuple[int, datetime]] = []
+        for count, moment in sorted(marks, key=lambda mark: mark[1], reverse=True):
+            if not kept or count > kept[-1][0]:
+                kept.append((count, moment))
+        return cls(documents, tuple(kept))
+
+    def since(self, needed: float) -> datetime | None:
+        """A moment as new as which at least about `needed` documents are; None: look at all."""
+        if needed * 2 >= self.documents:
+            return None
+        return next((moment for count, moment in self.marks if count >= needed), None)
 
 
 def age_lexemes(at: datetime) -> list[str]:

@@ -99,6 +99,6 @@ def _why(walk: Walk, result: Result, fields: Sequence[int]) -> WhyThere:
         found_by=result.found_by,
         words=tuple(words),
         score=result.score,
-        freshness=result.standing.freshness,
+        freshness=result.freshness,
         payers=result.candidate.payers,
     )

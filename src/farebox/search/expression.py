@@ -6,7 +6,6 @@ In a sentence ("tell me if it will rain or snow") it is a word like others; `OR`
 
 import re
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Final
 
 from farebox.search.common_words import SENTENCE
@@ -74,7 +73,7 @@ def parse(text: str) -> Expression:
     alternatives = 0  # terms since the last `or`, so that a leading one is a word
     tokens = list(_TOKEN.finditer(text[:MAX_QUERY].translate(_QUOTES)))
     signs = _SIGNS if any(token["word"] in SENTENCE for token in tokens) else _SIGNS | {"or", "Or"}
-    for token, after in zip_longest(tokens, tokens[1:]):
+    for token, after in zip(tokens, [*tokens[1:], None], strict=False):
         is_or = token["word"] in signs and token["minus"] is None
         if is_or and alternatives and after is not None and after["word"] not in signs:
             branches.append(Branch(tuple(terms), tuple(excluded)))

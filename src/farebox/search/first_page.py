@@ -15,9 +15,9 @@ from farebox.search.plan import (
     Form,
     Kind,
     Stage,
-    by_index,
     loosened_stages,
     must_query,
+    reaches,
     small_stages,
     strict_query,
     strict_stages,
@@ -115,7 +115,7 @@ class FirstPage:
         """Every word first; when they find too little, fewer words, others and the meaning."""
         strict = strict_query(asked.expression, asked.queries, asked.sought)
         for stage in strict_stages(strict, asked.expression, asked.sought):
-            found = await _run_surely(gathering, stage)
+            found = await _run_surely(gathering, stage, asked.census)
             if stage.kind is Kind.NAMES and found >= NAMES_ENOUGH:
                 gathering.cut()
                 return
@@ -127,7 +127,7 @@ class FirstPage:
                 if gathering.count >= ENOUGH:
                     gathering.cut()
                     break
-                await _run_surely(gathering, stage)
+                await _run_surely(gathering, stage, asked.census)
             await self._look_near(gathering, encoding)
 
     async def _widen(self, gathering: Gathering, asked: Asked) -> None:
@@ -164,9 +164,16 @@ class FirstPage:
         await gathering.run_near(self._meanings, sense, model=self._meaning.name)
 
 
-async def _run_surely(gathering: Gathering, stage: Stage) -> int:
-    """Run the stage; a walk that finds too little once more by index: the estimate was wrong."""
-    found = await gathering.run(stage)
-    if stage.form is Form.WALK and found < ENOUGH:
-        found = await gathering.run(by_index(stage))
+async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int:
+    """Run the stage, as far back as it takes to find enough; how many it found."""
+    filters = gathering.scope.filters
+    filtered = census.filter_share(filters.network, filters.type)
+    found, is_whole = 0, True
+    for reach in reaches(stage, census.ages, filtered=filtered):
+        found = await gathering.run(reach)
+        if found >= stage.enough:
+            return found
+        is_whole = reach.since is None
+    if not is_whole:
+        gathering.cut()
     return found

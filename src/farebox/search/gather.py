@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import itemgetter
 
 from farebox.search.candidate import Candidate
 from farebox.search.plan import Kind, Stage
-from farebox.search.rank import Place, Standing, standing
+from farebox.search.rank import Freshness, Place, place_of
 from farebox.search.scope import Scope
 from farebox.search.score import Met, Score, meet, score
 from farebox.search.senses import Meanings, Sense
@@ -32,13 +33,13 @@ class Result:
     candidate: Candidate
     met: tuple[Met | None, ...]
     score: Score
-    standing: Standing
+    place: Place
     found_by: tuple[FoundBy, ...]
 
     @property
-    def place(self) -> Place:
-        """As results are sorted."""
-        return self.standing.place
+    def freshness(self) -> Freshness:
+        """The class of its age when the walk began."""
+        return Freshness(self.place[1])
 
 
 @dataclass(slots=True)
@@ -51,6 +52,9 @@ class Gathering:
     _found: dict[int, Candidate] = field(default_factory=dict)
     _by: dict[int, list[FoundBy]] = field(default_factory=dict)
     _likeness: dict[int, int] = field(default_factory=dict)
+    _ways: dict[tuple[tuple[float, ...], int | None], tuple[tuple[Met | None, ...], Score]] = field(
+        default_factory=dict
+    )
 
     @property
     def count(self) -> int:
@@ -67,16 +71,18 @@ class Gathering:
     async def run(self, stage: Stage) -> int:
         """What the stage finds is among the candidates; how many it found.
 
-        The walk has one stage more.
+        The walk has one stage more; one that reaches further back stands in the nearer one's place.
         """
         found = await self._find(stage)
         is_cut = self.walk.is_truncated or found >= stage.most
-        self.walk = replace(self.walk, stages=(*self.walk.stages, stage), is_truncated=is_cut)
+        others = [each for each in self.walk.stages if replace(each, since=stage.since) != stage]
+        self.walk = replace(self.walk, stages=(*others, stage), is_truncated=is_cut)
         return found
 
     async def seek(self, sought: tuple[Sought, ...]) -> None:
         """The candidates are held against these terms from here on, those found already too."""
         self.walk = replace(self.walk, sought=sought)
+        self._ways.clear()
         if self._found:
             queries, are_phrases = self.walk.probes
             again = await look_at(
@@ -132,29 +138,40 @@ class Gathering:
             self._found.setdefault(candidate.document_id, candidate)
             self._by.setdefault(candidate.document_id, []).append(by)
 
-    def results(self) -> list[Result]:
-        """Every candidate that fits, in order."""
-        results = (self._result(candidate) for candidate in self._found.values())
-        fitting = (own for own in results if own.score.fits or self.walk.is_strict)
-        return sorted(fitting, key=lambda own: own.place)
+    def ranked(self, *, after: Place | None) -> list[tuple[Place, Candidate]]:
+        """Every candidate that fits and stands behind `after`, in order."""
+        at, is_strict = self.walk.at, self.walk.is_strict
+        found: list[tuple[Place, Candidate]] = []
+        for own in self._found.values():
+            worth = self._judged(own)[1]
+            if worth.fits or is_strict:
+                place = place_of(
+                    worth.relevance,
+                    updated_at=own.updated_at,
+                    payers=own.payers,
+                    listing_id=own.listing_id,
+                    at=at,
+                )
+                if after is None or place > after:
+                    found.append((place, own))
+        return sorted(found, key=itemgetter(0))
 
-    def _result(self, candidate: Candidate) -> Result:
-        words, pairs = _split(candidate.ranks, self.walk.probe_count)
-        met = meet(self.walk.sought, words)
-        worth = score(self.walk.sought, met, pairs, self._likeness.get(candidate.document_id))
-        return Result(
-            candidate,
-            met,
-            worth,
-            standing(
-                worth.relevance,
-                updated_at=candidate.updated_at,
-                payers=candidate.payers,
-                listing_id=candidate.listing_id,
-                at=self.walk.at,
-            ),
-            tuple(dict.fromkeys(self._by[candidate.document_id])),
-        )
+    def result(self, place: Place, candidate: Candidate) -> Result:
+        """A ranked candidate with all that put it there."""
+        met, worth = self._judged(candidate)
+        by = tuple(dict.fromkeys(self._by[candidate.document_id]))
+        return Result(candidate, met, worth, place, by)
+
+    def _judged(self, own: Candidate) -> tuple[tuple[Met | None, ...], Score]:
+        """Many candidates meet the query in the same way: each way is judged once."""
+        likeness = self._likeness.get(own.document_id)
+        judged = self._ways.get((own.ranks, likeness))
+        if judged is None:
+            words, pairs = _split(own.ranks, self.walk.probe_count)
+            met = meet(self.walk.sought, words)
+            judged = met, score(self.walk.sought, met, pairs, likeness)
+            self._ways[own.ranks, likeness] = judged
+        return judged
 
 
 def _split(ranks: Sequence[float], at: int) -> tuple[Sequence[float], Sequence[float]]:

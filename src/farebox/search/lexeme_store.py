@@ -1,10 +1,12 @@
 """Lexemes and their statistics in PostgreSQL."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
+from farebox.search.ages import Ages
 from farebox.search.lexemes import Lexed, quoted
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Connection, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,8 @@ class Statistics:
     documents: int
     with_lexeme: Mapping[str, int]  # the frequent ones only
     with_name: Mapping[str, int]
+    ages: Ages = Ages()  # noqa: RUF009 - a frozen value
+    with_filter: Mapping[str, int] = field(default_factory=dict)
 
 
 async def read_lexed(db: Connection, words: Sequence[str]) -> dict[str, Lexed]:
@@ -59,23 +63,57 @@ async def count_living(db: Connection, lexemes: Sequence[str]) -> tuple[int, dic
 
 
 async def read_statistics(db: Connection) -> Statistics:
-    """The most common lexemes with the documents that have them, as last analyzed."""
+    """What the database last analyzed: common lexemes, ages, networks and types."""
     rows = await db.fetch(
         """
         SELECT attname, reltuples, most_common_elems::text::text[] AS elems,
-               most_common_elem_freqs AS freqs
+               most_common_elem_freqs AS elem_freqs,
+               CASE WHEN attname IN ('network', 'type')
+                    THEN most_common_vals::text::text[] END AS vals,
+               most_common_freqs AS freqs,
+               CASE WHEN attname = 'updated_at'
+                    THEN histogram_bounds::text::timestamptz[] END AS bounds
         FROM pg_stats JOIN pg_class ON pg_class.oid = 'search_documents'::regclass
         WHERE schemaname = current_schema() AND tablename = 'search_documents'
-          AND attname IN ('hi', 'tsv')
+          AND attname IN ('hi', 'tsv', 'updated_at', 'network', 'type')
         """
     )
-    found = {"hi": dict[str, int](), "tsv": dict[str, int]()}
-    documents = 0
-    for row in rows:
-        documents = max(int(row["reltuples"]), 0)
-        pairs = zip(row["elems"] or (), row["freqs"] or (), strict=False)
-        found[row["attname"]] = {lexeme: round(share * documents) for lexeme, share in pairs}
-    return Statistics(documents, found["tsv"], found["hi"])
+    known = {row["attname"]: row for row in rows}
+    documents = max((int(row["reltuples"]) for row in rows), default=0)
+    bounds = known["updated_at"]["bounds"] or () if "updated_at" in known else ()
+    steps = max(len(bounds) - 1, 1)
+    marks = [
+        (documents * turn // steps, moment) for turn, moment in enumerate(reversed(bounds)) if turn
+    ]
+    return Statistics(
+        documents,
+        _counts(known.get("tsv"), "elems", "elem_freqs", documents),
+        _counts(known.get("hi"), "elems", "elem_freqs", documents),
+        Ages.of(documents, [*marks, *await _newest(db)]),
+        _counts(known.get("network"), "vals", "freqs", documents)
+        | _counts(known.get("type"), "vals", "freqs", documents),
+    )
+
+
+def _counts(row: Row | None, values: str, shares: str, documents: int) -> dict[str, int]:
+    if row is None:
+        return {}
+    pairs = zip(row[values] or (), row[shares] or (), strict=False)
+    return {value: round(share * documents) for value, share in pairs}
+
+
+async def _newest(db: Connection) -> list[tuple[int, datetime]]:
+    """How new the newest are, by counting: what came since the last analysis is among them."""
+    rows = await db.fetch(
+        """
+        SELECT turn, updated_at
+        FROM (SELECT updated_at, row_number() OVER (ORDER BY updated_at DESC) AS turn
+              FROM (SELECT updated_at FROM search_documents
+                    ORDER BY updated_at DESC LIMIT 16384) AS newest) AS numbered
+        WHERE turn >= 512 AND turn & (turn - 1) = 0
+        """
+    )
+    return [(row["turn"], row["updated_at"]) for row in rows]
 
 
 async def count_up_to(

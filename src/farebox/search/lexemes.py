@@ -1,7 +1,10 @@
 """Words as the index knows them, and how many documents have them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
+
+from farebox.search.ages import Ages
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +26,17 @@ class Census:
     is_small: bool
     with_lexeme: Mapping[str, int]  # in any field
     with_name: Mapping[str, int]  # in names and tags
+    ages: Ages = Ages()  # noqa: RUF009 - a frozen value
+    with_filter: Mapping[str, int] = field(default_factory=dict)  # a network or type
 
     def share(self, lexeme: str) -> float:
         """The part of the documents that have it, 0 to 1."""
         return min(1.0, self.with_lexeme.get(lexeme, 0) / max(self.documents, 1))
+
+    def filter_share(self, *values: str | None) -> float:
+        """About the part of the documents that have these networks and types, 0 to 1."""
+        known = (self.with_filter.get(value, 0) for value in values if value is not None)
+        return prod(max(1, count) / max(self.documents, 1) for count in known)
 
     def name_share(self, lexeme: str) -> float:
         """The part of the documents that have it in names and tags, 0 to 1."""

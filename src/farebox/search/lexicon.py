@@ -34,8 +34,8 @@ class _Known:
 class Lexicon:
     """Lexemes of words and their frequencies; one for a process."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, *, small_below: int = SMALL) -> None:
+        self._clock, self._small_below = clock, small_below
         self._lexed: OrderedDict[str, Lexed] = OrderedDict()
         self._known: _Known | None = None
 
@@ -75,15 +75,17 @@ class Lexicon:
             with_name={
                 x: statistics.with_name.get(x, min(least, rare[x][1] or least)) for x in lexemes
             },
+            ages=statistics.ages,
+            with_filter=statistics.with_filter,
         )
 
     async def _statistics(self, db: Connection) -> _Known | None:
         """The statistics of a large catalog; None while it is small."""
         now = self._clock.monotonic()
         if self._known is None or now - self._known.at > STALE_S:
-            documents = await count_documents(db, most=SMALL)
+            documents = await count_documents(db, most=self._small_below)
             statistics = Statistics(documents, {}, {})
-            if documents >= SMALL:
+            if documents >= self._small_below:
                 statistics = await read_statistics(db)
             self._known = _Known(statistics, now)
         return self._known if self._known.statistics.with_lexeme else None

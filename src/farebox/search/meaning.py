@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAME: Final = "all-MiniLM-L6-v2/int8"
 _REMEMBERED: Final = 2048  # queries whose meaning is kept
 _MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
-_WAIT_S: Final = 0.4  # for one query's meaning
+WAIT_S: Final = 0.4  # for one query's meaning
 _LONGEST: Final = 512  # characters of a query that are read
 
 log = structlog.get_logger(__name__)
@@ -36,8 +36,8 @@ class LanguageModel:
 
     name = NAME
 
-    def __init__(self, load: Callable[[], Encoder | None]) -> None:
-        self._load = load
+    def __init__(self, load: Callable[[], Encoder | None], *, wait_s: float = WAIT_S) -> None:
+        self._load, self._wait_s = load, wait_s
         self._for_queries = ThreadPoolExecutor(1, thread_name_prefix="query-meaning")
         self._for_listings = ThreadPoolExecutor(1, thread_name_prefix="listing-meaning")
         self._loading: asyncio.Future[Encoder | None] | None = None
@@ -66,7 +66,7 @@ class LanguageModel:
         return encoder.words if encoder else frozenset()
 
     async def encode(self, query: str) -> Sense | None:
-        """The query's meaning; None without a model, or when it cannot be had within half a second.
+        """The query's meaning; None without a model, or when it cannot be had within `wait_s`.
 
         Equal queries mean the same, whatever their case and spacing.
         """
@@ -79,7 +79,7 @@ class LanguageModel:
             return None
         self._asked += 1
         try:
-            async with asyncio.timeout(_WAIT_S):
+            async with asyncio.timeout(self._wait_s):
                 return await self._encode(text)
         except TimeoutError:
             log.info("semantic.late")

@@ -47,7 +47,8 @@ def joined_of(run: str, parts: tuple[str, ...]) -> str | None:
 
 def runs_of(text: str) -> list[str]:
     """The unbroken runs of letters and digits in `text`, hyphens and apostrophes inside kept."""
-    return _RUN.findall(_POSSESSIVE.sub("", text.replace("\x00", " ")))
+    plain = unicodedata.normalize("NFKC", text.replace("\x00", " "))
+    return _RUN.findall(_POSSESSIVE.sub("", plain))
 
 
 def plain_text(text: str) -> str:

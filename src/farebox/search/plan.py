@@ -1,16 +1,18 @@
 """Which statements find the candidates of a query, decided from frequencies and never by a planner.
 
-A statement's cost is the documents it reads, so each form has a bound: by index, where few match;
-walking from the freshest, where so many match that the freshest hold enough of them.
+A statement's cost is the documents it reads: where many match, it looks at those of late alone, as
+far back as is likely to hold enough of them, and further back when it does not.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from typing import Final
 
+from farebox.search.ages import Ages
 from farebox.search.expression import Expression, Term
 from farebox.search.terms import Role, Sought, content_of
 
@@ -18,8 +20,12 @@ ENOUGH: Final = 20  # candidates; with fewer the search looks wider
 NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
 CANDIDATES: Final = 400  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
-WALK_SHARE: Final = 0.03  # matched by so many documents, the freshest are walked
-LOOSE_WALK_SHARE: Final = 0.01
+MARGIN: Final = 1.5  # times as many matches are reckoned with as are wanted
+FURTHER: Final = 4  # times as far back, when they were fewer after all
+TOGETHER: Final = 2.0  # words of a query come together more often than by half chance
+BESIDE: Final = 0.1  # the part of those with all words of a phrase that have them side by side
+PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
+READ: Final = 24_000  # documents at most, where most of those read are none of those wanted
 LOOSENED: Final = 4  # the rarest terms that a relaxed statement is made of
 
 
@@ -27,7 +33,6 @@ class Form(StrEnum):
     """How a statement reaches the documents."""
 
     INDEX = "index"
-    WALK = "walk"
     OWNED = "owned"  # the listings of one recipient
 
 
@@ -47,6 +52,14 @@ class Stage:
     form: Form
     query: str  # a tsquery
     most: int
+    since: datetime | None = None  # only documents as new; None: all of them
+    share: float = 0.0  # the part of the documents it is likely to find
+    reads: float = 0.0  # the part it is likely to read for that: more, with phrases
+
+    @property
+    def enough(self) -> int:
+        """With so many, it need not look further back."""
+        return min(self.most, PHRASES_ENOUGH) if self.reads > self.share else self.most
 
 
 def strict_query(expression: Expression, queries: dict[Term, str], sought: Sequence[Sought]) -> str:
@@ -95,13 +108,22 @@ def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought])
         return []
     if expression.may_be_relaxed and any(term.share == 0.0 for term in content):
         return []  # nothing has every word
-    names = [term.name_share for term in content]
-    shares = [term.share for term in content]
     together = _any if len(expression.branches) > 1 else _all
-    return [
-        Stage(Kind.NAMES, _form(together(names), WALK_SHARE), strict, CANDIDATES),
-        Stage(Kind.WORDS, _form(together(shares), WALK_SHARE), strict, CANDIDATES),
-    ]
+    names = Stage(
+        Kind.NAMES,
+        Form.INDEX,
+        strict,
+        CANDIDATES,
+        share=together([term.name_share * _beside(term) for term in content]),
+        reads=together([term.name_share for term in content]),
+    )
+    words = replace(
+        names,
+        kind=Kind.WORDS,
+        share=together([term.share * _beside(term) for term in content]),
+        reads=together([term.share for term in content]),
+    )
+    return [names, words]
 
 
 def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
@@ -121,31 +143,46 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
         stages.append(
             Stage(
                 Kind.RELAXED,
-                _form(share, LOOSE_WALK_SHARE),
+                Form.INDEX,
                 _with_must(query, must),
                 CANDIDATES,
+                share=share,
+                reads=share,
             )
         )
     return stages
 
 
-def by_index(stage: Stage) -> Stage:
-    """The same, when a walk has found too little: the estimate was wrong."""
-    return Stage(stage.kind, Form.INDEX, stage.query, stage.most)
+def reaches(stage: Stage, ages: Ages, *, filtered: float) -> Iterator[Stage]:
+    """The stage as it is run: of late at first, then further and further back, at last all.
+
+    Where it reads much in vain, for a phrase or because of filters, it ends before that. `filtered`
+    is the part of the documents that the filters let through.
+    """
+    needed = MARGIN * stage.most / max(stage.share * filtered, 1e-9)
+    furthest = inf
+    if filtered < 1.0 or stage.reads > stage.share:
+        furthest = READ / max(stage.reads, 1e-9)
+    while needed < furthest and (since := ages.since(needed)) is not None:
+        yield replace(stage, since=since)
+        needed *= FURTHER
+    yield replace(stage, since=ages.since(furthest))
+
+
+def _beside(term: Sought) -> float:
+    return BESIDE if term.probes[0].is_phrase else 1.0
 
 
 def _with_must(query: str, must: str) -> str:
     return f"({query}) & {must}" if query and must else query
 
 
-def _form(share: float, walked_from: float) -> Form:
-    return Form.WALK if share >= walked_from else Form.INDEX
-
-
 def _all(shares: Sequence[float]) -> float:
     """The part that has all: words of one subject come together more often than by chance."""
     least = min(shares, default=0.0)
-    return least * sqrt(prod(shares) / least) if least else 0.0
+    if not least or len(shares) == 1:
+        return least
+    return least * min(0.9, TOGETHER * sqrt(prod(shares) / least))
 
 
 def _any(shares: Sequence[float]) -> float:

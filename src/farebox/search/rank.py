@@ -1,6 +1,6 @@
 """In which order results stand: relevance, freshness, payers, time, id; the same everywhere."""
 
-from dataclasses import dataclass
+from bisect import bisect_left
 from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Final, TypeAlias
@@ -18,56 +18,29 @@ class Freshness(IntEnum):
     OLDER = 4
 
 
-_AGES: Final = (
-    (timedelta(days=1), Freshness.DAY),
-    (timedelta(days=7), Freshness.WEEK),
-    (timedelta(days=30), Freshness.MONTH),
-    (timedelta(days=91), Freshness.QUARTER),
-)
+_FRESHNESS: Final = tuple(Freshness)
+
+_AGES: Final = tuple(timedelta(days=days) for days in (1, 7, 30, 91))  # of all but the last
+_EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 # smaller stands first; every member a whole number, so that a cursor carries it exactly
 Place: TypeAlias = tuple[int, int, int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What decides a result's place."""
-
-    relevance: int
-    freshness: Freshness
-    payer_class: int
-    updated_us: int  # microseconds since 1970
-    listing_id: int
-
-    @property
-    def place(self) -> Place:
-        """As it is sorted."""
-        return (
-            -self.relevance,
-            int(self.freshness),
-            -self.payer_class,
-            -self.updated_us,
-            self.listing_id,
-        )
-
-
-_EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
-
-
-def standing(
+def place_of(
     relevance: int, *, updated_at: datetime, payers: int, listing_id: int, at: datetime
-) -> Standing:
-    """A result's standing in a walk that began `at`."""
-    return Standing(
-        relevance,
-        freshness(updated_at, at=at),
-        payer_class(payers),
-        (updated_at - _EPOCH) // timedelta(microseconds=1),
+) -> Place:
+    """Where a result stands in a walk that began `at`."""
+    return (
+        -relevance,
+        int(freshness(updated_at, at=at)),
+        -payer_class(payers),
+        -((updated_at - _EPOCH) // _MICROSECOND),
         listing_id,
     )
 
 
 def freshness(updated_at: datetime, *, at: datetime) -> Freshness:
     """The class of an age as of `at`."""
-    age = at - updated_at
-    return next((name for most, name in _AGES if age <= most), Freshness.OLDER)
+    return _FRESHNESS[bisect_left(_AGES, at - updated_at)]

@@ -28,6 +28,7 @@ class Met:
 
     probe: int  # which of the term's probes was best
     strength: float  # 0 to 1.2: the field it stands in, times the probe's percent
+    percent: int  # of the nearest probe that is there at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +49,22 @@ def meet(sought: Sequence[Sought], ranks: Sequence[float]) -> tuple[Met | None, 
     found: list[Met | None] = []
     at = 0
     for term in sought:
-        best: Met | None = None
-        for number, probe in enumerate(term.probes):
-            rank = ranks[at]
-            at += 1
-            if rank > 0.0:
-                whole = rank if probe.is_phrase else rank * _TS_RANK_OF_ONE
-                strength = min(whole, _MOST_OF_A_TERM) * probe.percent / 100
-                if best is None or strength > best.strength:
-                    best = Met(number, strength)
-        found.append(best)
+        end = at + len(term.probes)
+        found.append(_meet(term, ranks[at:end]))
+        at = end
     return tuple(found)
+
+
+def _meet(term: Sought, ranks: Sequence[float]) -> Met | None:
+    best, strength, percent = 0, 0.0, 0
+    for number, (probe, rank) in enumerate(zip(term.probes, ranks, strict=True)):
+        if rank > 0.0:
+            whole = rank if probe.is_phrase else rank * _TS_RANK_OF_ONE
+            own = min(whole, _MOST_OF_A_TERM) * probe.percent / 100
+            if own > strength:
+                best, strength = number, own
+            percent = max(percent, probe.percent)
+    return Met(best, strength, percent) if percent else None
 
 
 def score(
@@ -72,7 +78,7 @@ def score(
     covered = placed = 0.0
     for term, how in zip(sought, met, strict=True):
         if how is not None:
-            covered += term.weight * term.probes[how.probe].percent / 100
+            covered += term.weight * how.percent / 100
             placed += term.weight * how.strength
     cover = round(1000 * covered / weight) if weight else 0
     place = round(1000 * placed / weight) if weight else 0
@@ -94,7 +100,7 @@ def score(
 def _is_full(sought: Sequence[Sought], met: Sequence[Met | None]) -> bool:
     """Whether every content term is there itself, not by a word in its place."""
     content = [
-        how is not None and how.probe == 0
+        how is not None and how.percent == 100
         for term, how in zip(sought, met, strict=True)
         if term.role is Role.CONTENT
     ]

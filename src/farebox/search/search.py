@@ -1,6 +1,5 @@
 """Search the catalog: a query, filters and a cursor become a page of listings in their order."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +14,8 @@ from farebox.search.explain import Explanation, WhyThere, explain_page
 from farebox.search.first_page import FirstPage
 from farebox.search.gather import Gathering, Result
 from farebox.search.key_store import read_cursor_key
-from farebox.search.lexicon import Lexicon
+from farebox.search.lexicon import SMALL, Lexicon
+from farebox.search.rank import Place
 from farebox.search.scope import Scope, View
 from farebox.search.senses import Meaning, Meanings, Words
 from farebox.search.stage_store import begin
@@ -73,11 +73,14 @@ class Search:
         meaning: Meaning | None = None,
         meanings: Meanings | None = None,
         words: Words | None = None,
+        small_below: int = SMALL,
     ) -> None:
         self._database, self._clock = database, clock
         self._model = "" if meaning is None else meaning.name
         self._meanings = meanings
-        self._first = FirstPage(Lexicon(clock), meaning=meaning, meanings=meanings, words=words)
+        self._first = FirstPage(
+            Lexicon(clock, small_below=small_below), meaning=meaning, meanings=meanings, words=words
+        )
         self._key: Secret[bytes] | None = None
 
     async def find(self, request: SearchRequest) -> SearchPage:
@@ -125,10 +128,9 @@ class Search:
         gathering: Gathering,
         point: Standpoint | None,
     ) -> SearchPage:
-        results = gathering.results()
-        if point is not None:
-            results = [result for result in results if result.place > point.last]
-        shown = await _shown(db, results, count=request.limit + 1)
+        shown = await _shown(
+            db, gathering, after=None if point is None else point.last, count=request.limit + 1
+        )
         page, rest = shown[: request.limit], shown[request.limit :]
         cursor = None
         if rest:
@@ -154,19 +156,20 @@ class Search:
 
 
 async def _shown(
-    db: Connection, results: Sequence[Result], *, count: int
+    db: Connection, gathering: Gathering, *, after: Place | None, count: int
 ) -> list[tuple[Result, Listing]]:
-    """The first `count` results that are still listed."""
+    """The first `count` results behind `after` that are still listed."""
+    ranked = gathering.ranked(after=after)
     shown: list[tuple[Result, Listing]] = []
     at = 0
-    while len(shown) < count and at < len(results):
-        batch = results[at : at + count - len(shown)]
+    while len(shown) < count and at < len(ranked):
+        batch = ranked[at : at + count - len(shown)]
         at += len(batch)
-        listings = await get_listings(db, [own.candidate.listing_id for own in batch])
+        listings = await get_listings(db, [own.listing_id for _, own in batch])
         by_id = {listing.id: listing for listing in listings}
         shown += [
-            (own, by_id[own.candidate.listing_id])
-            for own in batch
-            if own.candidate.listing_id in by_id
+            (gathering.result(place, own), by_id[own.listing_id])
+            for place, own in batch
+            if own.listing_id in by_id
         ]
     return shown

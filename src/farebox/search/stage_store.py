@@ -1,19 +1,20 @@
 """Candidates of a query in PostgreSQL, each statement with its own bound on what it reads.
 
-No statement leaves its planner a choice: an index is kept from a walk by ordering over an
-expression, and a walk is an ordered scan with a constant limit inside.
+No statement leaves its planner a choice: ordering over an expression keeps it from walking through
+the documents in their order.
 """
 
 from collections.abc import Sequence
 from typing import Final, LiteralString
 
+from farebox.search.ages import spans_between
 from farebox.search.candidate import Candidate
+from farebox.search.lexemes import quoted
 from farebox.search.plan import Form, Kind, Stage
 from farebox.search.scope import Scope
-from farebox.search.scope_store import IN_SCOPE, IN_VIEW, scope_arguments
-from farebox.storage.pool import Connection
+from farebox.search.scope_store import IN_SCOPE, SETTLED, scope_arguments
+from farebox.storage.pool import Connection, Row
 
-WALKED: Final = 4096  # documents; the same number stands in `_WALK`
 # what a word weighs in parameters, description, tags and tool name, service name
 FIELD_WEIGHTS: Final = (0.25, 0.5, 0.85, 1.0)
 
@@ -42,39 +43,18 @@ _BY_INDEX: Final[LiteralString] = (
     + IN_SCOPE
     + " ORDER BY d.updated_at + interval '0' DESC, d.listing_id LIMIT $11::bigint) AS d"
 )
+# what is excluded must be nowhere; IS TRUE keeps the second look from becoming a second index
+_NAMED: Final[LiteralString] = (
+    "d.hi @@ $10::text::tsquery AND (d.tsv @@ $10::text::tsquery) IS TRUE"
+)
 _BY_NAMES: Final[LiteralString] = (
     "("
     + _COLUMNS
-    + " FROM search_documents d WHERE d.hi @@ $10::text::tsquery AND "
+    + " FROM search_documents d WHERE "
+    + _NAMED
+    + " AND "
     + IN_SCOPE
     + " ORDER BY d.updated_at + interval '0' DESC, d.listing_id LIMIT $11::bigint) AS d"
-)
-_WALKED_COLUMNS: Final[LiteralString] = (
-    "(SELECT d.id, d.listing_id, d.updated_at, d.payers, d.text_digest, d.tsv, d.hi, d.network,"
-    " d.type, d.born, d.born_at, d.died, d.died_at FROM search_documents d WHERE "
-    + IN_VIEW
-    + _FRESHEST
-    + "4096) AS d"
-)
-_WALK: Final[LiteralString] = (
-    "("
-    + _COLUMNS
-    + " FROM "
-    + _WALKED_COLUMNS
-    + " WHERE d.tsv @@ $10::text::tsquery AND "
-    + IN_SCOPE
-    + _FRESHEST
-    + "$11::bigint) AS d"
-)
-_WALK_NAMES: Final[LiteralString] = (
-    "("
-    + _COLUMNS
-    + " FROM "
-    + _WALKED_COLUMNS
-    + " WHERE d.hi @@ $10::text::tsquery AND "
-    + IN_SCOPE
-    + _FRESHEST
-    + "$11::bigint) AS d"
 )
 _OWNED: Final[LiteralString] = (
     "(" + _COLUMNS + " FROM (SELECT l.id FROM listings l WHERE l.pay_to = $3 OFFSET 0) AS own"
@@ -93,8 +73,6 @@ _BY_ID: Final[LiteralString] = (
 _STATEMENTS: Final[dict[tuple[Form, bool], LiteralString]] = {
     (Form.INDEX, False): _HEAD + _BY_INDEX,
     (Form.INDEX, True): _HEAD + _BY_NAMES,
-    (Form.WALK, False): _HEAD + _WALK,
-    (Form.WALK, True): _HEAD + _WALK_NAMES,
     (Form.OWNED, False): _HEAD + _OWNED,
     (Form.OWNED, True): _HEAD + _OWNED,
 }
@@ -118,10 +96,18 @@ async def find(
         *scope_arguments(scope),
         list(queries),
         list(are_phrases),
-        stage.query,
+        _reaching(stage, scope),
         stage.most,
     )
-    return [Candidate(*row.values()) for row in rows]
+    return [_candidate(row) for row in rows]
+
+
+def _reaching(stage: Stage, scope: Scope) -> str:
+    """The stage's query, confined to the spans of time it reaches back to."""
+    if stage.since is None:
+        return stage.query
+    spans = spans_between(stage.since, scope.view.at + SETTLED)  # clocks may differ
+    return f"({stage.query}) & ({' | '.join(quoted(span) for span in spans)})"
 
 
 async def look_at(
@@ -142,4 +128,15 @@ async def look_at(
         list(document_ids),
         must,
     )
-    return [Candidate(*row.values()) for row in rows]
+    return [_candidate(row) for row in rows]
+
+
+def _candidate(row: Row) -> Candidate:
+    return Candidate(
+        document_id=row[0],
+        listing_id=row[1],
+        updated_at=row[2],
+        payers=row[3],
+        digest=row[4],
+        ranks=tuple(row[5]),
+    )

@@ -156,7 +156,7 @@ def _with_alternatives(
         percent = min(max(each.weight, 1), 99)
         probes.append(Probe(query, each.word, percent, each.kinship, is_phrase=is_phrase))
         if term.share == 0.0 and each.kinship is Kinship.TYPO:  # it is what was meant
-            weight = max(weight, weight_of(own, census.documents))
+            weight = weight_of(own, census.documents)
         share = max(share, own)
     return replace(term, probes=tuple(probes), share=share, weight=weight)
 

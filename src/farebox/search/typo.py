@@ -4,14 +4,26 @@ from collections.abc import Iterable
 from typing import Final
 
 SHORTEST: Final = 4  # letters; a shorter word is too near to too many
+LONGEST: Final = 24
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _ONE_SLIP: Final = 7  # letters up to which one slip is allowed for, and two beyond
 
 
 def slips_allowed(word: str) -> int:
     """How many slips of the finger a word of this length may hold; 0 for none."""
-    if len(word) < SHORTEST or not word.isalpha():
+    if not SHORTEST <= len(word) <= LONGEST or not word.isalpha():
         return 0
     return 1 if len(word) <= _ONE_SLIP else 2
+
+
+def one_slip_from(word: str) -> set[str]:
+    """Every spelling one slip away from the word, in the letters of English."""
+    parts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    left_out = {head + tail[1:] for head, tail in parts if tail}
+    swapped = {head + tail[1] + tail[0] + tail[2:] for head, tail in parts if len(tail) > 1}
+    changed = {head + letter + tail[1:] for head, tail in parts if tail for letter in _LETTERS}
+    put_in = {head + letter + tail for head, tail in parts for letter in _LETTERS}
+    return (left_out | swapped | changed | put_in) - {word}
 
 
 def slips_between(one: str, other: str, *, most: int) -> int | None:

@@ -96,6 +96,14 @@ async def known_words(db: Connection, words: Sequence[str]) -> set[str]:
     return {row["word"] for row in rows}
 
 
+async def count_texts(db: Connection, words: Sequence[str]) -> dict[str, int]:
+    """How many texts have each of the words, of those that any has."""
+    rows = await db.fetch(
+        "SELECT word, texts FROM search_words WHERE word = ANY ($1::text[])", words
+    )
+    return {row["word"]: row["texts"] for row in rows}
+
+
 async def words_alike(db: Connection, words: Sequence[str]) -> list[AlikeWord]:
     """The catalog's words that share most letter triples with each of these, a bounded number."""
     rows = await db.fetch(

@@ -9,7 +9,7 @@ from typing import Final
 from farebox.search import word_store
 from farebox.search.senses import Alternative, Kinship
 from farebox.search.synonyms import Standin, Synonyms, synonym_groups
-from farebox.search.typo import corrections, slips_allowed
+from farebox.search.typo import corrections, one_slip_from, slips_allowed
 from farebox.search.word_store import AskedWord
 from farebox.storage.pool import Connection
 
@@ -72,9 +72,7 @@ class CatalogWords:
         ][:_MISTYPED]
         if not unknown:
             return {}
-        alike: dict[str, list[tuple[str, int]]] = {}
-        for each in await word_store.words_alike(db, unknown):
-            alike.setdefault(each.asked, []).append((each.word, each.texts))
+        alike = await _alike(db, unknown)
         best: dict[str, str] = {}
         for word, others in alike.items():
             for right, slips in corrections(word, others)[:_CORRECTED]:
@@ -94,6 +92,18 @@ class CatalogWords:
             stems = await word_store.read_stems(db, sorted(self._listed))
             self._synonyms = Synonyms(groups, stems)
         return self._synonyms
+
+
+async def _alike(db: Connection, words: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+    """The catalog's words that lie near each of these, with the texts that have them."""
+    near = {word: one_slip_from(word) for word in words}
+    texts = await word_store.count_texts(db, sorted(set[str]().union(*near.values())))
+    found = {word: [(each, texts[each]) for each in near[word] & texts.keys()] for word in words}
+    farther = [word for word in words if not found[word] and slips_allowed(word) > 1]
+    if farther:
+        for each in await word_store.words_alike(db, farther):
+            found[each.asked].append((each.word, each.texts))
+    return found
 
 
 def _stand_in(standin: Standin, words: Sequence[str], found: _Found) -> None:

@@ -21,7 +21,6 @@ _SESSION: Final = {
     "idle_in_transaction_session_timeout": "5000",  # a frozen process must not hold locks
     "jit": "off",
 }
-_CLOSE_S: Final = 15.0  # a statement that still runs may end by its own time limit
 
 
 class Database:
@@ -34,9 +33,11 @@ class Database:
         connections: int = 10,
         wait_s: float = 5.0,
         statement_s: float = 10.0,
+        close_s: float = 5.0,
         name: str = "farebox",
     ) -> None:
         self._url, self._connections, self._name = url, connections, name
+        self._close_s = close_s
         self._wait_s, self._statement_s = wait_s, statement_s
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
@@ -65,7 +66,7 @@ class Database:
         if pool is None:
             return
         try:
-            async with asyncio.timeout(_CLOSE_S):
+            async with asyncio.timeout(self._close_s):
                 await pool.close()
         except TimeoutError:  # a server that hangs does not say goodbye
             pool.terminate()

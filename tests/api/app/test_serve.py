@@ -218,6 +218,9 @@ def test_check_settings_gives_its_verdict_and_shows_no_value() -> None:
     assert "stellar:testnet" in good.out
     assert RPC_KEY not in good.out + good.err
     assert RELAYER not in good.out + good.err
+    assert "search by words and meaning" in good.out
+    off = run_farebox("check-settings", settings=SETTINGS | {"FAREBOX_SEARCH_SEMANTIC": "off"})
+    assert "search by words alone: FAREBOX_SEARCH_SEMANTIC is off" in off.out
     bad = run_farebox("check-settings", settings=SETTINGS | {"FAREBOX_FEE_BPS": "10"})
     assert bad.code == 2
     assert "FAREBOX_FEE_BPS" in bad.err

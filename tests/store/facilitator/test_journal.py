@@ -73,6 +73,22 @@ async def test_another_payer_nonce_or_network_is_another_payment(
     assert await journal.claim(other)
 
 
+async def test_what_was_said_of_the_resource_is_kept_with_the_claim_and_goes_with_it(
+    journal: SettlementJournal, database: Database
+) -> None:
+    said = replace(claim(), discovery=b'{"resource":null,"bazaar":{}}', max_timeout_s=77)
+    silent = claim(payer=4)
+    assert all(await asyncio.gather(journal.claim(said), journal.claim(silent)))
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT payer, discovery, max_timeout_s FROM settlements")
+    assert {row["payer"]: (row["discovery"], row["max_timeout_s"]) for row in rows} == {
+        said.identity.payer: (said.discovery, 77),
+        silent.identity.payer: (None, 60),
+    }
+    assert await journal.release(said.identity, said.claim_id)
+    assert await journal.find(said.identity) is None
+
+
 async def test_a_row_gives_back_what_was_written(journal: SettlementJournal) -> None:
     mine, sent = replace(claim(), amount=BaseUnits(MAX_BASE_UNITS)), envelope()
     await journal.claim(mine)

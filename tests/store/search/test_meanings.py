@@ -25,9 +25,9 @@ PRICES = document(3, "Last prices of bitcoin and other coins in dollars")
 ASKED = "do I need an umbrella in Paris tomorrow"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def model() -> AsyncIterator[LanguageModel]:
-    async with LanguageModel(load_encoder) as model:
+    async with LanguageModel(load_encoder, wait_s=30) as model:
         assert await model.is_present()
         yield model
 

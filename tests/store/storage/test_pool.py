@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -121,3 +122,23 @@ async def test_a_process_that_stood_still_inside_a_transaction_has_kept_nothing(
         async with database.connection() as db:
             assert await db.fetchval("SELECT to_regclass('t')::text") is None
             assert await db.fetchval("SHOW idle_in_transaction_session_timeout") == "5s"
+
+
+async def test_a_pool_closes_in_time_though_a_statement_hangs(postgres_url: Secret[str]) -> None:
+    async def hang(database: Database) -> None:
+        async with database.connection() as db:
+            await db.execute("SELECT pg_sleep(30)")
+
+    async with Database(postgres_url, statement_s=60, close_s=0.1) as database:
+        hanging = asyncio.ensure_future(hang(database))
+        await asyncio.sleep(0.2)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    with pytest.raises(DatabaseUnavailable):
+        await hanging
+
+
+async def test_a_pool_is_known_to_the_server_by_its_name(postgres_url: Secret[str]) -> None:
+    named = Database(postgres_url, name="farebox-catalog")
+    async with named, named.connection() as db:
+        assert await db.fetchval("SHOW application_name") == "farebox-catalog"

@@ -93,6 +93,7 @@ def test_one_network_and_defaults_are_enough() -> None:
     assert settings.log_level is LogLevel.INFO
     assert settings.log_file is None
     assert settings.catalog_probe is False
+    assert settings.searches_meaning is True
     assert settings.outbound.test_authority is None
     assert settings.outbound.test_resolver is None
     assert settings.expiry_tolerance_ledgers == 2
@@ -171,6 +172,7 @@ def test_every_fault_is_named_at_once_and_no_value_is_shown() -> None:
         ("CLOCK_POLL_S", "nan"),
         ("DATABASE_URL", "postgresql:"),
         ("CATALOG_PROBE", "yes"),
+        ("SEARCH_SEMANTIC", "on"),
         ("OUTBOUND_TEST_AUTHORITY", "/no/such/file"),
         ("OUTBOUND_TEST_RESOLVER", "seller.example.com"),
         ("OUTBOUND_TEST_RESOLVER", "=127.0.0.1:1"),

@@ -11,5 +11,5 @@ def test_resources_are_probed_only_where_that_is_asked_for(
     given: dict[str, str], is_run: bool
 ) -> None:
     settings = read_settings(given, needs_network=False)
-    services = build_catalog(settings, Secret("postgresql:///nowhere"), ManualClock())
+    services = build_catalog(settings, Secret("postgresql:///nowhere"), ManualClock(), {})
     assert ("probes" in {loop.name for loop in services.tasks}) is is_run

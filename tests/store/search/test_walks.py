@@ -1,0 +1,174 @@
+"""Walks over pages while listings change: nothing twice, nothing missed that stayed."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from farebox.catalog.filters import Filters
+from farebox.search.cursor import CURSOR_LIFE, BadCursor
+from farebox.search.index_store import StoredIndex, prune_versions
+from farebox.search.search import Search, SearchPage, SearchRequest
+from farebox.storage.pool import Database
+from support.listings import UPDATED, Listed, list_many
+from support.manual_clock import ManualClock
+from support.promises import promise
+
+STAY: Final = 120  # listings that nobody removes or rewrites
+WRITERS: Final = 50
+SIZES: Final = pytest.mark.parametrize("small_below", [20_000, 1], ids=["small", "large"])
+
+
+def tides(number: int) -> Listed:
+    """One of many that a query finds, each in a field of its own weight."""
+    plain = Listed(
+        f"https://n{number}.example",
+        f"n{number}",
+        updated_at=UPDATED - timedelta(hours=number % 40),
+        payers=number % 5,
+    )
+    if number % 3 == 0:
+        return replace(plain, tags=("tides",))
+    return replace(plain, description="The tides of the sea." if number % 3 == 1 else "Tides.")
+
+
+async def opened(database: Database, small_below: int, items: Sequence[Listed]) -> Search:
+    await list_many(database, items)
+    async with database.connection() as db:
+        await db.execute("ANALYZE search_documents")
+    return Search(database, ManualClock(), small_below=small_below)
+
+
+def names(page: SearchPage) -> list[str]:
+    return [hit.listing.resource.metadata.service_name or "" for hit in page.hits]
+
+
+async def walk(search: Search, *, limit: int, query: str = "tides") -> list[str]:
+    """Every page to the end."""
+    page = await search.find(SearchRequest(query, limit=limit))
+    seen = names(page)
+    while page.cursor is not None:
+        assert len(page.hits) == limit
+        page = await search.find(SearchRequest(query, limit=limit, cursor=page.cursor))
+        assert page.hits  # a cursor is given only where more lies behind it
+        seen += names(page)
+    return seen
+
+
+@SIZES
+@pytest.mark.parametrize("limit", [1, 7, 40, 100])
+@promise("search:partial-results")
+async def test_pages_put_together_are_the_whole(
+    database: Database, small_below: int, limit: int
+) -> None:
+    search = await opened(database, small_below, [tides(n) for n in range(40)])
+    whole = names(await search.find(SearchRequest("tides", limit=100)))
+    assert len(whole) == 40
+    assert await walk(search, limit=limit) == whole
+
+
+@SIZES
+async def test_a_walk_shows_nothing_twice_and_misses_nothing_that_stayed(
+    database: Database, small_below: int
+) -> None:
+    staying = [tides(n) for n in range(STAY)]
+    search = await opened(database, small_below, [*staying, *(tides(1_000 + n) for n in range(50))])
+    stop = asyncio.Event()
+
+    async def write(writer: int) -> int:
+        """Touch what stays, rewrite and remove the rest, add more, until told to stop."""
+        turns = 0
+        while not stop.is_set():
+            turns += 1
+            mine = staying[(writer * 7 + turns) % STAY]
+            at = UPDATED + timedelta(hours=writer + turns)
+            touched = replace(mine, updated_at=at, payers=mine.payers + turns)
+            rewritten = replace(tides(1_000 + writer), description=f"Nothing {turns}.", tags=())
+            added = tides(2_000 + writer)
+            ids = await list_many(database, [touched, rewritten, added])
+            async with database.transaction() as db:
+                await StoredIndex().remove(db, ids[2:] if turns % 2 else ids[1:2])
+            await asyncio.sleep(0.1)
+        return turns
+
+    writers = [asyncio.create_task(write(writer)) for writer in range(WRITERS)]
+    try:
+        walks = [await walk(search, limit=12) for _ in range(2)]
+    finally:
+        stop.set()
+        turns = await asyncio.gather(*writers)
+    assert sum(turns) > WRITERS  # they wrote meanwhile
+    wanted = {item.name for item in staying}
+    for seen in walks:
+        assert [name for name, times in Counter(seen).items() if times > 1] == []
+        assert wanted - set(seen) == set()
+
+
+async def test_a_listing_taken_out_meanwhile_is_left_out_and_the_page_is_full(
+    database: Database,
+) -> None:
+    search = await opened(database, 20_000, [tides(n) for n in range(30)])
+    whole = names(await search.find(SearchRequest("tides", limit=100)))
+    first = await search.find(SearchRequest("tides", limit=10))
+    async with database.connection() as db:
+        await db.execute(
+            "UPDATE listings SET removed_at = now() WHERE service_name = ANY ($1)", whole[12:15]
+        )
+    second = await search.find(SearchRequest("tides", limit=10, cursor=first.cursor))
+    assert names(second) == [*whole[10:12], *whole[15:23]]
+
+
+async def test_a_walk_outlives_pruning_and_a_restored_database(database: Database) -> None:
+    """Old versions are kept as long as cursors; transaction numbers of long ago mean nothing."""
+    search = await opened(database, 20_000, [tides(n) for n in range(20)])
+    first = await search.find(SearchRequest("tides", limit=5))
+    async with database.connection() as db:
+        await db.execute(
+            """
+            UPDATE search_documents
+            SET born = '9000000000000000', born_at = now() - '1 day'::interval
+            """
+        )
+        await prune_versions(db, died_before=UPDATED, most=100)
+    rest = await search.find(SearchRequest("tides", limit=100, cursor=first.cursor))
+    assert len(rest.hits) == 15
+
+
+@promise("search:opaque-cursor")
+async def test_a_cursor_is_refused_elsewhere_and_later(database: Database) -> None:
+    await list_many(database, [tides(n) for n in range(10)])
+    clock = ManualClock()
+    search = Search(database, clock)
+    cursor = (await search.find(SearchRequest("tides", limit=3))).cursor
+    assert cursor is not None
+    refused = {
+        "cursor_mismatch": [
+            SearchRequest("tide", cursor=cursor),
+            SearchRequest("tides", Filters(type="http"), cursor=cursor),
+        ],
+        "invalid_cursor": [
+            SearchRequest("tides", cursor=cursor[:-2]),
+            SearchRequest("tides", cursor="bm90IG91cnM"),
+        ],
+    }
+    for code, requests in refused.items():
+        for request in requests:
+            with pytest.raises(BadCursor) as caught:
+                await search.find(request)
+            assert caught.value.code == code
+    other_replica = Search(database, clock)
+    assert (await other_replica.find(SearchRequest("tides", cursor=cursor))).hits
+    clock.turn(CURSOR_LIFE.total_seconds() + 1)
+    with pytest.raises(BadCursor, match="too old"):
+        await search.find(SearchRequest("tides", cursor=cursor))
+
+
+async def test_a_bound_that_cuts_is_said(database: Database) -> None:
+    few = await opened(database, 1, [tides(n) for n in range(30)])
+    assert not (await few.find(SearchRequest("tides"))).is_truncated
+    many = await opened(database, 1, [tides(n) for n in range(450)])
+    assert (await many.find(SearchRequest("tides"))).is_truncated

@@ -1,0 +1,104 @@
+"""Mistyped words are put right from the catalog's own; what stands for a word is found."""
+
+import pytest
+
+from farebox.search import word_store
+from farebox.search.senses import Alternative, Kinship
+from farebox.search.words import MOST, CatalogWords
+from farebox.storage.pool import Database
+
+CATALOG = {
+    "weather": 9,
+    "forecasts": 5,
+    "forecast": 7,
+    "image": 8,
+    "currency": 3,
+    "pairs": 4,
+    "tts": 2,
+    "price": 9,
+    "translation": 3,
+    "rate": 2,
+    "exchange": 4,
+    "bitcoin": 6,
+}
+CITIES = frozenset({"paris", "tokyo"})
+
+
+@pytest.fixture
+async def words(database: Database) -> CatalogWords:
+    async with database.transaction() as db:
+        await word_store.add_words(db, CATALOG)
+    return CatalogWords(lambda: CITIES)
+
+
+async def _expand(database: Database, words: CatalogWords, *asked: str) -> dict[str, set[str]]:
+    async with database.connection() as db:
+        found = await words.expand(db, asked)
+    return {word: {each.word for each in others} for word, others in found.items()}
+
+
+async def test_a_mistyped_word_is_put_right_and_stands_for_what_it_was_meant_for(
+    database: Database, words: CatalogWords
+) -> None:
+    async with database.connection() as db:
+        found = await words.expand(db, ["forcast"])
+    assert found == {
+        "forcast": [
+            Alternative("forecast", 90, Kinship.TYPO),
+            Alternative("weather", 72, Kinship.SYNONYM),
+        ]
+    }
+
+
+async def test_a_word_the_catalog_has_in_another_form_is_not_put_right(
+    database: Database, words: CatalogWords
+) -> None:
+    assert await _expand(database, words, "images", "translations") == {}
+
+
+async def test_a_name_that_no_listing_has_is_left_alone(
+    database: Database, words: CatalogWords
+) -> None:
+    assert await _expand(database, words, "paris", "tokyo", "reykjavik", "kubernetes") == {}
+    assert await _expand(database, CatalogWords(), "paris") == {"paris": {"pairs"}}
+
+
+async def test_only_what_the_catalog_has_stands_for_a_word(
+    database: Database, words: CatalogWords
+) -> None:
+    assert await _expand(database, words, "photo") == {"photo": {"image"}}
+    assert await _expand(database, words, "equity") == {}
+
+
+async def test_words_side_by_side_are_met_by_what_stands_for_all_of_them(
+    database: Database, words: CatalogWords
+) -> None:
+    found = await _expand(database, words, "cheap", "text", "to", "speech")
+    assert {word for word, others in found.items() if "tts" in others} == {"text", "to", "speech"}
+
+
+async def test_one_word_is_met_by_several_that_stand_for_it(
+    database: Database, words: CatalogWords
+) -> None:
+    assert "exchange rate" in (await _expand(database, words, "forex"))["forex"]
+
+
+async def test_alternatives_are_few_and_the_best_stand_first(
+    database: Database, words: CatalogWords
+) -> None:
+    async with database.transaction() as db:
+        await word_store.add_words(db, dict.fromkeys(("photo", "picture", "pic", "photograph"), 1))
+        await word_store.add_words(db, {"avatars": 1})
+        found = await words.expand(db, ["image"])
+    weights = [each.weight for each in found["image"]]
+    assert len(weights) == MOST
+    assert weights == sorted(weights, reverse=True)
+    assert max(weights) < 100
+
+
+async def test_no_text_breaks_it_and_only_so_many_words_are_read(
+    database: Database, words: CatalogWords
+) -> None:
+    odd = ["'", "\\", "%", "😀", "x" * 64, "ﬁ", "a:b", "&|!"]
+    assert await _expand(database, words, *odd, *[f"wetaher{each}" for each in range(100)]) == {}
+    assert await _expand(database, words) == {}

@@ -1,0 +1,64 @@
+"""A search, with a language model of a few concepts and a list of other words in its place."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from farebox.search.scope import Scope, View
+from farebox.search.scope_store import IN_SCOPE, scope_arguments
+from farebox.search.senses import Alternative, Near, Sense
+from farebox.storage.pool import Connection
+
+FAR: Final = 50
+
+
+class SaidMeaning:
+    """Encodes a query as itself; counts how often it was asked."""
+
+    name = "said"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def encode(self, query: str) -> Sense | None:
+        """The query's bytes."""
+        self.asked.append(query)
+        return Sense(query.encode())
+
+
+class SaidMeanings:
+    """Likeness of queries to listings as a test says it, in thousandths."""
+
+    def __init__(self, likeness: Mapping[str, Mapping[int, int]]) -> None:
+        self._likeness = likeness  # by query, then listing id
+
+    async def near(self, db: Connection, sense: Sense, scope: Scope, *, most: int) -> list[Near]:
+        """The listings the test names for the query, in the scope."""
+        said = self._likeness.get(sense.decode(), {})
+        rows = await db.fetch(
+            "SELECT d.id, d.listing_id FROM search_documents d WHERE "
+            + IN_SCOPE
+            + " AND d.listing_id = ANY ($8::bigint[])",
+            *scope_arguments(scope),
+            list(said),
+        )
+        near = [Near(row["id"], said[row["listing_id"]]) for row in rows]
+        return sorted(near, key=lambda one: (-one.likeness, one.document_id))[:most]
+
+    async def likeness(
+        self, db: Connection, sense: Sense, view: View, digests: Sequence[bytes]
+    ) -> Mapping[bytes, int]:
+        """Everything else is far."""
+        return dict.fromkeys(digests, FAR)
+
+
+class SaidWords:
+    """Other words as a test says them."""
+
+    def __init__(self, said: Mapping[str, Sequence[Alternative]]) -> None:
+        self._said = said
+
+    async def expand(
+        self, db: Connection, words: Sequence[str]
+    ) -> Mapping[str, Sequence[Alternative]]:
+        """What the test says of these words."""
+        return {word: self._said[word] for word in words if word in self._said}

@@ -1,0 +1,87 @@
+"""What was typed, as a value; total over any text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from farebox.search.expression import MAX_TERMS, Branch, Expression, Term, parse
+
+TEXTS = st.one_of(
+    st.text(max_size=300),
+    st.text(alphabet='ab"-| orORé_.’', max_size=120),
+    st.lists(st.sampled_from(["or", "OR", "-a", '"b c"', "a", '"', "-", "|"]), max_size=60).map(
+        " ".join
+    ),
+)
+
+
+def words(*texts: str) -> tuple[Term, ...]:
+    return tuple(Term(tuple(text.split())) for text in texts)
+
+
+def quoted(text: str) -> Term:
+    return Term(tuple(text.split()), is_quoted=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "branches"),
+    [
+        ("weather forecast", [Branch(words("weather", "forecast"))]),
+        ('"weather forecast" paris', [Branch((quoted("weather forecast"), *words("paris")))]),
+        ("“weather forecast”", [Branch((quoted("weather forecast"),))]),
+        ("rain or snow", [Branch(words("rain")), Branch(words("snow"))]),
+        ("a rain OR snow", [Branch(words("a", "rain")), Branch(words("snow"))]),
+        ("rain -radar", [Branch(words("rain"), words("radar"))]),
+        ('rain -"wind radar"', [Branch(words("rain"), (quoted("wind radar"),))]),
+        ("rain - radar", [Branch(words("rain", "radar"))]),
+        ("real-time", [Branch((Term(("real", "time"), "realtime"),))]),
+        ("get_weather node.js", [Branch(words("get", "weather", "node", "js"))]),
+        ("OpenAI", [Branch((Term(("open", "ai"), "openai"),))]),
+        ("Café  CAFE", [Branch(words("cafe"))]),
+        ('half "open', [Branch(words("half", "open"))]),
+        ("or rain or", [Branch(words("or", "rain"))]),
+        ("-radar", []),
+        ('"" !?', []),
+    ],
+)
+def test_quotes_or_and_minus_mean_what_they_do_on_the_web(
+    text: str, branches: list[Branch]
+) -> None:
+    assert parse(text) == Expression(tuple(branches))
+
+
+def test_an_or_inside_a_sentence_is_a_word_of_it() -> None:
+    expression = parse("will it rain or snow in Oslo")
+    assert len(expression.branches) == 1
+    assert expression.may_be_relaxed
+
+
+@pytest.mark.parametrize("text", ['"rain"', "rain or snow", 'rain "snow storm"'])
+def test_what_is_quoted_or_offered_as_a_choice_is_never_relaxed(text: str) -> None:
+    assert not parse(text).may_be_relaxed
+
+
+@pytest.mark.parametrize("text", ["rain", "rain -snow", "e-mail", "find me rain"])
+def test_plain_words_may_be_relaxed(text: str) -> None:
+    assert parse(text).may_be_relaxed
+
+
+@given(TEXTS)
+def test_any_text_is_a_bounded_expression(text: str) -> None:
+    expression = parse(text)
+    every = [*expression.terms, *expression.excluded]
+    assert len(every) <= MAX_TERMS
+    assert all(branch.terms for branch in expression.branches)
+    assert all(part and part.isprintable() for term in every for part in term.parts)
+
+
+@given(TEXTS)
+def test_what_was_read_says_the_same_again(text: str) -> None:
+    """The plain words of an expression are words already."""
+    for term in parse(text).terms:
+        again = parse('"' + " ".join(term.parts) + '"')
+        assert [each.parts for each in again.terms] == [term.parts]
+
+
+def test_a_long_query_is_cut_and_not_refused() -> None:
+    assert len(parse(" ".join(f"word{n}" for n in range(5_000))).terms) == MAX_TERMS
