@@ -1,7 +1,7 @@
 """The first page of a search: what is asked becomes a plan, which grows while it finds little."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -24,7 +24,15 @@ from farebox.search.plan import (
 )
 from farebox.search.scope import Scope
 from farebox.search.senses import Meaning, Meanings, Sense, Words
-from farebox.search.terms import Sought, scored_of, seek, term_query, with_alternatives, words_of
+from farebox.search.terms import (
+    Sought,
+    content_of,
+    scored_of,
+    seek,
+    term_query,
+    with_alternatives,
+    words_of,
+)
 from farebox.search.walk import Walk
 from farebox.storage.pool import Connection
 
@@ -158,10 +166,22 @@ class FirstPage:
     async def _look_near(
         self, gathering: Gathering, encoding: "asyncio.Task[Sense | None] | None"
     ) -> None:
-        sense = await encoding if encoding is not None else None
-        if sense is None or self._meaning is None or self._meanings is None:
+        if encoding is None or self._meaning is None or self._meanings is None:
+            return
+        if not _is_language(gathering.walk.sought, self._meaning.words()):
+            return
+        sense = await encoding
+        if sense is None:
             return
         await gathering.run_near(self._meanings, sense, model=self._meaning.name)
+
+
+def _is_language(sought: Sequence[Sought], known: frozenset[str]) -> bool:
+    """Whether any word that says something is one: a model finds meaning in any letters."""
+    return not known or any(
+        term.share > 0.0 or any(part in known for part in term.text.split())
+        for term in content_of(sought)
+    )
 
 
 async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int:
