@@ -17,7 +17,9 @@ from farebox.search.plan import (
     Stage,
     loosened_stages,
     must_query,
-    reaches,
+    reaching,
+    reckoned,
+    reckoned_again,
     small_stages,
     strict_query,
     strict_stages,
@@ -188,12 +190,15 @@ async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int
     """Run the stage, as far back as it takes to find enough; how many it found."""
     filters = gathering.scope.filters
     filtered = census.filter_share(filters.network, filters.type)
-    found, is_whole = 0, True
-    for reach in reaches(stage, census.ages, filtered=filtered):
+    looked_at = reckoned(stage, filtered=filtered)
+    while True:
+        reach, is_last = reaching(stage, census.ages, looked_at, filtered=filtered)
         found = await gathering.run(reach)
         if found >= stage.enough:
             return found
-        is_whole = reach.since is None
-    if not is_whole:
+        if is_last:
+            break
+        looked_at = reckoned_again(stage, looked_at, found)
+    if reach.since is not None:
         gathering.cut()
     return found
