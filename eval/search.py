@@ -67,12 +67,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     figures = _figures(labelled, found, halves)
     figures["seconds"] = round(time.monotonic() - began, 1)
     if os.environ.get("KEEP") == "1" and not is_foreign:
-        keep(
-            {
-                name: score(of_half(answers, Half.LOCKED)).ndcg10.mean
-                for name, answers in found.items()
-            }
-        )
+        keep({name: locked_ndcg10(answers) for name, answers in found.items()})
     return _holds(halves[ALL][Half.LOCKED]), figures
 
 
