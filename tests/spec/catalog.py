@@ -51,7 +51,6 @@ CATALOG: Final = (
                 "Service name and tags weigh more in search than description and parameters."
             ),
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Catalog entry",
@@ -72,7 +71,6 @@ CATALOG: Final = (
             "search:shape": "Searching answers ranked resources, a cursor and partialResults.",
             "search:opaque-cursor": "The cursor is opaque, and one that was made up is refused.",
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "States: catalog entry",
@@ -108,7 +106,6 @@ CATALOG: Final = (
             "search:deterministic": "The same query over the same data gives the same order.",
             "search:partial-results": "partialResults says that more lies beyond the page.",
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Catalog ingestion rules",
