@@ -17,7 +17,7 @@ import msgspec
 from bench import search_tantivy
 from bench.search_listings import Generator
 from bench.search_queries import Kind, Narrowed, Query, draw
-from bench.search_samples import Sample
+from bench.search_samples import Sample, log_to_stderr
 from e2e.machine import say
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
@@ -65,12 +65,15 @@ class Asker:
         self._queries = draw(Generator(), listings=plan.listings, each=plan.each)
         self._engine = search_tantivy.Engine(Path(plan.index)) if plan.index else None
         self._samples: list[Sample] = []
+        self.stages: set[str] = set()  # that brought a listing onto a first page
 
     async def run(self) -> list[Sample]:
         """Everything once to warm, then as often as the plan says, sides in turn."""
         for turn in range(self._plan.rounds + 1):
             self._samples.clear() if turn == 1 else None
             for query in self._queries:
+                if turn == 0:
+                    await self._explained(query)
                 for narrowed in Narrowed:
                     await self._first(query, narrowed)
                 for narrowed in _WALKED:
@@ -86,6 +89,10 @@ class Asker:
             began = time.perf_counter()
             found = self._engine.find(query, query.filters(narrowed), limit=PAGE, page=0)
             self._keep("tantivy", query, narrowed, 1, began, len(found))
+
+    async def _explained(self, query: Query) -> None:
+        page = await self._search.find(SearchRequest(query.text, is_explained=True))
+        self.stages |= {by.value for hit in page.hits if hit.why for by in hit.why.found_by}
 
     async def _walk(self, query: Query, narrowed: Narrowed) -> None:
         """Page after page by cursor; the tenth one counts, as far as there are so many."""
@@ -143,17 +150,19 @@ async def open_search(url: Secret[str]) -> AsyncIterator[Search]:
         yield Search(database, clock, meaning=model, meanings=meanings, words=words)
 
 
-async def _asked(plan: Plan) -> list[Sample]:
+async def _asked(plan: Plan) -> Answer:
     db = await asyncpg.connect(plan.url, command_timeout=120)
     try:
         async with open_search(Secret(plan.url)) as search:
-            return await Asker(plan, search, db).run()
+            asker = Asker(plan, search, db)
+            return Answer(await asker.run(), sorted(asker.stages))
     finally:
         await db.close()
 
 
 def main() -> int:
     """Run the plan on standard input."""
+    log_to_stderr()
     plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
     sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_asked(plan))) + b"\n")
     return 0

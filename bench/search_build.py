@@ -22,10 +22,12 @@ _LARGE: Final = """
     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam
     WHERE relnamespace = 'public'::regnamespace AND amname = 'gin' ORDER BY 1
 """
-# the triggers that would have counted did not fire
+# what triggers and the counting of payers would have kept
 _COUNTS: Final = """
     INSERT INTO listing_counts (stretch, network, type, extension_keys, shown)
-    SELECT id >> 10, network, type, extension_keys, count(*) FROM listings GROUP BY 1, 2, 3, 4
+    SELECT id >> 10, network, type, extension_keys, count(*) FROM listings GROUP BY 1, 2, 3, 4;
+    INSERT INTO listing_quality (listing_id, payers, settlements, counted_at)
+    SELECT listing_id, count(*), sum(settlements), now() FROM listing_payers GROUP BY 1
 """
 
 

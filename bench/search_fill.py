@@ -41,18 +41,19 @@ def fill(share: Share) -> bool:
 class _Filling:
     def __init__(self, share: Share) -> None:
         self._share, self._index = share, StoredIndex()
-        self._vectors: Vectors | None = open_vectors()
+        self._generator = Generator()
+        self._vectors: Vectors | None = open_vectors(self._generator)
         self._words = Counter[str]()
 
     async def run(self) -> bool:
-        generator, told = Generator(), _TOLD_EVERY
+        told = _TOLD_EVERY
         db = await asyncpg.connect(self._share.url, command_timeout=None)
         try:
             await db.execute("SET session_replication_role = replica")  # every parent row is there
             step = BATCH * self._share.workers
             for first in range(1 + BATCH * self._share.worker, self._share.size + 1, step):
                 count = min(BATCH, self._share.size + 1 - first)
-                batch = list(generator.listings(first, count))
+                batch = list(self._generator.listings(first, count))
                 async with db.transaction():
                     await self._listings(db, batch)
                     await self._documents(db, batch)

@@ -1,9 +1,11 @@
 """What was measured, query by query, and its figures."""
 
 import math
+import sys
 from collections.abc import Iterable, Iterator
 
 import msgspec
+import structlog
 
 from bench.search_queries import KEYWORDS, Kind
 
@@ -17,6 +19,11 @@ class Sample(msgspec.Struct, frozen=True, array_like=True):
     page: int  # from 1
     ms: float
     hits: int
+
+
+def log_to_stderr() -> None:
+    """Standard output is for what was measured."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from bench.search_listings import Generator, Synthetic
 from bench.search_rows import extensions_of
-from bench.search_samples import percentile
+from bench.search_samples import log_to_stderr, percentile
 from farebox.buyer.tokens import USDC
 from farebox.catalog import listing_store
 from farebox.catalog.listing import ListedTerms, ListingType, Metadata, Resource
@@ -150,6 +150,7 @@ async def _written(plan: Plan) -> Written:
 
 def main() -> int:
     """Run the plan on the first line of standard input."""
+    log_to_stderr()
     plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
     sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_written(plan))) + b"\n")
     return 0

@@ -1,25 +1,27 @@
 // A seller made of unmodified npm packages: express, @x402/express and the facilitator's URL.
 //
-// SELLER is JSON: {"facilitator": url, "routes": [{"path", "network", "payTo", "price"}]}.
+// SELLER is JSON: {"facilitator": url, "routes": [{"path", "network", "payTo", "price",
+// "description", "discovery"?}]}; a route with `discovery` declares it with @x402/extensions.
 // Prints one JSON line when it listens, and ends when its standard input does.
 import { HTTPFacilitatorClient } from "@x402/core/server";
 import { paymentMiddleware, x402ResourceServer } from "@x402/express";
+import { bazaarResourceServerExtension, declareDiscoveryExtension } from "@x402/extensions/bazaar";
 import { ExactStellarScheme } from "@x402/stellar/exact/server";
 import express from "express";
 
 const seller = JSON.parse(process.env.SELLER);
 const facilitator = new HTTPFacilitatorClient({ url: seller.facilitator });
-const resources = new x402ResourceServer(facilitator).register(
-  "stellar:*",
-  new ExactStellarScheme(),
-);
+const resources = new x402ResourceServer(facilitator)
+  .register("stellar:*", new ExactStellarScheme())
+  .registerExtension(bazaarResourceServerExtension);
 const priced = Object.fromEntries(
-  seller.routes.map(({ path, network, payTo, price }) => [
+  seller.routes.map(({ path, network, payTo, price, description, discovery }) => [
     `GET ${path}`,
     {
       accepts: { scheme: "exact", network, payTo, price },
-      description: "A report worth paying for",
+      description,
       mimeType: "application/json",
+      ...(discovery && { extensions: declareDiscoveryExtension(discovery) }),
     },
   ]),
 );

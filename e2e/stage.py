@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,6 +26,7 @@ CLOSE_MS: Final = 1000
 PUBLIC_CADENCE_S: Final = 5  # what Horizon says of the public networks
 PRICE: Final = "$0.01"
 PRICE_UNITS: Final = 100_000
+DESCRIPTION: Final = "A report worth paying for"
 HORIZON_PRELOAD: Final = ROOT / "e2e" / "horizon.cjs"
 
 
@@ -78,14 +79,25 @@ class Stage:
 
 
 @contextlib.asynccontextmanager
-async def running_stage(header: HeaderForm, folder: Path) -> AsyncIterator[Stage]:
-    """Start everything of one stage; all of it is stopped when the block ends."""
+async def running_stage(
+    header: HeaderForm,
+    folder: Path,
+    *,
+    settings: Mapping[str, str] | None = None,
+    discovery: Mapping[str, object] | None = None,
+) -> AsyncIterator[Stage]:
+    """Start everything of one stage; all of it is stopped when the block ends.
+
+    `settings` are further ones of the service; `discovery` is what the seller declares of itself.
+    """
     async with contextlib.AsyncExitStack() as stack:
         say(f"starting two devnets (--tls, --header {header}, a ledger a second)")
         markets = tuple([await _market(network, header, folder, stack) for network in Network])
         served = [market.served for market in markets]
         say("starting PostgreSQL and the facilitator")
-        service_url = await stack.enter_async_context(our_service(served, folder=folder))
+        service_url = await stack.enter_async_context(
+            our_service(served, folder=folder, settings=settings)
+        )
         bundle = await asyncio.to_thread(authority_bundle, served, folder / "authorities.pem")
         horizon = HorizonStub(cadence_s=PUBLIC_CADENCE_S)
         horizon_url = await stack.enter_async_context(horizon.serving())
@@ -93,7 +105,7 @@ async def running_stage(header: HeaderForm, folder: Path) -> AsyncIterator[Stage
         seller_url = await stack.enter_async_context(
             node_server(
                 ROOT / "e2e" / "seller.mjs",
-                env={"SELLER": json.dumps(_seller(service_url, markets))},
+                env={"SELLER": json.dumps(_seller(service_url, markets, discovery))},
                 log=folder / "seller.log",
             )
         )
@@ -127,9 +139,13 @@ async def _market(
     return Market(ServedNetwork(network, devnet, relayer), scene, ledger, f"/{name}/report")
 
 
-def _seller(facilitator: str, markets: tuple[Market, ...]) -> dict[str, object]:
+def _seller(
+    facilitator: str, markets: tuple[Market, ...], discovery: Mapping[str, object] | None
+) -> dict[str, object]:
     routes = [
         {"path": m.path, "network": m.network.value, "payTo": m.pay_to, "price": PRICE}
+        | {"description": DESCRIPTION}
+        | ({"discovery": discovery} if discovery else {})
         for m in markets
     ]
     return {"facilitator": facilitator, "routes": routes}

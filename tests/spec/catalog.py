@@ -38,6 +38,10 @@ CATALOG: Final = (
                 "The terms shown are those settled, never the client's word alone."
             ),
             "entry:precision-kept": "Networks and amounts are kept to the letter and the digit.",
+            "entry:last-update": "An entry says when it was last updated.",
+            "entry:shows-what-a-buyer-needs": (
+                "A listing carries URL, type, tool name, metadata, terms and extension data."
+            ),
         },
     ),
     *said(
@@ -46,13 +50,15 @@ CATALOG: Final = (
             "entry:name-and-tags-weigh-more": (
                 "Service name and tags weigh more in search than description and parameters."
             ),
-            "entry:last-update": "An entry says when it was last updated.",
-            "entry:shows-what-a-buyer-needs": (
-                "A listing carries URL, type, tool name, metadata, terms and extension data."
-            ),
-            "entry:upstream-hidden": "A wrapper's upstream URL and credentials are never indexed.",
         },
         deferred=Later.CATALOG,
+    ),
+    *said(
+        "Catalog entry",
+        {
+            "entry:upstream-hidden": "A wrapper's upstream URL and credentials are never indexed.",
+        },
+        deferred=Later.GATEWAY,
     ),
     *said(
         "Browse and search responses",
@@ -127,6 +133,5 @@ CATALOG: Final = (
                 "Catalog data has the shape other facilitators' catalogs have."
             ),
         },
-        deferred=Later.CATALOG,
     ),
 )

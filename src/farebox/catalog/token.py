@@ -47,7 +47,7 @@ def token_of(code: ContractCode | None, address: Address, network: Network) -> T
             return _asset(name)
         case AssetCode():
             return Token(TokenKind.ASSET_CONTRACT)
-        case None:
+        case _:
             return Token(TokenKind.ABSENT)
 
 

@@ -168,9 +168,12 @@ async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int
     """Run the stage, as far back as it takes to find enough; how many it found."""
     filters = gathering.scope.filters
     filtered = census.filter_share(filters.network, filters.type)
-    found = 0
+    found, is_whole = 0, True
     for reach in reaches(stage, census.ages, filtered=filtered):
         found = await gathering.run(reach)
-        if found >= stage.most:
-            break
+        if found >= stage.enough:
+            return found
+        is_whole = reach.since is None
+    if not is_whole:
+        gathering.cut()
     return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from math import prod, sqrt
+from math import inf, prod, sqrt
 from typing import Final
 
 from farebox.search.ages import Ages
@@ -21,7 +21,11 @@ NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is n
 CANDIDATES: Final = 400  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
 MARGIN: Final = 1.5  # times as many matches are reckoned with as are wanted
-FURTHER: Final = 8  # times as far back, when they were fewer after all
+FURTHER: Final = 4  # times as far back, when they were fewer after all
+TOGETHER: Final = 2.0  # words of a query come together more often than by half chance
+BESIDE: Final = 0.1  # the part of those with all words of a phrase that have them side by side
+PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
+READ: Final = 24_000  # documents at most, where most of those read are none of those wanted
 LOOSENED: Final = 4  # the rarest terms that a relaxed statement is made of
 
 
@@ -50,6 +54,12 @@ class Stage:
     most: int
     since: datetime | None = None  # only documents as new; None: all of them
     share: float = 0.0  # the part of the documents it is likely to find
+    reads: float = 0.0  # the part it is likely to read for that: more, with phrases
+
+    @property
+    def enough(self) -> int:
+        """With so many, it need not look further back."""
+        return min(self.most, PHRASES_ENOUGH) if self.reads > self.share else self.most
 
 
 def strict_query(expression: Expression, queries: dict[Term, str], sought: Sequence[Sought]) -> str:
@@ -98,13 +108,22 @@ def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought])
         return []
     if expression.may_be_relaxed and any(term.share == 0.0 for term in content):
         return []  # nothing has every word
-    names = [term.name_share for term in content]
-    shares = [term.share for term in content]
     together = _any if len(expression.branches) > 1 else _all
-    return [
-        Stage(Kind.NAMES, Form.INDEX, strict, CANDIDATES, share=together(names)),
-        Stage(Kind.WORDS, Form.INDEX, strict, CANDIDATES, share=together(shares)),
-    ]
+    names = Stage(
+        Kind.NAMES,
+        Form.INDEX,
+        strict,
+        CANDIDATES,
+        share=together([term.name_share * _beside(term) for term in content]),
+        reads=together([term.name_share for term in content]),
+    )
+    words = replace(
+        names,
+        kind=Kind.WORDS,
+        share=together([term.share * _beside(term) for term in content]),
+        reads=together([term.share for term in content]),
+    )
+    return [names, words]
 
 
 def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
@@ -122,7 +141,14 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
         query = " | ".join("(" + " & ".join(f"({t.wide_query})" for t in s) + ")" for s in sets)
         share = _any([_all([term.share for term in each]) for each in sets])
         stages.append(
-            Stage(Kind.RELAXED, Form.INDEX, _with_must(query, must), CANDIDATES, share=share)
+            Stage(
+                Kind.RELAXED,
+                Form.INDEX,
+                _with_must(query, must),
+                CANDIDATES,
+                share=share,
+                reads=share,
+            )
         )
     return stages
 
@@ -130,13 +156,21 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
 def reaches(stage: Stage, ages: Ages, *, filtered: float) -> Iterator[Stage]:
     """The stage as it is run: of late at first, then further and further back, at last all.
 
-    `filtered` is the part of the documents that the filters let through.
+    Where it reads much in vain, for a phrase or because of filters, it ends before that. `filtered`
+    is the part of the documents that the filters let through.
     """
     needed = MARGIN * stage.most / max(stage.share * filtered, 1e-9)
-    while (since := ages.since(needed)) is not None:
+    furthest = inf
+    if filtered < 1.0 or stage.reads > stage.share:
+        furthest = READ / max(stage.reads, 1e-9)
+    while needed < furthest and (since := ages.since(needed)) is not None:
         yield replace(stage, since=since)
         needed *= FURTHER
-    yield stage
+    yield replace(stage, since=ages.since(furthest))
+
+
+def _beside(term: Sought) -> float:
+    return BESIDE if term.probes[0].is_phrase else 1.0
 
 
 def _with_must(query: str, must: str) -> str:
@@ -146,7 +180,9 @@ def _with_must(query: str, must: str) -> str:
 def _all(shares: Sequence[float]) -> float:
     """The part that has all: words of one subject come together more often than by chance."""
     least = min(shares, default=0.0)
-    return least * sqrt(prod(shares) / least) if least else 0.0
+    if not least or len(shares) == 1:
+        return least
+    return least * min(0.9, TOGETHER * sqrt(prod(shares) / least))
 
 
 def _any(shares: Sequence[float]) -> float:

@@ -69,7 +69,7 @@ async def test_nothing_that_fits_is_an_empty_page(client: AsgiClient) -> None:
 
 async def test_pages_follow_by_their_cursors(client: AsgiClient) -> None:
     seen: list[str] = []
-    cursor = ""
+    cursor: str | None = ""
     while cursor is not None:
         page = await shown(client, f"query=tides&limit=7&cursor={cursor}")
         seen += [item["resource"] for item in page["resources"]]

@@ -18,6 +18,7 @@ from farebox.catalog.listing import (
 from farebox.catalog.wire import browse_body, listing_body, merchant_body
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
 from farebox.kernel.networks import Network
+from support.promises import promise
 from support.shown_rows import ASSET, SELLER
 
 AT = datetime(2026, 11, 1, 12, 30, 5, 678_901, tzinfo=UTC)
@@ -42,6 +43,7 @@ TOOL = Listing(
 )
 
 
+@promise("entry:last-update", "entry:shows-what-a-buyer-needs", "version:canonical-resource-shape")
 def test_a_listing_carries_what_a_buyer_needs_to_the_letter() -> None:
     raw = msgspec.json.encode(listing_body(TOOL))
     assert b'"extensions":' + EXTENSIONS in raw

@@ -87,6 +87,24 @@ def test_the_more_a_stage_will_find_the_less_far_it_looks_back() -> None:
     assert first.since < near
 
 
+def test_what_is_read_in_vain_is_bounded() -> None:
+    ages = Ages.of(
+        DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for turn in range(9)]
+    )
+    words = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
+    phrase = replace(words, share=0.02)
+    assert [*reaches(words, ages, filtered=1.0)][-1].since is None
+    assert [*reaches(words, ages, filtered=0.01)][-1].since is not None
+    assert [*reaches(phrase, ages, filtered=1.0)][-1].since is not None
+    assert phrase.enough < words.enough == words.most
+
+
+def test_a_phrase_is_expected_where_its_words_are_but_more_rarely() -> None:
+    asked = Asked('"weather rain"')
+    stage = strict_stages(asked.strict, asked.expression, asked.sought)[1]
+    assert 0 < stage.share < stage.reads
+
+
 def test_a_word_that_nothing_has_needs_no_statement_for_every_word() -> None:
     assert Asked("weather zyzzyva").kinds() == []
     assert Asked('"zyzzyva"').kinds() != []

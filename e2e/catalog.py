@@ -1,0 +1,194 @@
+"""E2E=catalog: what real settlements list, read by stock npm and PyPI clients of the bazaar.
+
+On both networks an unmodified npm seller declares itself and is paid by an unmodified npm buyer,
+and a tool is settled with what @x402/extensions declares of it. Then @x402/extensions 2.27 and the
+PyPI package x402 browse and search; every answer is held against what was settled. The rules of
+filter honesty (V0 to V7) are asked without a client.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import aiohttp
+
+from e2e.buyers import pay_with_npm, sign_with_npm
+from e2e.catalog_readers import npm_answers, pypi_answers
+from e2e.catalog_truth import Asked, Entry, Kind, faults, questions
+from e2e.clients import SignedPayment
+from e2e.ending import end_with_figures
+from e2e.facilitator import FOLDER
+from e2e.filter_honesty import broken_rules
+from e2e.machine import RunFailed, say, scratch_folder, subfolder
+from e2e.packages import changed_packages, install
+from e2e.stage import DESCRIPTION, Market, Stage, running_stage
+from farebox.local.devnet import HeaderForm
+
+UNMODIFIED: Final = ("x402-core-2.27", "x402-extensions-2.27", "@x402/extensions", "@x402/express")
+SELLER_DECLARES: Final[Mapping[str, object]] = {
+    "input": {"month": "2026-11"},
+    "inputSchema": {"properties": {"month": {"type": "string"}}, "required": ["month"]},
+    "output": {"example": {"report": "paid for"}},
+}
+TOOL: Final = "weather_forecast"
+TOOL_DECLARES: Final[Mapping[str, object]] = {
+    "toolName": TOOL,
+    "description": "Rain and wind for a place, hour by hour",
+    "transport": "streamable-http",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"city": {"type": "string", "description": "Name of the city"}},
+        "required": ["city"],
+    },
+    "example": {"city": "Paris"},
+}
+TOOL_SAYS: Final[Mapping[str, object]] = {
+    "description": "Weather forecasts for any city",
+    "mimeType": "application/json",
+    "serviceName": "Skies",
+    "tags": ["weather", "forecast"],
+}
+_LISTED_S: Final = 30.0
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Whether everything holds, and the figures; short or long it is the same."""
+    del quick
+    began = time.monotonic()
+    await asyncio.to_thread(install, FOLDER)
+    with scratch_folder("farebox-e2e-") as scratch:
+        local = {"FAREBOX_CATALOG_LOCAL": "1"}
+        folder = subfolder(scratch, "catalog")
+        async with running_stage(
+            HeaderForm.SECONDS, folder, settings=local, discovery=SELLER_DECLARES
+        ) as stage:
+            entries, unsettled = await _list_everything(stage)
+            found, asked = await _read_everything(stage, entries)
+            broken = await broken_rules(stage.service_url, entries)
+        changed = await asyncio.to_thread(changed_packages, FOLDER, UNMODIFIED, scratch)
+    figures: dict[str, object] = {
+        "listed": len(entries),
+        "settlements_failed": unsettled,
+        "answers": asked,
+        "answers_not_parsed": found,
+        "filter_rules_broken": broken,
+        "packages_changed": [f"{each.package}: {each.why}" for each in changed],
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    return not (unsettled or found or broken or changed), figures
+
+
+async def _list_everything(stage: Stage) -> tuple[list[Entry], list[str]]:
+    """One HTTP resource and one tool on each network, by settlements; what could not be settled."""
+    unsettled: list[str] = []
+    for market in stage.markets:
+        tally = await pay_with_npm(stage, market, 1)
+        unsettled += tally.faults
+        (signed,) = await sign_with_npm(stage, market, 1)
+        (settled,) = await _settle_tool(stage, market, signed)
+        if not settled.get("answer", {}).get("success"):
+            unsettled.append(f"{market.network}: {settled}")
+    raw = await _until_listed(stage, 2 * len(stage.markets))
+    entries = []
+    for item in raw:
+        network = item["accepts"][0]["network"]
+        market = next(m for m in stage.markets if m.network.value == network)
+        entries.append(_entry(stage, market, item))
+    return entries, unsettled
+
+
+async def _settle_tool(stage: Stage, market: Market, signed: SignedPayment) -> list[dict[str, Any]]:
+    asked = {
+        "payment": signed.payment,
+        "terms": signed.terms,
+        "resource": {"url": _tool_url(stage, market), **TOOL_SAYS},
+        "discovery": TOOL_DECLARES,
+    }
+    answers = await asyncio.to_thread(npm_answers, stage.service_url, {"settle": [asked]})
+    return answers["settle"]
+
+
+def _tool_url(stage: Stage, market: Market) -> str:
+    return f"{stage.seller_url}/{market.network.label}/mcp"
+
+
+async def _until_listed(stage: Stage, count: int) -> list[dict[str, Any]]:
+    """The listings in their order, once there are as many as were settled for."""
+    deadline = time.monotonic() + _LISTED_S
+    async with aiohttp.ClientSession() as session:
+        while True:
+            async with session.get(f"{stage.service_url}/discovery/resources") as answer:
+                body = await answer.json()
+            if len(body["items"]) >= count:
+                return list(body["items"])
+            if time.monotonic() > deadline:
+                raise RunFailed(f"{len(body['items'])} of {count} settlements were listed")
+            await asyncio.sleep(0.2)
+
+
+def _entry(stage: Stage, market: Market, item: Mapping[str, Any]) -> Entry:
+    """What must be shown of an item; of the extension what was declared, as the item has it."""
+    is_tool = item["type"] == "mcp"
+    accepts = item["accepts"][0]
+    bazaar = item["extensions"]["bazaar"]
+    declared = bazaar["info"]["input"]
+    expected = (
+        {"toolName": TOOL, "inputSchema": TOOL_DECLARES["inputSchema"]}
+        if is_tool
+        else {"method": "GET", "queryParams": SELLER_DECLARES["input"]}
+    )
+    if {key: declared.get(key) for key in expected} != expected:
+        raise RunFailed(f"the declaration was changed on its way: {declared}")
+    return Entry(
+        network=market.network.value,
+        type=item["type"],
+        resource=_tool_url(stage, market) if is_tool else stage.url(market),
+        accepts={
+            "scheme": "exact",
+            "network": market.network.value,
+            "asset": accepts["asset"],
+            "amount": "100000",
+            "payTo": market.pay_to,
+            "maxTimeoutSeconds": accepts["maxTimeoutSeconds"],
+            "extra": {"areFeesSponsored": True},
+        },
+        bazaar=bazaar,
+        says=TOOL_SAYS if is_tool else {"description": DESCRIPTION, "mimeType": "application/json"},
+    )
+
+
+async def _read_everything(stage: Stage, entries: Sequence[Entry]) -> tuple[list[str], int]:
+    """What stock clients did not understand or were told wrong, and how many answers they had."""
+    lists, searches = questions(entries)
+    by_kind = {entry.kind: entry for entry in entries}
+    say(f"npm and PyPI clients ask {len(lists)} pages and {len(searches)} searches")
+    asked = {"list": lists, "search": searches}
+    plain = {name: [dict(each.parameters) for each in asked[name]] for name in asked}
+    npm = await asyncio.to_thread(npm_answers, stage.service_url, plain)
+    pypi = await asyncio.to_thread(
+        pypi_answers, stage.service_url, lists=plain["list"], searches=plain["search"]
+    )
+    found = _judged("npm @x402/extensions 2.27", asked, npm, by_kind)
+    found += _judged("PyPI x402", asked, pypi, by_kind)
+    for line in found:
+        say(line)
+    return found, 2 * (len(lists) + len(searches))
+
+
+def _judged(
+    client: str,
+    asked: Mapping[str, Sequence[Asked]],
+    answers: Mapping[str, Sequence[Mapping[str, Any]]],
+    entries: Mapping[Kind, Entry],
+) -> list[str]:
+    return [
+        f"{client}: {line}"
+        for name, each in asked.items()
+        for question, seen in zip(each, answers[name], strict=True)
+        for line in faults(name, question, seen, entries)
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))
