@@ -42,7 +42,6 @@ _ITEM_MAY: Final[Mapping[str, type]] = {
     "explain": dict,
     "tokens": dict,
     "probe": dict,
-    "tokens": dict,
 }
 _MOST: Final = 100
 
