@@ -33,6 +33,7 @@ CATALOG: Final = (
         {
             "entry:http-key": "An HTTP entry's key is its normalized URL.",
             "entry:mcp-key": "A tool's key is its URL and its name.",
+            "entry:tool-name-source": "The tool's name is input.toolName of the discovery info.",
             "entry:terms-as-settled": (
                 "The terms shown are those settled, never the client's word alone."
             ),
@@ -46,7 +47,6 @@ CATALOG: Final = (
     *said(
         "Catalog entry",
         {
-            "entry:tool-name-source": "The tool's name is input.toolName of the discovery info.",
             "entry:name-and-tags-weigh-more": (
                 "Service name and tags weigh more in search than description and parameters."
             ),
@@ -125,7 +125,6 @@ CATALOG: Final = (
                 "A route template is percent-decoded before it is checked for traversal."
             ),
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Versioning",

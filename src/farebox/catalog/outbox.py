@@ -96,7 +96,7 @@ class Outbox:
             await self._give_back(left[1:], until=self._clock.now())
         return len(taken)
 
-    async def check(self, *, limit: int = 4) -> int:
+    async def check(self, *, limit: int = 12) -> int:
         """Decide a batch of claims on keys that are bound to others; how many were taken.
 
         Raises:
@@ -160,34 +160,38 @@ class Outbox:
             await outbox_store.note_failure(db, identity, until=self._later(failures))
 
     async def _list(self, each: Open) -> None:
-        outcome = await self._ingestion.list(each.identity)
-        if not isinstance(outcome, Undecided):
+        if not isinstance(await self._ingestion.list(each.identity), Undecided):
             return
         if self._takeovers is None:
-            await self._ingestion.close(each.identity, Rejected(NotListed.BOUND_ELSEWHERE))
+            await self._reject(each)
             return
         async with self._database.connection() as db:
             await outbox_store.ask_for_check(db, each.identity, at=self._clock.now())
 
     async def _decide(self, each: Open) -> None:
-        text = await self._ingestion.find_text(each.identity)
-        if text is None or text.outcome is not None or self._takeovers is None:
-            await self._ingestion.list(each.identity)
+        """Ask the resource, unless the recipient has got the key by another payment meanwhile."""
+        if not isinstance(await self._ingestion.list(each.identity), Undecided):
             return
-        found = self._ingestion.read(text)
-        if isinstance(found, Rejected):
-            await self._ingestion.close(each.identity, found)
+        text = await self._ingestion.find_text(each.identity)
+        found = None if text is None else self._ingestion.read(text)
+        if text is None or not isinstance(found, Resource) or self._takeovers is None:
+            await self._reject(each)
             return
         said = await self._takeovers.ask(found, each.identity.network, text.settled.terms.pay_to)
         log.info("listing.ownership", says=said, checks=each.checks)
         if said is Ownership.NAMES_IT:
             await self._ingestion.place(SettledResource(text.settled, found), is_proven=True)
         elif said is Ownership.NAMES_OTHERS or each.checks + 1 >= self._times.checks:
-            await self._ingestion.close(each.identity, Rejected(NotListed.BOUND_ELSEWHERE))
+            await self._reject(each)
         else:
             async with self._database.connection() as db:
                 until = self._later(each.checks + 1)
                 await outbox_store.note_check(db, each.identity, until=until)
+
+    async def _reject(self, each: Open) -> None:
+        """The key stays where it is; with the recipient, if another payment has moved it there."""
+        if isinstance(await self._ingestion.list(each.identity), Undecided):
+            await self._ingestion.close(each.identity, Rejected(NotListed.BOUND_ELSEWHERE))
 
     def _later(self, times: int) -> datetime:
         wait_s = min(self._times.retry_s * 2 ** (times - 1), self._times.longest_retry_s)

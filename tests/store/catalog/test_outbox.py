@@ -11,6 +11,7 @@ from farebox.catalog.discovery import read_discovery
 from farebox.catalog.ingest import Ingestion
 from farebox.catalog.listing import Resource
 from farebox.catalog.outbox import Outbox, Ownership
+from farebox.catalog.settled import SettledResource
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
@@ -201,6 +202,46 @@ async def test_the_resource_itself_says_who_owns_it(
         )
     assert found == said
     assert await outbox.check() == 0
+
+
+@dataclass
+class Moving:
+    """A resource that is asked about a key which another payment moves meanwhile."""
+
+    ingestion: Ingestion
+    mover: SettledResource | None = None
+
+    async def ask(self, resource: Resource, network: Network, pay_to: Address) -> Ownership:
+        if self.mover is not None:
+            await self.ingestion.place(self.mover, is_proven=True)
+        return Ownership.NAMES_OTHERS  # as it says of the recipient that holds the key by then
+
+
+@case("CT-040")
+@pytest.mark.parametrize("is_moved_before", [True, False])
+async def test_of_two_payments_to_the_owner_the_one_that_comes_after_the_move_is_listed_too(
+    database: Database, ingestion: Ingestion, clock: ManualClock, is_moved_before: bool
+) -> None:
+    resource = Moving(ingestion)
+    outbox = Outbox(database, ingestion, clock, takeovers=resource)
+    await journal(database, Paid())
+    await outbox.work_off()
+    first, _ = [
+        await journal(database, Paid(pay_to=OTHER_SELLER, payer=party(number))) for number in (2, 3)
+    ]
+    await outbox.work_off()
+    text = await ingestion.find_text(first)
+    assert text is not None
+    found = ingestion.read(text)
+    assert isinstance(found, Resource)
+    mover = SettledResource(text.settled, found)
+    if is_moved_before:
+        await ingestion.place(mover, is_proven=True)
+    else:
+        resource.mover = mover
+    await outbox.check()
+    assert await outcomes(database) == {"listed": 3}
+    assert await pay_to_of(database) == OTHER_SELLER
 
 
 @case("CT-041")
