@@ -166,8 +166,8 @@ async def test_filters_narrow_by_plain_equality(
     assert set(await found(search, query, **filters)) == expected
 
 
-@promise("entry:name-and-tags-weigh-more", "search:weighted-relevance")
 @case("CT-060")
+@promise("entry:name-and-tags-weigh-more", "search:weighted-relevance")
 @SIZES
 async def test_names_weigh_more_than_descriptions_and_those_more_than_parameters(
     database: Database, small_below: int
