@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Final, Self
 
 import structlog
 
+from farebox.search.model_text import sides_of
 from farebox.search.senses import Sense
 from farebox.semantic.encoder import Encoder
 
 if TYPE_CHECKING:
     from farebox.semantic.space import Code
 
-NAME: Final = "all-MiniLM-L6-v2/int8"
+NAME: Final = "all-MiniLM-L6-v2/int8/2"
 _REMEMBERED: Final = 2048  # queries whose meaning is kept
 _MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
 WAIT_S: Final = 0.4  # for one query's meaning
+_MOST_WORDS: Final = 16  # a query's length tells up to here
 _LONGEST: Final = 512  # characters of a query that are read
 
 log = structlog.get_logger(__name__)
@@ -117,10 +119,12 @@ class LanguageModel:
 def _sense(encoder: Encoder, text: str) -> Sense:
     from farebox.semantic.space import as_bytes
 
-    return Sense(as_bytes(encoder.encode([text]))[0])
+    length = min(len(text.split()), _MOST_WORDS)
+    return Sense(as_bytes(encoder.encode([text]))[0] + bytes([length]))
 
 
 def _codes(encoder: Encoder, texts: Sequence[str]) -> "list[Code]":
+    from farebox.semantic.readings import read_together
     from farebox.semantic.space import known_space
 
-    return known_space().codes(encoder.encode(texts))
+    return known_space().codes(read_together(encoder, [sides_of(text) for text in texts]))

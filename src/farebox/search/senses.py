@@ -34,7 +34,7 @@ class Near:
     """A document whose meaning is near the query's."""
 
     document_id: int  # the version's, `search_documents.id`
-    likeness: int  # cosine in thousandths, -1000 to 1000
+    likeness: int  # the cosine in thousandths, evened out for the query's length; to 1000
 
 
 class Meaning(Protocol):
@@ -63,7 +63,7 @@ class Meanings(Protocol):
     async def likeness(
         self, db: Connection, sense: Sense, view: View, digests: Sequence[bytes]
     ) -> Mapping[bytes, int]:
-        """Cosine in thousandths for each text digest that had a vector in this view."""
+        """Likeness in thousandths for each text digest that had a vector in this view."""
         ...
 
 
