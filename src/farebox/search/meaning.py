@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Final, Self
 
 import structlog
 
-from farebox.search.model_text import sides_of
+from farebox.search.model_text import passages_of
 from farebox.search.senses import Sense
 from farebox.semantic.encoder import Encoder
 
 if TYPE_CHECKING:
     from farebox.semantic.space import Code
 
-NAME: Final = "all-MiniLM-L6-v2/int8/2"
+NAME: Final = "all-MiniLM-L6-v2/int8"
 _REMEMBERED: Final = 2048  # queries whose meaning is kept
 _MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
 WAIT_S: Final = 0.4  # for one query's meaning
-_MOST_WORDS: Final = 16  # a query's length tells up to here
 _LONGEST: Final = 512  # characters of a query that are read
 
 log = structlog.get_logger(__name__)
@@ -119,12 +118,12 @@ class LanguageModel:
 def _sense(encoder: Encoder, text: str) -> Sense:
     from farebox.semantic.space import as_bytes
 
-    length = min(len(text.split()), _MOST_WORDS)
-    return Sense(as_bytes(encoder.encode([text]))[0] + bytes([length]))
+    return Sense(as_bytes(encoder.encode([text]))[0])
 
 
 def _codes(encoder: Encoder, texts: Sequence[str]) -> "list[Code]":
-    from farebox.semantic.readings import read_together
-    from farebox.semantic.space import known_space
+    from farebox.semantic.space import known_space, middles
 
-    return known_space().codes(read_together(encoder, [sides_of(text) for text in texts]))
+    passages = [passages_of(text) for text in texts]
+    rows = encoder.encode([passage for own in passages for passage in own])
+    return known_space().codes(middles(rows, [len(own) for own in passages]))

@@ -1,6 +1,5 @@
 """Which documents mean nearly what a query means."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -18,9 +17,6 @@ _FEWEST_BUCKETS: Final = 4
 _MOST_BUCKETS: Final = 64
 _SIZES_LIVE_S: Final = 60.0
 _FILTERED: Final = 10  # times as many texts are looked at where filters will leave few
-_LIFT: Final = 200  # thousandths a query of 2.7 times the words is lifted by
-_PLAIN_LENGTH: Final = 4  # words of a query whose likeness is the cosine itself
-_MOST_LIKE: Final = 1000
 _NO_FILTERS: Final = Filters()
 
 
@@ -38,49 +34,31 @@ class StoredMeanings:
         """
         from farebox.semantic.space import known_space, likeness  # numpy: there with the sense
 
-        vector, lift = _parts(sense)
-        probe = known_space().probe(vector)
+        probe = known_space().probe(sense)
         if scope.filters.pay_to is not None:
             found = await vector_store.nearest_of_recipient(db, probe, scope, most=most)
         else:
             buckets = choose_buckets(probe.buckets, await self._known_sizes(db))
             pool = most if scope.filters == _NO_FILTERS else most * _FILTERED
             found = await vector_store.nearest(db, probe, buckets, scope, pool=pool, most=most)
-        measured = likeness(vector, [each.vector for each in found])
-        near = [
-            Near(each.document_id, min(like + lift, _MOST_LIKE))
-            for each, like in zip(found, measured, strict=True)
-        ]
+        measured = likeness(sense, [each.vector for each in found])
+        near = [Near(each.document_id, like) for each, like in zip(found, measured, strict=True)]
         return sorted(near, key=lambda each: (-each.likeness, each.document_id))
 
     async def likeness(
         self, db: Connection, sense: Sense, view: View, digests: Sequence[bytes]
     ) -> Mapping[bytes, int]:
-        """Likeness in thousandths for each text digest that had a vector in this view."""
+        """Cosine in thousandths for each text digest that had a vector in this view."""
         from farebox.semantic.space import likeness
 
-        vector, lift = _parts(sense)
         found = await vector_store.read_vectors(db, view, digests)
-        measured = likeness(vector, list(found.values()))
-        return {
-            digest: min(like + lift, _MOST_LIKE)
-            for digest, like in zip(found, measured, strict=True)
-        }
+        return dict(zip(found, likeness(sense, list(found.values())), strict=True))
 
     async def _known_sizes(self, db: Connection) -> BucketSizes:
         now = self._clock.monotonic()
         if self._sizes is None or now - self._sizes[0] > _SIZES_LIVE_S:
             self._sizes = now, await vector_store.read_sizes(db)
         return self._sizes[1]
-
-
-def _parts(sense: Sense) -> tuple[bytes, int]:
-    """The query's vector, and what its length adds to every cosine.
-
-    A sentence says more than the listing that answers it, so its cosine with it is lower than that
-    of one or two words: without this, no one bound would suit both.
-    """
-    return sense[:-1], round(_LIFT * math.log(max(sense[-1], 1) / _PLAIN_LENGTH))
 
 
 def choose_buckets(order: Sequence[int], sizes: BucketSizes) -> list[int] | None:

@@ -1,49 +1,41 @@
-"""A listing as the language model reads it: as a whole, and from several sides.
+"""A listing as running text, for the language model.
 
-One reading of everything blurs what a listing with many abilities can do; short texts read one by
-one and taken together keep it. Measured in docs/decisions/0020.
+A vector of a long text is near nothing in particular: so it is made of the whole and, as much, of
+each sentence alone. Names and parameters say little in a sentence; they are kept for spellings.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from farebox.catalog.search_document import SearchDocument
 
-Sides = tuple[tuple[str, ...], ...]  # each side's texts count as one, and all sides the same
-
-_LONGEST: Final = 1_200  # characters of one reading; the model takes about as many
-_MOST: Final = 8  # texts of one side
-_SIDE: Final = "\n"
-_TEXT: Final = "\t"
-_CLAUSE: Final = re.compile(r"[.;:!?]\s|, (?=\w+ \w+ \w+)")
+_LONGEST: Final = 1_500  # characters; the model reads some 1,200
+_MOST: Final = 8  # passages
+_SHORTEST: Final = 15  # characters of a sentence that is read alone
+_SENTENCE: Final = re.compile(r"(?<=[.;:!?])\s+")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_UNREAD: Final = "\f"  # what stands behind is kept for its words
 
 
 def text_of(document: SearchDocument) -> str:
-    """The sides of a listing as one text, as it waits to be read."""
-    tool = document.tool_name.replace("_", " ")
-    name, description, tags = document.service_name, document.description, document.tags
-    whole = (description, ", ".join(tags), tool, name)
-    more = (name, tool, description, ", ".join(tags), document.parameters)
-    sides = (
-        (_joined(whole),),
-        (_joined(more),),
-        _CLAUSE.split(description),
-        (*tags, tool),
-    )
-    return _SIDE.join(_TEXT.join(_some(side)) for side in sides)
+    """What is read of a listing: passages, a line each, and behind them words alone."""
+    tool = _HUMP.sub(" ", document.tool_name).replace("_", " ").replace("-", " ")
+    labels = _joined(", ".join(document.tags), tool, document.service_name)
+    sentences = _SENTENCE.split(_line(document.description)[:_LONGEST])
+    whole = _joined(_line(document.description), ", ".join(document.tags)) or labels
+    passages = [whole[:_LONGEST], labels, *(each for each in sentences if len(each) > _SHORTEST)]
+    kept = dict.fromkeys(_line(passage) for passage in passages if passage.strip())
+    return "\n".join(list(kept)[:_MOST]) + _UNREAD + _line(document.parameters)[:_LONGEST]
 
 
-def sides_of(text: str) -> Sides:
-    """The sides in such a text; at least one, if only of nothing."""
-    sides = (tuple(part for part in side.split(_TEXT) if part) for side in text.split(_SIDE))
-    return tuple(side for side in sides if side) or (("",),)
+def passages_of(text: str) -> list[str]:
+    """The passages of such a text; at least one, if an empty one."""
+    return text.partition(_UNREAD)[0].split("\n")
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _joined(*parts: str) -> str:
     return ". ".join(part.strip() for part in parts if part.strip())
 
 
-def _some(texts: Sequence[str]) -> list[str]:
-    plain = (" ".join(text.replace("\0", " ").split())[:_LONGEST] for text in texts)
-    return list(dict.fromkeys(text for text in plain if text))[:_MOST]
+def _line(text: str) -> str:
+    return " ".join(text.replace("\0", " ").split())

@@ -34,7 +34,7 @@ class Near:
     """A document whose meaning is near the query's."""
 
     document_id: int  # the version's, `search_documents.id`
-    likeness: int  # the cosine in thousandths, evened out for the query's length; to 1000
+    likeness: int  # cosine in thousandths, -1000 to 1000
 
 
 class Meaning(Protocol):
@@ -43,6 +43,10 @@ class Meaning(Protocol):
     @property
     def name(self) -> str:
         """Which model and quantization: senses of two names are not compared."""
+        ...
+
+    def words(self) -> frozenset[str]:
+        """Words it knows as they are spelt; none before it is loaded."""
         ...
 
     async def encode(self, query: str) -> Sense | None:
@@ -63,7 +67,7 @@ class Meanings(Protocol):
     async def likeness(
         self, db: Connection, sense: Sense, view: View, digests: Sequence[bytes]
     ) -> Mapping[bytes, int]:
-        """Likeness in thousandths for each text digest that had a vector in this view."""
+        """Cosine in thousandths for each text digest that had a vector in this view."""
         ...
 
 
