@@ -39,7 +39,8 @@ async def read_payments(db: Connection, *, ended_before: datetime, limit: int) -
         WHERE state = 'confirmed' AND finished_at <= $1
           AND finished_at >= coalesce($2::timestamptz, '-infinity')
           AND (finished_at, network, payer, nonce)
-              > (coalesce($2, '-infinity'), coalesce($3, ''), coalesce($4, ''), coalesce($5, 0))
+              > (coalesce($2, '-infinity'), coalesce($3, ''), coalesce($4, ''),
+                 coalesce($5, 0::bigint))
         ORDER BY finished_at, network, payer, nonce
         LIMIT $6
         """,
