@@ -34,8 +34,8 @@ class Size:
     """How much is measured."""
 
     listings: tuple[int, ...]
-    each: int  # queries of a kind
-    rounds: int
+    each: int  # queries of a kind of the largest size; half as many of the others
+    rounds: int  # of the largest size
     plain: int  # queries of a kind for the plain statement
 
 
@@ -61,8 +61,10 @@ async def _runs(place: Place, size: Size) -> dict[int, Run]:
     runs = {}
     with serving(place, is_building=False) as url:
         for listings in size.listings:
-            index = str(place.index(listings)) if listings == max(size.listings) else ""
-            asked = Plan("", listings, size.each, size.rounds, index, size.plain)
+            is_largest = listings == max(size.listings)
+            index = str(place.index(listings)) if is_largest else ""
+            each, rounds = (size.each, size.rounds) if is_largest else (size.each // 2, 1)
+            asked = Plan("", listings, each, rounds, index, size.plain)
             runs[listings] = await measure(url, asked)
             say(f"{listings:,}: {runs[listings].samples.keywords('ours').figures()}")
     return runs

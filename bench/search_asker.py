@@ -68,15 +68,16 @@ class Asker:
         self.stages: set[str] = set()  # that brought a listing onto a first page
 
     async def run(self) -> list[Sample]:
-        """Everything once to warm, then as often as the plan says, sides in turn."""
+        """First pages once to warm, then everything as often as planned, sides in turn."""
         for turn in range(self._plan.rounds + 1):
-            self._samples.clear() if turn == 1 else None
+            if turn == 1:
+                self._samples.clear()
             for query in self._queries:
                 if turn == 0:
                     await self._explained(query)
                 for narrowed in Narrowed:
                     await self._first(query, narrowed)
-                for narrowed in _WALKED:
+                for narrowed in _WALKED if turn else ():
                     await self._walk(query, narrowed)
             told = "warm" if turn == 0 else f"round {turn} of {self._plan.rounds}"
             say(f"{self._plan.listings:,}: {told}, {len(self._samples):,} answers")

@@ -109,7 +109,7 @@ def questions(entries: Sequence[Entry]) -> tuple[list[Asked], list[Asked]]:
     every = tuple(entry.kind for entry in entries)
     lists = [
         Asked({}, every),
-        Asked({"limit": 1, "offset": 1}, (_in_order(entries)[1],), total=len(every)),
+        Asked({"limit": 1, "offset": 1}, every[1:2], total=len(every)),
         Asked({"offset": 10_000}, (), total=len(every)),
         Asked({"scheme": "exact", "extensions": "bazaar", "limit": 100}, every),
         Asked({"scheme": "upto"}, ()),
@@ -125,6 +125,8 @@ def questions(entries: Sequence[Entry]) -> tuple[list[Asked], list[Asked]]:
         Asked({"query": "forecast", "type": "http"}, ()),
         Asked({"query": "xylophone zymurgy"}, ()),
         Asked({"query": "forecast", "network": "eip155:8453"}, ()),
+        Asked({"query": "forecast", "extensions": "bazaar"}, _of_type(entries, "mcp")),
+        Asked({"query": "forecast", "extensions": "payment-identifier"}, ()),
     ]
     for network in networks:
         own = tuple(kind for kind in every if kind[0] == network)
@@ -140,7 +142,3 @@ def questions(entries: Sequence[Entry]) -> tuple[list[Asked], list[Asked]]:
 
 def _of_type(entries: Sequence[Entry], kind: str) -> tuple[Kind, ...]:
     return tuple(entry.kind for entry in entries if entry.type == kind)
-
-
-def _in_order(entries: Sequence[Entry]) -> list[Kind]:
-    return [entry.kind for entry in entries]

@@ -28,6 +28,7 @@ class Kind(StrEnum):
     MULTI = "multi"
     MCP = "mcp"
     OPERATORS = "operators"
+    OBLIQUE = "oblique"  # never names what is wanted; measured apart
     NONE = "none"  # nothing in the set fits
 
 

@@ -22,6 +22,11 @@ class Answer:
         """Whether nothing in the set fits the query."""
         return self.query.kind is Kind.NONE
 
+    @property
+    def is_oblique(self) -> bool:
+        """Whether the query is a riddle, which counts in no estimate."""
+        return self.query.kind is Kind.OBLIQUE
+
     def worth(self, measure: str) -> float:
         """The value of one measure."""
         return MEASURES[measure](self.found, self.query.grades)
@@ -43,12 +48,12 @@ class Scores:
 
 
 def score(answers: Sequence[Answer]) -> Scores:
-    """All estimates over these answers.
+    """All estimates over these answers, riddles left out.
 
     Raises:
         ValueError: there is no query that something fits, or none that nothing does.
     """
-    asked = [each for each in answers if not each.is_asked_in_vain]
+    asked = [each for each in answers if not each.is_asked_in_vain and not each.is_oblique]
     in_vain = [each for each in answers if each.is_asked_in_vain]
     return Scores(
         **{name: estimate([each.worth(name) for each in asked]) for name in MEASURES},

@@ -18,8 +18,9 @@ from eval.engines import (
     engines_of,
     read_texts,
 )
+from eval.gate import keep, locked_ndcg10
 from eval.ground import list_all, opened_database
-from eval.labelled import DATA, FOREIGN, Half, Labelled, read_labelled
+from eval.labelled import DATA, FOREIGN, Half, Kind, Labelled, read_labelled
 from eval.plot import draw_stages
 from eval.scores import Answer, Scores, by_kind, misses, of_half, score
 
@@ -65,6 +66,8 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         draw_stages(Path(plot), locked)
     figures = _figures(labelled, found, halves)
     figures["seconds"] = round(time.monotonic() - began, 1)
+    if os.environ.get("KEEP") == "1" and not is_foreign:
+        keep({name: locked_ndcg10(answers) for name, answers in found.items()})
     return _holds(halves[ALL][Half.LOCKED]), figures
 
 
@@ -89,6 +92,7 @@ def _figures(
         "ndcg10_tuning": round(everything[Half.TUNING].ndcg10.mean, 3),
         "silence": round(everything[Half.LOCKED].silence.mean, 3),
         "answered": round(everything[Half.LOCKED].answered.mean, 3),
+        "oblique_ndcg10": by_kind(found[ALL]).get(Kind.OBLIQUE),
         "kinds_locked": by_kind(of_half(found[ALL], Half.LOCKED)),
         "stages": {
             name: {half.value: scores[half].rounded() for half in Half}

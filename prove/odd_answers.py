@@ -40,7 +40,7 @@ _ITEM_MAY: Final[Mapping[str, type]] = {
     "toolName": str,
     "method": str,
     "explain": dict,
-    "token": dict,
+    "tokens": dict,
     "probe": dict,
 }
 _MOST: Final = 100

@@ -272,6 +272,7 @@ _QUERIES: Final = _rows(
         "CT-050": "Offsets below zero, past what a number holds, and very deep ones.",
         "CT-051": "Unknown, repeated and empty filters, and one filter in two spellings.",
         "CT-052": "Filter values that mean something to SQL, to patterns or to JSON paths.",
+        "CT-060": "A word in a name or a tag, and the same word in a description.",
         "CT-063": "A forged host while addresses are written into an answer.",
     },
     Row("CT-061", "Browse and search", "A wrapper that is switched off.", waits_for="gateway"),

@@ -8,9 +8,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 import asyncpg
+import msgspec
 import pytest
 
 from support import node
+from support.asgi import HungUp
 from support.listed import (
     about,
     fresh_url,
@@ -250,3 +252,27 @@ async def test_a_catalog_that_hangs_costs_a_settle_a_moment_and_is_made_up_for(
         repeated, _ = await asyncio.wait_for(settle_and_hear(stage, body), 30)
         assert repeated["errorReason"] == "duplicate_settlement"
     await until_listed(stage, url)
+
+
+@case("PV-158")
+async def test_a_caller_that_leaves_while_the_catalog_hangs_has_lost_no_success(
+    stage: Stage,
+) -> None:
+    leave = asyncio.Event()
+    body = about((await stage.draft()).request(), fresh_url())
+
+    async def leave_once_settled() -> None:
+        for _ in range(1_000):
+            if await stage.query("SELECT FROM settlements WHERE state = 'confirmed'"):
+                break
+            await asyncio.sleep(0.01)
+        leave.set()
+
+    async with locked(stage, "listings"):
+        leaving = asyncio.create_task(leave_once_settled())
+        with pytest.raises(HungUp):
+            encoded = msgspec.json.encode(body)
+            await stage.client.request("POST", "/settle", body=encoded, leave=leave)
+        await leaving
+    outcome, _ = await settle_and_hear(stage, body)
+    assert outcome["success"] is True

@@ -33,6 +33,7 @@ CATALOG: Final = (
         {
             "entry:http-key": "An HTTP entry's key is its normalized URL.",
             "entry:mcp-key": "A tool's key is its URL and its name.",
+            "entry:tool-name-source": "The tool's name is input.toolName of the discovery info.",
             "entry:terms-as-settled": (
                 "The terms shown are those settled, never the client's word alone."
             ),
@@ -41,17 +42,10 @@ CATALOG: Final = (
             "entry:shows-what-a-buyer-needs": (
                 "A listing carries URL, type, tool name, metadata, terms and extension data."
             ),
-        },
-    ),
-    *said(
-        "Catalog entry",
-        {
-            "entry:tool-name-source": "The tool's name is input.toolName of the discovery info.",
             "entry:name-and-tags-weigh-more": (
                 "Service name and tags weigh more in search than description and parameters."
             ),
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Catalog entry",
@@ -64,15 +58,9 @@ CATALOG: Final = (
         "Browse and search responses",
         {
             "browse:shape": "Browsing answers x402Version, items and pagination.",
-        },
-    ),
-    *said(
-        "Browse and search responses",
-        {
             "search:shape": "Searching answers ranked resources, a cursor and partialResults.",
             "search:opaque-cursor": "The cursor is opaque, and one that was made up is refused.",
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "States: catalog entry",
@@ -95,11 +83,6 @@ CATALOG: Final = (
             "browse:filter-extensions": "Browsing filters by a required extension key.",
             "browse:limit-capped": "The page size has a cap of the server's.",
             "browse:offset": "The offset is a non-negative integer.",
-        },
-    ),
-    *said(
-        "Endpoints: discovery",
-        {
             "search:query-required": "A search without a query is refused.",
             "search:filters": "Searching takes the same filters as browsing.",
             "search:web-style-expression": "Quotes, or and minus mean what they do on the web.",
@@ -108,7 +91,6 @@ CATALOG: Final = (
             "search:deterministic": "The same query over the same data gives the same order.",
             "search:partial-results": "partialResults says that more lies beyond the page.",
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Catalog ingestion rules",
@@ -125,7 +107,6 @@ CATALOG: Final = (
                 "A route template is percent-decoded before it is checked for traversal."
             ),
         },
-        deferred=Later.CATALOG,
     ),
     *said(
         "Versioning",

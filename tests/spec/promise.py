@@ -8,7 +8,6 @@ from enum import StrEnum
 class Later(StrEnum):
     """The later work that owns a promise which nothing holds yet."""
 
-    CATALOG = "catalog and search"
     ACCOUNTS = "accounts, keys and vault"
     GATEWAY = "gateway"
     AGENTS = "MCP and skills"

@@ -215,6 +215,7 @@ def environment_for(
         "FAREBOX_CLOCK_POLL_S": "0.1",
         "FAREBOX_RPC_TIMEOUT_S": "2",
         "FAREBOX_SETTLE_DEADLINE_S": "15",
+        "FAREBOX_SEARCH_SEMANTIC": "off",  # a second of loading that no settlement needs
     }
     for network, stage in networks.items():
         label = network.label.upper()

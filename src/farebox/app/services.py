@@ -11,6 +11,7 @@ from farebox.app.catalog_services import build_catalog
 from farebox.app.health import PartHealth
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.settings import Settings
+from farebox.catalog.reason_registry import REASONS
 from farebox.facilitator.answer import Answering
 from farebox.facilitator.departure import Departure
 from farebox.facilitator.http import facilitator_routes, failure_bodies
@@ -75,7 +76,7 @@ def build_services(settings: Settings) -> Services:
     catalog = build_catalog(settings, settings.database_url, clock, rpc)
     return Services(
         routes=[
-            *facilitator_routes(verifier, answering, journal, operators, catalog.reports),
+            *facilitator_routes(verifier, answering, journal, operators, catalog.reports, REASONS),
             *catalog.routes,
         ],
         tasks=[

@@ -37,8 +37,10 @@ async def read_payments(db: Connection, *, ended_before: datetime, limit: int) -
         """
         SELECT network, payer, nonce, pay_to, asset, amount, finished_at FROM settlements
         WHERE state = 'confirmed' AND finished_at <= $1
-          AND ($2::timestamptz IS NULL OR (finished_at >= $2
-              AND (finished_at, network, payer, nonce) > ($2, $3, $4, $5)))
+          AND finished_at >= coalesce($2::timestamptz, '-infinity')
+          AND (finished_at, network, payer, nonce)
+              > (coalesce($2, '-infinity'), coalesce($3, ''), coalesce($4, ''),
+                 coalesce($5, 0::bigint))
         ORDER BY finished_at, network, payer, nonce
         LIMIT $6
         """,

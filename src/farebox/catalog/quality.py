@@ -17,6 +17,7 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 
 _EVERY_S: Final = 2.0
+_BETWEEN_S: Final = 0.05  # while more is left: settlements and searches come first
 _PAYMENTS: Final = 500  # of the journal, in one transaction
 _LISTINGS: Final = 50  # counted in one turn
 _OLD: Final = 20  # of these, such that have only waited long
@@ -43,7 +44,7 @@ class QualityCount:
         while True:
             try:
                 while await self.turn():
-                    await self._clock.sleep(0)
+                    await self._clock.sleep(_BETWEEN_S)
             except DatabaseUnavailable:
                 log.warning("quality.database_away")
             await self._clock.sleep(_EVERY_S)

@@ -8,7 +8,7 @@ from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.listing_report import ListingReport, ListingStatus
 from farebox.x402.discovery import DiscoveryText
 
-_CHECKING: Final = "ownership_check_pending"
+CHECKING: Final = "ownership_check_pending"
 
 
 class Ingesting(Protocol):
@@ -38,6 +38,6 @@ class SettledListings:
             case Rejected(reason):
                 return ListingReport(ListingStatus.REJECTED, reason)
             case Undecided():
-                return ListingReport(ListingStatus.PROCESSING, _CHECKING)
+                return ListingReport(ListingStatus.PROCESSING, CHECKING)
             case _:
                 assert_never(outcome)

@@ -9,7 +9,7 @@ from farebox.catalog.pattern_size import pattern_size
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 MAX_PATTERNS: Final = 32
 MAX_PATTERN: Final = 256  # characters
-MAX_PATTERN_SIZE: Final = 4_000  # items of all patterns together, as `pattern_size` counts
+MAX_PATTERN_SIZE: Final = 3_000  # items of all patterns together, as `pattern_size` counts
 _MAX_TRACKING: Final = 2  # schemas with unevaluated*: each has what stands beside it judged twice
 
 _NEVER: Final = frozenset(

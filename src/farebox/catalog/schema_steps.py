@@ -19,7 +19,7 @@ from farebox.catalog.schema_bounds import patterns_of
 Schema = Mapping[str, object]
 
 _TEXT_A_STEP: Final = 64  # characters that are compared or counted
-_PATTERN_A_STEP: Final = 4  # characters times items of the pattern they are held against
+_PATTERN_A_STEP: Final = 2  # characters times items of the pattern they are held against
 _IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else"})
 _IN_PLACE_BY_NAME: Final = frozenset({"dependentSchemas", "dependencies"})
 _INSIDE: Final = frozenset(

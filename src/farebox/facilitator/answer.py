@@ -53,11 +53,13 @@ class Answering:
         *,
         key: str | None,
         body: Body,
+        on_settled: Callable[[PaymentIdentity], Awaitable[object]],
         has_left: Callable[[], Awaitable[bool]],
     ) -> Answer | None:
         """What to write to the caller; None when it left before a success became its own.
 
-        Such a success stays free for the same request, sent again.
+        Such a success stays free for the same request, sent again. `on_settled` is awaited before
+        that, for nothing may stand between owning a success and writing it; it must not raise.
 
         Raises:
             NotAdmitted: a name of the request belongs to another one; nothing was carried out.
@@ -74,6 +76,7 @@ class Answering:
         on_claimed = None if named is None else partial(self._names.take, named)
         outcome = await self._settler.settle_identified(transfer, identity, on_claimed=on_claimed)
         if isinstance(outcome, Settled):
+            await on_settled(identity)
             if await has_left():
                 return None
             if named is not None:

@@ -14,8 +14,9 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from farebox.facilitator.answer import Answer, Answering
+from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.listing_report import ListingReports
+from farebox.facilitator.listing_report import SENTENCES, ListingReports
 from farebox.facilitator.operators import Operators
 from farebox.facilitator.outcome import NotAdmitted, NothingSent, SettleOutcome
 from farebox.facilitator.request_name import read_idempotency_key
@@ -119,22 +120,32 @@ class SettleEndpoint:
             note.say(reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"]))
             return _encode(body)
 
+        listing = _Listing(self._reports, payment)
         answering = self._answering.answer(
-            payment, key=key, body=told, has_left=partial(has_left, receive)
+            payment,
+            key=key,
+            body=told,
+            on_settled=listing.look,
+            has_left=partial(has_left, receive),
         )
-        reply = await self._reply(payment, answering, note)
+        reply = await self._reply(payment, answering, listing, note)
         if reply is not None:
             await send_json(send, reply.status, reply.body, reply.headers)
 
     async def _reply(
-        self, payment: Payment, answering: Awaitable[Answer | None], note: RequestNote
+        self,
+        payment: Payment,
+        answering: Awaitable[Answer | None],
+        listing: "_Listing",
+        note: RequestNote,
     ) -> "_Reply | None":
         """What goes out; None to a caller who has left."""
         try:
             answer = await answering
             if answer is None:
                 return None
-            return _Reply(200, answer.body, await self._listing(payment, answer))
+            headers = await listing.headers(answer) if _is_success(answer.body) else ()
+            return _Reply(200, answer.body, headers)
         except NothingSent as nothing:
             retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
             return _Reply(503, _encode(nothing_sent_body(nothing)), (retry_after,))
@@ -148,20 +159,32 @@ class SettleEndpoint:
             note.say(error="internal_error")
             return _Reply(500, _encode(await self._broken_body(payment)))
 
-    async def _listing(self, payment: Payment, answer: Answer) -> Headers:
-        reports, discovery, identity = self._reports, payment.discovery, answer.identity
-        if reports is None or discovery is None or identity is None:
-            return ()
-        if not _is_success(answer.body):
-            return ()
-        return ((_EXTENSION_RESPONSES, await reports.header(identity, discovery)),)
-
     async def _broken_body(self, payment: Payment) -> Body:
         """With the hash of what may have been sent, where one is recorded."""
         network, tx_hash = payment.terms.network.value, ""
         with suppress(Exception):  # whatever broke may be broken here too
             tx_hash = await self._answering.known_hash(payment)
         return unsettled_body(_SETTLE_BUG, network, tx_hash=tx_hash)
+
+
+class _Listing:
+    """What a success says of its listing; looked up once, whoever asks first."""
+
+    def __init__(self, reports: ListingReports | None, payment: Payment) -> None:
+        self._reports, self._discovery = reports, payment.discovery
+        self._found: Headers | None = None
+
+    async def look(self, identity: PaymentIdentity) -> None:
+        """List the resource of a settled payment, or learn why it is not listed."""
+        if self._reports is not None and self._discovery is not None:
+            header = await self._reports.header(identity, self._discovery)
+            self._found = ((_EXTENSION_RESPONSES, header),)
+
+    async def headers(self, answer: Answer) -> Headers:
+        """What goes out with a success; a kept one is looked up now."""
+        if self._found is None and answer.identity is not None:
+            await self.look(answer.identity)
+        return self._found or ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +247,18 @@ def facilitator_routes(
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
     reports: ListingReports | None = None,
+    listing_reasons: Mapping[str, str] = SENTENCES,
 ) -> list[BaseRoute]:
-    """The facilitator's routes; without `reports` nothing is said of listings."""
+    """The facilitator's routes; without `reports` nothing is said of listings.
+
+    `listing_reasons` are the codes that `reports` may give, with their sentences.
+    """
     return [
         Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
         Route(SETTLE, SettleEndpoint(answering, reports), methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
         Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
-        Route("/v1/errors", FixedEndpoint(errors_body()), methods=["GET"]),
+        Route("/v1/errors", FixedEndpoint(errors_body(listing_reasons)), methods=["GET"]),
     ]
 
 

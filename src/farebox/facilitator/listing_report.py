@@ -4,6 +4,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, Protocol
 
 import structlog
@@ -20,6 +21,14 @@ _UNREADABLE: Final = "not_listable"
 _BUSY: Final = "catalog_busy"
 _AWAY: Final = "catalog_unavailable"
 _BROKEN: Final = "catalog_failed"
+SENTENCES: Final = MappingProxyType(
+    {
+        _UNREADABLE: "The resource cannot be listed.",
+        _BUSY: "The catalog is busy; the resource is listed later.",
+        _AWAY: "The catalog cannot be reached now; the resource is listed later.",
+        _BROKEN: "An unexpected fault of the catalog; the resource is listed later.",
+    }
+)
 
 log = structlog.get_logger(__name__)
 

@@ -3,6 +3,7 @@
 An optional member that is unknown is left out, never null: stock clients refuse a null.
 """
 
+from collections.abc import Mapping
 from typing import Final, assert_never
 
 from farebox.facilitator.outcome import (
@@ -137,11 +138,12 @@ def supported_body(networks: list[Network], signers: list[Address]) -> Body:
     }
 
 
-def errors_body() -> Body:
-    """The registry of reason codes."""
+def errors_body(listing: Mapping[str, str]) -> Body:
+    """The registries of codes: those of payments, and `listing` with those of their listing."""
     return {
         "errors": [
             {"code": reason.value, "message": meaning.sentence, "retry": meaning.retry.value}
             for reason, meaning in REGISTRY.items()
-        ]
+        ],
+        "listing": [{"code": code, "message": sentence} for code, sentence in listing.items()],
     }

@@ -14,7 +14,7 @@ from farebox.search.senses import Alternative, Kinship
 from farebox.storage.pool import Database
 from support.listings import SELLER, UPDATED, Listed, list_many
 from support.manual_clock import ManualClock
-from support.promises import promise
+from support.promises import case, promise
 from support.senses import SaidMeaning, SaidMeanings, SaidWords
 
 OTHER_SELLER: Final = "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"
@@ -167,7 +167,8 @@ async def test_filters_narrow_by_plain_equality(
     assert set(await found(search, query, **filters)) == expected
 
 
-@promise("catalog:names-weigh-more")
+@case("CT-060")
+@promise("entry:name-and-tags-weigh-more", "search:weighted-relevance")
 @SIZES
 async def test_names_weigh_more_than_descriptions_and_those_more_than_parameters(
     database: Database, small_below: int

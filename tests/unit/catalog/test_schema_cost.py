@@ -146,11 +146,11 @@ def test_a_schema_that_multiplies_is_refused_before_it_runs(info: Json, schema: 
             {"a": [1] * 800},
             {"properties": {"a": {"allOf": [{"contains": {"const": 2}, "minContains": 0}] * 60}}},
         ),
-        ({"a": "ab" * 400}, {"properties": {"a": {"pattern": "(.{0,30}a){0,30}Q"}}}),
+        ({"a": "ab" * 200}, {"properties": {"a": {"pattern": "(.{0,30}a){0,30}Q"}}}),
         ({"a": "ab" * 25_000}, {"properties": {"a": {"pattern": "^(a|b)*$"}}}),
         ({"a": [{"b": n} for n in range(1_900)]}, {"properties": {"a": {"uniqueItems": True}}}),
         ({}, {"properties": {f"k{n}": {"type": "integer"} for n in range(990)}}),
-        ({}, {"allOf": [{"pattern": "\\p{L}{1,60}"}]}),
+        ({}, {"allOf": [{"pattern": "\\p{L}{1,40}"}]}),
         (
             {"a": [{f"b{n}": 1 for n in range(40)}] * 20},
             {

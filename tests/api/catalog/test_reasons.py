@@ -1,0 +1,26 @@
+"""`GET /v1/errors` explains every code that is told of a listing, beside those of payments."""
+
+from farebox.catalog.drop_reason import DropReason
+from farebox.catalog.listing_outcome import NotListed
+from farebox.catalog.reason_registry import REASONS
+from farebox.catalog.report import CHECKING
+from farebox.catalog.validate import Fault
+from farebox.facilitator.listing_report import SENTENCES
+from farebox.x402.reasons import Reason
+from support.stage import Stage
+
+
+async def test_every_code_is_served_with_its_sentence(stage: Stage) -> None:
+    answer = await stage.client.get("/v1/errors")
+    body = answer.json()
+    assert [each["code"] for each in body["errors"]] == [reason.value for reason in Reason]
+    assert {each["code"]: each["message"] for each in body["listing"]} == dict(REASONS)
+    assert len(body["listing"]) == len(REASONS)
+
+
+def test_the_registry_holds_every_code_once_and_plainly() -> None:
+    codes = [*DropReason, *NotListed, *Fault, *SENTENCES, CHECKING]
+    assert sorted(map(str, codes)) == sorted(REASONS)
+    assert all(code.isascii() and code == code.lower() for code in REASONS)
+    assert all(len(code) <= 64 and code.replace("_", "a").isalnum() for code in REASONS)
+    assert all(sentence.endswith(".") and sentence.isascii() for sentence in REASONS.values())
