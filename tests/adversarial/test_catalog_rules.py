@@ -264,6 +264,8 @@ LOCAL: Final = [
     "printer.local",
     "nas.lan",
     "x.home.arpa",
+    "1.0.0.127.in-addr.arpa",
+    "a.b1",
     "127.0.0.1",
     "127.1",
     "2130706433",
@@ -298,7 +300,8 @@ def test_local_hosts_are_listed_where_that_is_allowed(url: str) -> None:
 
 @case("CT-019")
 def test_allowing_local_hosts_allows_nothing_else() -> None:
-    for url in ("http://weather.example/", "https://8.8.8.8/", "https://[2001:db8::1]/"):
+    refused = ["http://weather.example/", "https://8.8.8.8/", "https://[2001:db8::1]/"]
+    for url in (*refused, "https://0x7f.1/", "https://127.1/", "https://[::1/", "https://[::1]80/"):
         found = read_closely(discovery(url), pay_to=SELLER, is_local_allowed=True)
         assert isinstance(found, Dropped), url
 

@@ -19,6 +19,10 @@ class SaidMeaning:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
+    def words(self) -> frozenset[str]:
+        """Every word is known."""
+        return frozenset()
+
     async def encode(self, query: str) -> Sense | None:
         """The query's bytes."""
         self.asked.append(query)

@@ -7,30 +7,13 @@ from typing import Final
 import idna
 
 from farebox.catalog.drop_reason import DropReason
+from farebox.outbound.target import Target, parse_target
 
 _MAX_HOST: Final = 253
 _MAX_LABEL: Final = 63
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9-]+(?<!-)\Z", re.ASCII)
 _NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)\Z", re.ASCII)
 _LOOPBACK_V6: Final = "[::1]"
-_ALIASES: Final = frozenset({"ip6-localhost", "ip6-loopback"})
-# names that resolve inside one network at most (RFC 6761, 6762, 7686, 8375, ICANN's .internal)
-_LOCAL_ENDINGS: Final = frozenset(
-    {
-        "localhost",
-        "localdomain",
-        "local",
-        "internal",
-        "intranet",
-        "private",
-        "corp",
-        "home",
-        "lan",
-        "home.arpa",
-        "onion",
-        "invalid",
-    }
-)
 
 
 def read_host(text: str, *, is_local_allowed: bool = False) -> str | DropReason:
@@ -46,25 +29,22 @@ def read_host(text: str, *, is_local_allowed: bool = False) -> str | DropReason:
     host = _to_ascii(text)
     if host is None:
         return _INVALID
-    if _NUMERIC.match(host.rpartition(".")[2]):
-        return host if is_local_allowed and _is_local_address(host) else _NOT_PUBLIC
-    return host if is_local_allowed or not is_local_name(host) else _NOT_PUBLIC
-
-
-def is_local_name(host: str) -> bool:
-    """Whether a canonical host is one that is reached inside one network or machine only."""
-    labels = host.split(".")
-    return (
-        len(labels) < 2
-        or labels[-1] in _LOCAL_ENDINGS
-        or ".".join(labels[-2:]) in _LOCAL_ENDINGS
-        or host in _ALIASES
-    )
+    is_listable = _is_public(host) or (is_local_allowed and is_local(host))
+    return host if is_listable else DropReason.RESOURCE_HOST_NOT_PUBLIC
 
 
 def is_local(host: str) -> bool:
-    """Whether a canonical host, name or address, is a local one."""
-    return host == _LOOPBACK_V6 or is_local_name(host) or _is_local_address(host)
+    """Whether a canonical host, name or address, is one inside a network or on this machine."""
+    if host == _LOOPBACK_V6:
+        return True
+    if _NUMERIC.match(host.rpartition(".")[2]):
+        return _is_local_address(host)
+    return not _is_public(host)
+
+
+def _is_public(host: str) -> bool:
+    """Whether this service would call a host of this name."""
+    return isinstance(parse_target(f"https://{host}/"), Target)
 
 
 def _is_local_address(host: str) -> bool:
@@ -99,4 +79,3 @@ def _label(label: str) -> str | None:
 
 
 _INVALID: Final = DropReason.RESOURCE_HOST_INVALID
-_NOT_PUBLIC: Final = DropReason.RESOURCE_HOST_NOT_PUBLIC

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from farebox.kernel.addresses import Address, parse_account
 from farebox.kernel.networks import Network
@@ -29,7 +30,7 @@ class Token:
     owner: Address | None = None
 
 
-NATIVE_CODE = "XLM"
+_NATIVE_CODE: Final = "XLM"
 
 
 def token_of(code: ContractCode | None, address: Address, network: Network) -> Token:
@@ -47,14 +48,14 @@ def token_of(code: ContractCode | None, address: Address, network: Network) -> T
             return _asset(name)
         case AssetCode():
             return Token(TokenKind.ASSET_CONTRACT)
-        case None:
+        case _:
             return Token(TokenKind.ABSENT)
 
 
 def _asset(name: str) -> Token:
     code, _, issuer = name.partition(":")
     if not issuer:
-        return Token(TokenKind.ASSET_CONTRACT, code=NATIVE_CODE)
+        return Token(TokenKind.ASSET_CONTRACT, code=_NATIVE_CODE)
     return Token(TokenKind.ASSET_CONTRACT, code=code, issuer=parse_account(issuer))
 
 

@@ -1,10 +1,11 @@
 """Turns of client addresses in PostgreSQL."""
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from farebox.storage.pool import Connection
 
-_KEPT_BATCH = 32  # of addresses that nobody needs any more, removed in passing
+_SWEPT_AT_ONCE: Final = 32  # addresses that nobody needs any more, removed in passing
 
 
 async def take_turn(
@@ -39,7 +40,7 @@ async def take_turn(
         now,
         most,
         within,
-        _KEPT_BATCH,
+        _SWEPT_AT_ONCE,
     )
     if row is None or row["is_taken"]:
         return None

@@ -114,7 +114,9 @@ class Validation:
         url = read_url(asked.url, is_local_allowed=self._is_local_allowed)
         if isinstance(url, DropReason):
             return Report((_dropped(Dropped(url)),))
-        answer = await self._origins.offers(asked.url, method=asked.method)
+        query = asked.url.partition("#")[0].partition("?")[2]
+        place = f"{url}?{query}" if query else str(url)
+        answer = await self._origins.offers(place, method=asked.method)
         if isinstance(answer, OriginSilent):
             return Report((_fault(_OF_SILENCE[answer.why], answer.detail),))
         report = self._judge_said(_said(answer))

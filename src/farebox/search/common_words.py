@@ -35,5 +35,7 @@ GENERIC: Final = _words(
     information info resource resources request requests response json based
     """
 )
+# what one kind of listing is
+KINDS: Final = _words("mcp")
 # a word like these beside an `or` makes it a word of a sentence
 SENTENCE: Final = GLUE | REQUEST

@@ -1,7 +1,7 @@
 """The first page of a search: what is asked becomes a plan, which grows while it finds little."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -17,14 +17,24 @@ from farebox.search.plan import (
     Stage,
     loosened_stages,
     must_query,
-    reaches,
+    reaching,
+    reckoned,
+    reckoned_again,
     small_stages,
     strict_query,
     strict_stages,
 )
 from farebox.search.scope import Scope
 from farebox.search.senses import Meaning, Meanings, Sense, Words
-from farebox.search.terms import Sought, scored_of, seek, term_query, with_alternatives, words_of
+from farebox.search.terms import (
+    Sought,
+    content_of,
+    scored_of,
+    seek,
+    term_query,
+    with_alternatives,
+    words_of,
+)
 from farebox.search.walk import Walk
 from farebox.storage.pool import Connection
 
@@ -158,22 +168,37 @@ class FirstPage:
     async def _look_near(
         self, gathering: Gathering, encoding: "asyncio.Task[Sense | None] | None"
     ) -> None:
-        sense = await encoding if encoding is not None else None
-        if sense is None or self._meaning is None or self._meanings is None:
+        if encoding is None or self._meaning is None or self._meanings is None:
+            return
+        if not _is_language(gathering.walk.sought, self._meaning.words()):
+            return
+        sense = await encoding
+        if sense is None:
             return
         await gathering.run_near(self._meanings, sense, model=self._meaning.name)
+
+
+def _is_language(sought: Sequence[Sought], known: frozenset[str]) -> bool:
+    """Whether any word that says something is one: a model finds meaning in any letters."""
+    return not known or any(
+        term.share > 0.0 or any(part in known for part in term.text.split())
+        for term in content_of(sought)
+    )
 
 
 async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int:
     """Run the stage, as far back as it takes to find enough; how many it found."""
     filters = gathering.scope.filters
     filtered = census.filter_share(filters.network, filters.type)
-    found, is_whole = 0, True
-    for reach in reaches(stage, census.ages, filtered=filtered):
+    looked_at = reckoned(stage, filtered=filtered)
+    while True:
+        reach, is_last = reaching(stage, census.ages, looked_at, filtered=filtered)
         found = await gathering.run(reach)
         if found >= stage.enough:
             return found
-        is_whole = reach.since is None
-    if not is_whole:
+        if is_last:
+            break
+        looked_at = reckoned_again(stage, looked_at, found)
+    if reach.since is not None:
         gathering.cut()
     return found

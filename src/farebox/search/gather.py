@@ -141,6 +141,8 @@ class Gathering:
     def ranked(self, *, after: Place | None) -> list[tuple[Place, Candidate]]:
         """Every candidate that fits and stands behind `after`, in order."""
         at, is_strict = self.walk.at, self.walk.is_strict
+        if after is None and not is_strict and not self._is_answered():
+            return []
         found: list[tuple[Place, Candidate]] = []
         for own in self._found.values():
             worth = self._judged(own)[1]
@@ -155,6 +157,10 @@ class Gathering:
                 if after is None or place > after:
                     found.append((place, own))
         return sorted(found, key=itemgetter(0))
+
+    def _is_answered(self) -> bool:
+        """Whether one candidate at least is reason enough to answer."""
+        return any(self._judged(own)[1].convinces for own in self._found.values())
 
     def result(self, place: Place, candidate: Candidate) -> Result:
         """A ranked candidate with all that put it there."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import structlog
 
+from farebox.search.model_text import passages_of
 from farebox.search.senses import Sense
 from farebox.semantic.encoder import Encoder
 
@@ -121,6 +122,8 @@ def _sense(encoder: Encoder, text: str) -> Sense:
 
 
 def _codes(encoder: Encoder, texts: Sequence[str]) -> "list[Code]":
-    from farebox.semantic.space import known_space
+    from farebox.semantic.space import known_space, middles
 
-    return known_space().codes(encoder.encode(texts))
+    passages = [passages_of(text) for text in texts]
+    rows = encoder.encode([passage for own in passages for passage in own])
+    return known_space().codes(middles(rows, [len(own) for own in passages]))

@@ -1,19 +1,41 @@
-"""A listing as running text, for the language model."""
+"""A listing as running text, for the language model.
 
+A vector of a long text is near nothing in particular: so it is made of the whole and, as much, of
+each sentence alone. Names and parameters say little in a sentence; they are kept for spellings.
+"""
+
+import re
 from typing import Final
 
 from farebox.catalog.search_document import SearchDocument
 
-_LONGEST: Final = 3_000  # characters; the model reads some 1,200
+_LONGEST: Final = 1_500  # characters; the model reads some 1,200
+_MOST: Final = 8  # passages
+_SHORTEST: Final = 15  # characters of a sentence that is read alone
+_SENTENCE: Final = re.compile(r"(?<=[.;:!?])\s+")
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_UNREAD: Final = "\f"  # what stands behind is kept for its words
 
 
 def text_of(document: SearchDocument) -> str:
-    """What the language model reads of a listing, what says most first."""
-    parts = (
-        document.service_name,
-        document.tool_name.replace("_", " "),
-        document.description,
-        ", ".join(document.tags),
-        document.parameters,
-    )
-    return ". ".join(part.strip() for part in parts if part.strip())[:_LONGEST].replace("\0", " ")
+    """What is read of a listing: passages, a line each, and behind them words alone."""
+    tool = _HUMP.sub(" ", document.tool_name).replace("_", " ").replace("-", " ")
+    labels = _joined(", ".join(document.tags), tool, document.service_name)
+    sentences = _SENTENCE.split(_line(document.description)[:_LONGEST])
+    whole = _joined(_line(document.description), ", ".join(document.tags)) or labels
+    passages = [whole[:_LONGEST], labels, *(each for each in sentences if len(each) > _SHORTEST)]
+    kept = dict.fromkeys(_line(passage) for passage in passages if passage.strip())
+    return "\n".join(list(kept)[:_MOST]) + _UNREAD + _line(document.parameters)[:_LONGEST]
+
+
+def passages_of(text: str) -> list[str]:
+    """The passages of such a text; at least one, if an empty one."""
+    return text.partition(_UNREAD)[0].split("\n")
+
+
+def _joined(*parts: str) -> str:
+    return ". ".join(part.strip() for part in parts if part.strip())
+
+
+def _line(text: str) -> str:
+    return " ".join(text.replace("\0", " ").split())

@@ -4,12 +4,12 @@ A statement's cost is the documents it reads: where many match, it looks at thos
 far back as is likely to hold enough of them, and further back when it does not.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
-from math import inf, prod, sqrt
+from math import inf, prod
 from typing import Final
 
 from farebox.search.ages import Ages
@@ -20,9 +20,8 @@ ENOUGH: Final = 20  # candidates; with fewer the search looks wider
 NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
 CANDIDATES: Final = 400  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
-MARGIN: Final = 1.5  # times as many matches are reckoned with as are wanted
-FURTHER: Final = 4  # times as far back, when they were fewer after all
-TOGETHER: Final = 2.0  # words of a query come together more often than by half chance
+MARGIN: Final = 1.3  # times as many matches are reckoned with as are wanted
+DEAR: Final = 8  # documents that are passed over cost as much as one that is read
 BESIDE: Final = 0.1  # the part of those with all words of a phrase that have them side by side
 PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
 READ: Final = 24_000  # documents at most, where most of those read are none of those wanted
@@ -153,20 +152,32 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
     return stages
 
 
-def reaches(stage: Stage, ages: Ages, *, filtered: float) -> Iterator[Stage]:
-    """The stage as it is run: of late at first, then further and further back, at last all.
+def reckoned(stage: Stage, *, filtered: float) -> float:
+    """How many of the freshest documents are likely to hold enough of what the stage finds.
 
-    Where it reads much in vain, for a phrase or because of filters, it ends before that. `filtered`
-    is the part of the documents that the filters let through.
+    `filtered` is the part of the documents that the filters let through.
     """
-    needed = MARGIN * stage.most / max(stage.share * filtered, 1e-9)
+    return MARGIN * stage.most / max(stage.share * filtered, 1e-9)
+
+
+def reckoned_again(stage: Stage, looked_at: float, found: int) -> float:
+    """The same, when in so many there were so few."""
+    return looked_at * max(2.0, MARGIN * stage.enough / max(found, 0.1))
+
+
+def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float) -> tuple[Stage, bool]:
+    """The stage confined to so many of the freshest documents; whether that is as far as it goes.
+
+    All are looked at where passing over the older ones would cost more than reading what matches.
+    Where much is read in vain, for a phrase or because of filters, it ends before that.
+    """
     furthest = inf
     if filtered < 1.0 or stage.reads > stage.share:
         furthest = READ / max(stage.reads, 1e-9)
-    while needed < furthest and (since := ages.since(needed)) is not None:
-        yield replace(stage, since=since)
-        needed *= FURTHER
-    yield replace(stage, since=ages.since(furthest))
+    if looked_at > DEAR * stage.reads * ages.documents:
+        looked_at = inf
+    since = ages.since(min(looked_at, furthest))
+    return replace(stage, since=since), since is None or looked_at >= furthest
 
 
 def _beside(term: Sought) -> float:
@@ -178,11 +189,15 @@ def _with_must(query: str, must: str) -> str:
 
 
 def _all(shares: Sequence[float]) -> float:
-    """The part that has all: words of one subject come together more often than by chance."""
+    """The part that has all, rather too low: to look twice costs more than to look far.
+
+    Words of one subject come together more often than by chance.
+    """
     least = min(shares, default=0.0)
     if not least or len(shares) == 1:
         return least
-    return least * min(0.9, TOGETHER * sqrt(prod(shares) / least))
+    others: float = (prod(shares) / least) ** 0.6
+    return least * others / 2
 
 
 def _any(shares: Sequence[float]) -> float:

@@ -13,13 +13,19 @@ from farebox.search.terms import Role, Sought
 _TS_RANK_OF_ONE: Final = 1.64493406685  # ts_rank divides a single word's weight by this
 _MOST_OF_A_TERM: Final = 1.2  # a word said often counts little more than once
 
-# what the words may add, in thousandths
-_COVERED: Final = 450
-_PLACED: Final = 500
-_BESIDE: Final = 50
-_FULL: Final = 150  # every word that says something is there
-_LIKE_FROM: Final = 150  # a cosine, in thousandths, that means nothing
-_LIKE_TO: Final = 700  # and one that means everything
+# what each judgement adds to the relevance, in thousandths of itself
+_COVERED: Final = 250
+_PLACED: Final = 100
+_BESIDE: Final = 20
+_FULL: Final = 50  # every word that says something is there
+
+# what speaks for a document: its likeness, and what it has of the words that say something
+_SAID: Final = 100
+_SAID_ALONE: Final = 700  # where nothing is known of its meaning
+_A_WORD: Final = 20  # for each word that says something: long questions are like nothing much
+_WORDS: Final = 6  # that count so
+CONVINCING: Final = 410  # evidence of one document with which a search answers at all
+PASSABLE: Final = 310  # with which others stand behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,17 @@ class Score:
     is_full: bool  # every word that says something is there
     likeness: int | None  # cosine; None: no vector or no model
     relevance: int
-    fits: bool
+    evidence: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether it may stand among results."""
+        return self.is_full or self.evidence >= PASSABLE
+
+    @property
+    def convinces(self) -> bool:
+        """Whether it is reason enough to answer; without any such document there is silence."""
+        return self.is_full or self.evidence >= CONVINCING
 
 
 def meet(sought: Sequence[Sought], ranks: Sequence[float]) -> tuple[Met | None, ...]:
@@ -73,28 +89,42 @@ def score(
     pairs: Sequence[float],
     likeness: int | None,
 ) -> Score:
-    """The document's relevance: up to about 1000 for the words and as much for the meaning."""
-    weight = sum(term.weight for term in sought)
-    covered = placed = 0.0
-    for term, how in zip(sought, met, strict=True):
-        if how is not None:
-            covered += term.weight * how.percent / 100
-            placed += term.weight * how.strength
-    cover = round(1000 * covered / weight) if weight else 0
-    place = round(1000 * placed / weight) if weight else 0
+    """The document's worth; every part of it a whole number."""
+    cover, place = _share(sought, met), _share(sought, met, is_placed=True)
     beside = round(1000 * sum(rank > 0.0 for rank in pairs) / len(pairs)) if pairs else 0
     is_full = _is_full(sought, met)
     words = (_COVERED * cover + _PLACED * place + _BESIDE * beside) // 1000 + _FULL * is_full
-    meaning = 1000 * (min(likeness or 0, _LIKE_TO) - _LIKE_FROM) // (_LIKE_TO - _LIKE_FROM)
     return Score(
         covered=cover,
         placed=place,
         beside=beside,
         is_full=is_full,
         likeness=likeness,
-        relevance=words + max(meaning, 0),
-        fits=_fits(cover, likeness, is_full=is_full),
+        relevance=words + max(likeness or 0, 0),
+        evidence=_evidence(sought, met, likeness),
     )
+
+
+def _share(sought: Sequence[Sought], met: Sequence[Met | None], *, is_placed: bool = False) -> int:
+    """The part of the terms' weight that is there; where it counts, by the field."""
+    weight = sum(term.weight for term in sought)
+    there = sum(
+        term.weight * (how.strength if is_placed else how.percent / 100)
+        for term, how in zip(sought, met, strict=True)
+        if how is not None
+    )
+    return round(1000 * there / weight) if weight else 0
+
+
+def _evidence(sought: Sequence[Sought], met: Sequence[Met | None], likeness: int | None) -> int:
+    content = [
+        (term, how) for term, how in zip(sought, met, strict=True) if term.role is Role.CONTENT
+    ]
+    said = _share([term for term, _ in content], [how for _, how in content])
+    length = _A_WORD * min(len(content), _WORDS)
+    if likeness is None:
+        return said * _SAID_ALONE // 1000 + length * (said > 0)
+    return likeness + said * _SAID // 1000 + length
 
 
 def _is_full(sought: Sequence[Sought], met: Sequence[Met | None]) -> bool:
@@ -105,11 +135,3 @@ def _is_full(sought: Sequence[Sought], met: Sequence[Met | None]) -> bool:
         if term.role is Role.CONTENT
     ]
     return all(content) if content else any(how is not None for how in met)
-
-
-def _fits(covered: int, likeness: int | None, *, is_full: bool) -> bool:
-    if is_full:
-        return True
-    if likeness is None:
-        return covered >= 450
-    return covered * 4 + max(likeness, 0) * 10 >= 4000

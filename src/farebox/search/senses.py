@@ -45,6 +45,10 @@ class Meaning(Protocol):
         """Which model and quantization: senses of two names are not compared."""
         ...
 
+    def words(self) -> frozenset[str]:
+        """Words it knows as they are spelt; none before it is loaded."""
+        ...
+
     async def encode(self, query: str) -> Sense | None:
         """The query's meaning, computed off the event loop; None: none could be had in time."""
         ...

@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
-from farebox.search.common_words import GENERIC, GLUE, REQUEST
+from farebox.search.common_words import GENERIC, GLUE, KINDS, REQUEST
 from farebox.search.expression import Term
 from farebox.search.lexemes import Census, Lexed, phrase
 from farebox.search.senses import Alternative, Kinship
@@ -16,6 +16,7 @@ MAX_SCORED: Final = 12  # terms; the weightiest
 MAX_PAIRS: Final = 6
 ALTERNATIVES: Final = 3  # a term
 
+_KIND_PERCENT: Final = 80  # of a word that names a kind of listing
 _ROLE_PERCENT: Final = {"content": 100, "generic": 20, "request": 6}
 _UNKNOWN_PERCENT: Final = 50  # of a word no document has: it tells no document from another
 
@@ -97,9 +98,10 @@ def _sought(term: Term, query: str, lexed: Mapping[str, Lexed], census: Census) 
     share = _share((census.share(x) for x in lexemes), (census.share(x) for x in joined))
     names = _share((census.name_share(x) for x in lexemes), (census.name_share(x) for x in joined))
     role = role_of(term)
+    percent = _KIND_PERCENT if term.text in KINDS else _ROLE_PERCENT[role]
     is_phrase = len(lexemes) > 1
     probe = Probe(query, term.text, is_phrase=is_phrase)
-    weight = weight_of(share, census.documents) * _ROLE_PERCENT[role] // 100
+    weight = weight_of(share, census.documents) * percent // 100
     return Sought(term.text, role, (probe,), max(weight, 1), share, names)
 
 

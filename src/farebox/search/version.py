@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from farebox.catalog.listing import ListingType
 from farebox.catalog.search_document import SearchDocument
 from farebox.search.plain import GAP, plain_text
 
@@ -18,7 +19,7 @@ class Fields:
     """The searched text by weight, each as plain words."""
 
     name: str  # A
-    labels: str  # B: tags and tool name
+    labels: str  # B: tags, tool name, and `mcp` for a tool
     description: str  # C
     parameters: str  # D: with the words of the address
 
@@ -40,7 +41,8 @@ class Standing:
 
 def fields_of(document: SearchDocument) -> Fields:
     """The document's text as it is searched, each field bounded."""
-    labels = (*document.tags, document.tool_name)
+    kind = document.type.value if document.type is ListingType.MCP else ""
+    labels = (*document.tags, document.tool_name, kind)
     address = " ".join(
         word for word in plain_text(document.url[: _MAX_TEXT["url"]]).split() if _says(word)
     )

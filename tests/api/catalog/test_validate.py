@@ -185,7 +185,8 @@ async def test_a_question_that_names_nothing_is_a_400(client: AsgiClient, body: 
 
 async def test_a_url_is_asked_for_its_402(client: AsgiClient, resources: Resources) -> None:
     resources.said = {CITY: Offers((OFFER,), payment_required())}
-    told = await report(client, {"url": CITY, "method": "POST"})
+    spelled = CITY.replace("https", "HTTPS") + "#top"
+    told = await report(client, {"url": spelled, "method": "POST"})
     assert resources.asked == [(CITY, "POST")]
     assert told["isValid"] is True
     assert told["key"] == "https://api.weather.example/v1/{}"

@@ -12,6 +12,7 @@ from farebox.catalog.canonical_url import MAX_URL, CanonicalUrl, read_url
 from farebox.catalog.discovery import Read, read_closely
 from farebox.catalog.drop_reason import Dropped, DropReason
 from farebox.catalog.route_template import RouteTemplate, parse_route_template
+from farebox.outbound.target import Target, parse_target
 from support.damage import damaged
 from support.discovery import SELLER, Json, discovery, http_info, schema_of, tool_info
 
@@ -79,6 +80,8 @@ def test_a_canonical_url_is_its_own_canonical_form(text: str) -> None:
         split = urlsplit(str(url))
         assert (split.scheme, split.netloc, split.path) == (url.scheme, url.authority, url.path)
         assert (split.username, split.query, split.fragment) == (None, "", "")
+        if url.scheme == "https" and ":" not in url.authority:
+            assert isinstance(parse_target(str(url)), Target)  # it can be asked whose it is
 
 
 @settings(max_examples=60, deadline=None)

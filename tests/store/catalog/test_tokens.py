@@ -1,5 +1,6 @@
 """What a listing's tokens are is looked up on the ledger and shown, whoever says what of them."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -68,6 +69,19 @@ class Node:
         return LedgerEntries((), 9)
 
 
+class RestingClock:
+    """Stands still, and says when the loop has done its round."""
+
+    def __init__(self, clock: ManualClock, rests: asyncio.Event) -> None:
+        self._clock, self._rests = clock, rests
+        self.now, self.monotonic = clock.now, clock.monotonic
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds:
+            self._rests.set()
+            await asyncio.Event().wait()
+
+
 async def test_each_kind_of_token_is_shown_as_the_ledger_has_it(
     database: Database, clock: ManualClock, stage_networks: Networks
 ) -> None:
@@ -119,6 +133,26 @@ async def test_a_node_that_is_away_leaves_the_tokens_to_be_looked_up(
         await lookup.turn(Network.TESTNET)
     node.is_away = False
     assert await lookup.turn(Network.TESTNET) == 1
+
+
+async def test_the_loop_outlives_a_node_and_a_database_that_are_away(
+    database: Database, postgres_url: Secret[str], clock: ManualClock
+) -> None:
+    away, there = Node(), Node()
+    away.is_away = True
+    await listed(database, NOWHERE)
+    many = [contract_address(n.to_bytes(32, "big")) for n in range(101)]
+    await listed(database, *many, network=Network.PUBNET)
+    nodes: Any = {Network.TESTNET: away, Network.PUBNET: there}
+    for opened in (Database(postgres_url), database):  # the first is closed
+        rests = asyncio.Event()
+        resting = RestingClock(clock, rests)
+        running = asyncio.ensure_future(TokenLookup(opened, nodes, resting).run())
+        await asyncio.wait_for(rests.wait(), 20)
+        assert not running.done()
+        running.cancel()
+        await asyncio.wait({running})
+    assert (away.asked, there.asked) == ([1], [100, 1])
 
 
 def test_a_name_that_the_contracts_id_was_not_made_from_is_not_repeated() -> None:

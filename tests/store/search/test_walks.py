@@ -2,9 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import count
 from typing import Final
 
 import pytest
@@ -47,12 +48,20 @@ def names(page: SearchPage) -> list[str]:
     return [hit.listing.resource.metadata.service_name or "" for hit in page.hits]
 
 
-async def walk(search: Search, *, limit: int, query: str = "tides") -> list[str]:
+async def at_once() -> None:
+    """Nothing happens between two pages."""
+
+
+async def walk(
+    search: Search, *, limit: int, between: Callable[[], Awaitable[None]] = at_once
+) -> list[str]:
     """Every page to the end."""
+    query = "tides"
     page = await search.find(SearchRequest(query, limit=limit))
     seen = names(page)
     while page.cursor is not None:
         assert len(page.hits) == limit
+        await between()
         page = await search.find(SearchRequest(query, limit=limit, cursor=page.cursor))
         assert page.hits  # a cursor is given only where more lies behind it
         seen += names(page)
@@ -77,31 +86,32 @@ async def test_a_walk_shows_nothing_twice_and_misses_nothing_that_stayed(
 ) -> None:
     staying = [tides(n) for n in range(STAY)]
     search = await opened(database, small_below, [*staying, *(tides(1_000 + n) for n in range(50))])
-    stop = asyncio.Event()
+    written = asyncio.Semaphore(0)
 
-    async def write(writer: int) -> int:
-        """Touch what stays, rewrite and remove the rest, add more, until told to stop."""
-        turns = 0
-        while not stop.is_set():
-            turns += 1
-            mine = staying[(writer * 7 + turns) % STAY]
-            at = UPDATED + timedelta(hours=writer + turns)
-            touched = replace(mine, updated_at=at, payers=mine.payers + turns)
-            rewritten = replace(tides(1_000 + writer), description=f"Nothing {turns}.", tags=())
+    async def write(writer: int) -> None:
+        """Touch what stays, rewrite and remove the rest and add more, for ever."""
+        for turn in count():
+            mine = staying[(writer * 7 + turn) % STAY]
+            at = UPDATED + timedelta(hours=writer + turn)
+            touched = replace(mine, updated_at=at, payers=mine.payers + turn)
+            rewritten = replace(tides(1_000 + writer), description=f"Nothing {turn}.", tags=())
             added = tides(2_000 + writer)
             ids = await list_many(database, [touched, rewritten, added])
             async with database.transaction() as db:
-                await StoredIndex().remove(db, ids[2:] if turns % 2 else ids[1:2])
-            await asyncio.sleep(0.1)
-        return turns
+                await StoredIndex().remove(db, ids[2:] if turn % 2 else ids[1:2])
+            written.release()
+
+    async def a_few_writes() -> None:
+        for _ in range(10):
+            await written.acquire()
 
     writers = [asyncio.create_task(write(writer)) for writer in range(WRITERS)]
     try:
-        walks = [await walk(search, limit=12) for _ in range(2)]
+        walks = [await walk(search, limit=12, between=a_few_writes) for _ in range(2)]
     finally:
-        stop.set()
-        turns = await asyncio.gather(*writers)
-    assert sum(turns) > WRITERS  # they wrote meanwhile
+        for writer in writers:
+            writer.cancel()
+        await asyncio.wait(writers)
     wanted = {item.name for item in staying}
     for seen in walks:
         assert [name for name, times in Counter(seen).items() if times > 1] == []

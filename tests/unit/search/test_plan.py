@@ -16,7 +16,9 @@ from farebox.search.plan import (
     Stage,
     loosened_stages,
     must_query,
-    reaches,
+    reaching,
+    reckoned,
+    reckoned_again,
     small_stages,
     strict_query,
     strict_stages,
@@ -72,30 +74,43 @@ def test_what_is_expected_of_words_follows_from_their_frequencies() -> None:
     assert share("python or escrow") > share("python")
 
 
+AGES = Ages.of(DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for turn in range(9)])
+
+
+def since(stage: Stage, *, filtered: float = 1.0) -> datetime | None:
+    """How far back it looks at first."""
+    looked_at = reckoned(stage, filtered=filtered)
+    return reaching(stage, AGES, looked_at, filtered=filtered)[0].since
+
+
 def test_the_more_a_stage_will_find_the_less_far_it_looks_back() -> None:
-    ages = Ages.of(
-        DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for turn in range(9)]
-    )
-    rare = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.001)
-    dense = replace(rare, share=0.2)
-    assert [stage.since for stage in reaches(rare, ages, filtered=1.0)] == [None]
-    near, *further = [stage.since for stage in reaches(dense, ages, filtered=1.0)]
+    rare = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.001, reads=0.001)
+    dense = replace(rare, share=0.2, reads=0.2)
+    near = since(dense)
+    assert since(rare) is None
     assert near is not None
-    assert further[-1] is None
-    first = next(iter(reaches(dense, ages, filtered=0.1)))
-    assert first.since is not None
-    assert first.since < near
+    filtered = since(dense, filtered=0.1)
+    assert filtered is not None
+    assert filtered < near
+
+
+def test_a_stage_that_found_too_little_looks_as_far_back_as_what_it_found_says() -> None:
+    stage = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
+    assert reckoned_again(stage, 2_000, 40) >= 20_000
+    assert reckoned_again(stage, 2_000, 399) >= 4_000
+    assert reaching(stage, AGES, reckoned_again(stage, 2_000, 0), filtered=1.0)[1]
 
 
 def test_what_is_read_in_vain_is_bounded() -> None:
-    ages = Ages.of(
-        DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for turn in range(9)]
-    )
     words = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
     phrase = replace(words, share=0.02)
-    assert [*reaches(words, ages, filtered=1.0)][-1].since is None
-    assert [*reaches(words, ages, filtered=0.01)][-1].since is not None
-    assert [*reaches(phrase, ages, filtered=1.0)][-1].since is not None
+    whole, is_last = reaching(words, AGES, 1e9, filtered=1.0)
+    assert whole.since is None
+    assert is_last
+    for stage, filtered in ((words, 0.01), (phrase, 1.0)):
+        bounded, is_last = reaching(stage, AGES, 1e9, filtered=filtered)
+        assert bounded.since is not None
+        assert is_last
     assert phrase.enough < words.enough == words.most
 
 
