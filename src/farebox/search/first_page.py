@@ -25,6 +25,7 @@ from farebox.search.plan import (
     strict_stages,
 )
 from farebox.search.scope import Scope
+from farebox.search.score import bar_of
 from farebox.search.senses import Meaning, Meanings, Sense, Words
 from farebox.search.terms import (
     Sought,
@@ -88,7 +89,8 @@ class FirstPage:
             stages=(),
             is_strict=not asked.expression.may_be_relaxed,
         )
-        gathering = Gathering(db, scope, walk)
+        bar = bar_of(len(asked.meant.split()), asked.census.documents)
+        gathering = Gathering(db, scope, walk, bar)
         if asked.is_nothing:
             return gathering
         if asked.census.is_small or scope.filters.pay_to is not None:

@@ -9,7 +9,7 @@ from farebox.search.candidate import Candidate
 from farebox.search.plan import Kind, Stage
 from farebox.search.rank import Freshness, Place, place_of
 from farebox.search.scope import Scope
-from farebox.search.score import Judge, Met, Score
+from farebox.search.score import CONVINCING, Judge, Met, Score
 from farebox.search.senses import Meanings, Sense
 from farebox.search.stage_store import find, look_at
 from farebox.search.terms import Sought
@@ -49,6 +49,7 @@ class Gathering:
     db: Connection
     scope: Scope
     walk: Walk
+    bar: int = CONVINCING  # the evidence with which the first page answers
     _found: dict[int, Candidate] = field(default_factory=dict)
     _by: dict[int, list[FoundBy]] = field(default_factory=dict)
     _likeness: dict[int, int] = field(default_factory=dict)
@@ -163,7 +164,7 @@ class Gathering:
 
     def _is_answered(self) -> bool:
         """Whether one candidate at least is reason enough to answer."""
-        return any(self._judged(own)[1].convinces for own in self._found.values())
+        return any(self._judged(own)[1].convinces(self.bar) for own in self._found.values())
 
     def result(self, place: Place, candidate: Candidate) -> Result:
         """A ranked candidate with all that put it there."""

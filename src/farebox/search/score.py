@@ -6,6 +6,7 @@ is a language model, the meaning. What fits by neither is not shown.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log, sqrt
 from typing import Final
 
 from farebox.search.terms import Role, Sought
@@ -24,8 +25,17 @@ _SAID: Final = 100
 _SAID_ALONE: Final = 700  # where nothing is known of its meaning
 _A_WORD: Final = 10  # for each word that says something: long questions are like nothing much
 _WORDS: Final = 6  # that count so
-CONVINCING: Final = 375  # evidence of one document with which a search answers at all
+CONVINCING: Final = 375  # evidence of one document's words with which a search answers at all
 PASSABLE: Final = 225  # with which others stand behind it
+
+# the same where meaning speaks too, for a query of some words in a catalog of some hundreds
+_BAR: Final = 420
+_BAR_WORDS: Final = 4
+_BAR_DOCUMENTS: Final = 400
+_OF_CHANCE: Final = 150  # the nearest of many strangers is nearer than the nearest of few
+_OF_LENGTH: Final = 75  # a sentence says more than the listing that answers it
+_SIZES: Final = (20, 1_000)  # documents; beyond them nothing was measured
+_LENGTHS: Final = (2, 12)  # words
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +64,17 @@ class Score:
         """Whether it may stand among results."""
         return self.is_full or self.evidence >= PASSABLE
 
-    @property
-    def convinces(self) -> bool:
+    def convinces(self, bar: int) -> bool:
         """Whether it is reason enough to answer; without any such document there is silence."""
-        return self.is_full or self.evidence >= CONVINCING
+        return self.is_full or self.evidence >= (CONVINCING if self.likeness is None else bar)
+
+
+def bar_of(words: int, documents: int) -> int:
+    """The evidence with which a query of so many words is answered, where meaning is known."""
+    length = min(max(words, _LENGTHS[0]), _LENGTHS[1])
+    size = min(max(documents, _SIZES[0]), _SIZES[1])
+    chance = sqrt(2 * log(size)) - sqrt(2 * log(_BAR_DOCUMENTS))
+    return round(_BAR + _OF_CHANCE * chance - _OF_LENGTH * log(length / _BAR_WORDS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.score import Judge, Score
+from farebox.search.score import CONVINCING, Judge, Score, bar_of
 from farebox.search.senses import Kinship
 from farebox.search.terms import Probe, Role, Sought
 
@@ -100,3 +100,18 @@ def test_a_word_more_is_never_worse(ranks: list[float], place: int) -> None:
 @pytest.mark.parametrize("likeness", [None, 0, 500])
 def test_nothing_sought_is_worth_nothing_but_its_meaning(likeness: int | None) -> None:
     assert Judge(()).score((), (), likeness).covered == 0
+
+
+def test_a_sentence_is_answered_with_less_and_a_large_catalog_with_more() -> None:
+    assert bar_of(12, 400) < bar_of(4, 400) < bar_of(2, 400)
+    assert bar_of(4, 40) < bar_of(4, 400) < bar_of(4, 1_000) == bar_of(4, 1_000_000)
+    assert bar_of(0, 0) == bar_of(2, 20)
+
+
+def test_the_bar_is_for_meaning_and_words_alone_have_their_own() -> None:
+    near = scored(0.0, likeness=400)
+    assert near.convinces(near.evidence)
+    assert not near.convinces(near.evidence + 1)
+    words = scored(0.0, B, sought=(RAIN,))
+    assert words.convinces(9_999) == (words.evidence >= CONVINCING)
+    assert scored(B).convinces(9_999)
