@@ -26,8 +26,8 @@ _LARGE: Final = """
 _COUNTS: Final = """
     INSERT INTO listing_counts (stretch, network, type, extension_keys, shown)
     SELECT id >> 10, network, type, extension_keys, count(*) FROM listings GROUP BY 1, 2, 3, 4;
-    INSERT INTO listing_quality (listing_id, payers, settlements, counted_at)
-    SELECT listing_id, count(*), sum(settlements), now() FROM listing_payers GROUP BY 1
+    INSERT INTO listing_quality (listing_id, payers, settlements, weighed, counted_at)
+    SELECT listing_id, count(*), sum(settlements), count(*), now() FROM listing_payers GROUP BY 1
 """
 
 

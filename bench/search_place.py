@@ -76,13 +76,14 @@ class Place:
 
 
 def find_place() -> Place:
-    """The folder for what this checkout would build; no other build lies beside it any more."""
+    """The folder for what this checkout would build; no other that is not in use lies beside it."""
     root = cache_folder() / "search"
     if not server_owner().can_enter(_existing(root)):
         root = _SHARED
     place = Place(root / _digest())
     for other in root.glob("*"):
-        if other != place.folder:
+        is_used = (other / "data" / "postgres" / "cluster" / "postmaster.pid").exists()
+        if other != place.folder and not is_used:
             shutil.rmtree(other, ignore_errors=True)
     place.folder.mkdir(parents=True, exist_ok=True)
     for each in (root, place.folder):

@@ -126,7 +126,7 @@ class FirstPage:
         strict = strict_query(asked.expression, asked.queries, asked.sought)
         for stage in strict_stages(strict, asked.expression, asked.sought):
             found = await _run_surely(gathering, stage, asked.census)
-            if stage.kind is Kind.NAMES and found >= NAMES_ENOUGH:
+            if stage.kind is Kind.NAMES and found >= min(NAMES_ENOUGH, stage.enough):
                 gathering.cut()
                 return
         if gathering.count >= ENOUGH or not asked.expression.may_be_relaxed:

@@ -1,6 +1,6 @@
 """Candidates of one walk: found by its statements, held against its probes, scored, in order."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from operator import itemgetter
@@ -9,7 +9,7 @@ from farebox.search.candidate import Candidate
 from farebox.search.plan import Kind, Stage
 from farebox.search.rank import Freshness, Place, place_of
 from farebox.search.scope import Scope
-from farebox.search.score import Met, Score, meet, score
+from farebox.search.score import Judge, Met, Score
 from farebox.search.senses import Meanings, Sense
 from farebox.search.stage_store import find, look_at
 from farebox.search.terms import Sought
@@ -52,6 +52,8 @@ class Gathering:
     _found: dict[int, Candidate] = field(default_factory=dict)
     _by: dict[int, list[FoundBy]] = field(default_factory=dict)
     _likeness: dict[int, int] = field(default_factory=dict)
+    _judge: Judge | None = None
+    _split: int = 0  # how many of a candidate's ranks are the terms'; the rest are of pairs
     _ways: dict[tuple[tuple[float, ...], int | None], tuple[tuple[Met | None, ...], Score]] = field(
         default_factory=dict
     )
@@ -82,6 +84,7 @@ class Gathering:
     async def seek(self, sought: tuple[Sought, ...]) -> None:
         """The candidates are held against these terms from here on, those found already too."""
         self.walk = replace(self.walk, sought=sought)
+        self._judge = None
         self._ways.clear()
         if self._found:
             queries, are_phrases = self.walk.probes
@@ -173,12 +176,9 @@ class Gathering:
         likeness = self._likeness.get(own.document_id)
         judged = self._ways.get((own.ranks, likeness))
         if judged is None:
-            words, pairs = _split(own.ranks, self.walk.probe_count)
-            met = meet(self.walk.sought, words)
-            judged = met, score(self.walk.sought, met, pairs, likeness)
+            if self._judge is None:
+                self._judge, self._split = Judge(self.walk.sought), self.walk.probe_count
+            met = self._judge.meet(own.ranks)
+            judged = met, self._judge.score(met, own.ranks[self._split :], likeness)
             self._ways[own.ranks, likeness] = judged
         return judged
-
-
-def _split(ranks: Sequence[float], at: int) -> tuple[Sequence[float], Sequence[float]]:
-    return ranks[:at], ranks[at:]

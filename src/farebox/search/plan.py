@@ -18,13 +18,13 @@ from farebox.search.terms import Role, Sought, content_of
 
 ENOUGH: Final = 20  # candidates; with fewer the search looks wider
 NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
-CANDIDATES: Final = 400  # of one statement in a large catalog
+CANDIDATES: Final = 300  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
 MARGIN: Final = 1.3  # times as many matches are reckoned with as are wanted
-DEAR: Final = 8  # documents that are passed over cost as much as one that is read
-BESIDE: Final = 0.1  # the part of those with all words of a phrase that have them side by side
+DEAR: Final = 5  # documents that are passed over cost as much as one that is read
+BESIDE: Final = 0.05  # the part of those with all words of a phrase that have them side by side
 PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
-READ: Final = 24_000  # documents at most, where most of those read are none of those wanted
+READ: Final = 12_000  # documents at most, where most of those read are none of those wanted
 LOOSENED: Final = 4  # the rarest terms that a relaxed statement is made of
 
 

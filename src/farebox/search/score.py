@@ -60,21 +60,79 @@ class Score:
         return self.is_full or self.evidence >= CONVINCING
 
 
-def meet(sought: Sequence[Sought], ranks: Sequence[float]) -> tuple[Met | None, ...]:
-    """Each term's best probe; `ranks` begin with one a probe in the terms' order."""
-    found: list[Met | None] = []
-    at = 0
-    for term in sought:
-        end = at + len(term.probes)
-        found.append(_meet(term, ranks[at:end]))
-        at = end
-    return tuple(found)
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What follows from which words are there, wherever they stand."""
+
+    covered: int
+    is_full: bool
+    said: int  # the part of the words that say something, in thousandths
+    length: int  # what their number adds to the evidence
+
+
+class Judge:
+    """Judges documents against the terms of one query."""
+
+    def __init__(self, sought: Sequence[Sought]) -> None:
+        self._sought = tuple(sought)
+        self._weight = sum(term.weight for term in sought)
+        self._said: dict[tuple[int, ...], _Said] = {}
+
+    def meet(self, ranks: Sequence[float]) -> tuple[Met | None, ...]:
+        """Each term's best probe; `ranks` begin with one a probe in the terms' order."""
+        found: list[Met | None] = []
+        at = 0
+        for term in self._sought:
+            end = at + len(term.probes)
+            found.append(_meet(term, ranks[at:end]))
+            at = end
+        return tuple(found)
+
+    def score(
+        self, met: Sequence[Met | None], pairs: Sequence[float], likeness: int | None
+    ) -> Score:
+        """The document's worth; every part of it a whole number."""
+        percents = tuple([0 if how is None else how.percent for how in met])
+        said = self._said.get(percents)
+        if said is None:
+            said = self._said[percents] = self._read(percents)
+        place = self._placed(met)
+        beside = round(1000 * sum(rank > 0.0 for rank in pairs) / len(pairs)) if pairs else 0
+        words = (_COVERED * said.covered + _PLACED * place + _BESIDE * beside) // 1000
+        return Score(
+            covered=said.covered,
+            placed=place,
+            beside=beside,
+            is_full=said.is_full,
+            likeness=likeness,
+            relevance=words + _FULL * said.is_full + max(likeness or 0, 0),
+            evidence=_evidence(said, likeness),
+        )
+
+    def _placed(self, met: Sequence[Met | None]) -> int:
+        """The part of the terms' weight that is there, by the field where it counts."""
+        there = 0.0
+        for term, how in zip(self._sought, met, strict=True):
+            if how is not None:
+                there += term.weight * how.strength
+        return round(1000 * there / self._weight) if self._weight else 0
+
+    def _read(self, percents: Sequence[int]) -> _Said:
+        pairs = list(zip(self._sought, percents, strict=True))
+        content = [pair for pair in pairs if pair[0].role is Role.CONTENT]
+        return _Said(
+            covered=_share(pairs),
+            is_full=all(percent == 100 for _, percent in content) if content else any(percents),
+            said=_share(content),
+            length=_A_WORD * min(len(content), _WORDS),
+        )
 
 
 def _meet(term: Sought, ranks: Sequence[float]) -> Met | None:
     best, strength, percent = 0, 0.0, 0
-    for number, (probe, rank) in enumerate(zip(term.probes, ranks, strict=True)):
+    for number, rank in enumerate(ranks):
         if rank > 0.0:
+            probe = term.probes[number]
             whole = rank if probe.is_phrase else rank * _TS_RANK_OF_ONE
             own = min(whole, _MOST_OF_A_TERM) * probe.percent / 100
             if own > strength:
@@ -83,55 +141,14 @@ def _meet(term: Sought, ranks: Sequence[float]) -> Met | None:
     return Met(best, strength, percent) if percent else None
 
 
-def score(
-    sought: Sequence[Sought],
-    met: Sequence[Met | None],
-    pairs: Sequence[float],
-    likeness: int | None,
-) -> Score:
-    """The document's worth; every part of it a whole number."""
-    cover, place = _share(sought, met), _share(sought, met, is_placed=True)
-    beside = round(1000 * sum(rank > 0.0 for rank in pairs) / len(pairs)) if pairs else 0
-    is_full = _is_full(sought, met)
-    words = (_COVERED * cover + _PLACED * place + _BESIDE * beside) // 1000 + _FULL * is_full
-    return Score(
-        covered=cover,
-        placed=place,
-        beside=beside,
-        is_full=is_full,
-        likeness=likeness,
-        relevance=words + max(likeness or 0, 0),
-        evidence=_evidence(sought, met, likeness),
-    )
-
-
-def _share(sought: Sequence[Sought], met: Sequence[Met | None], *, is_placed: bool = False) -> int:
-    """The part of the terms' weight that is there; where it counts, by the field."""
-    weight = sum(term.weight for term in sought)
-    there = sum(
-        term.weight * (how.strength if is_placed else how.percent / 100)
-        for term, how in zip(sought, met, strict=True)
-        if how is not None
-    )
+def _share(terms: Sequence[tuple[Sought, int]]) -> int:
+    """The part of the terms' weight that is there."""
+    weight = sum(term.weight for term, _ in terms)
+    there = sum(term.weight * percent / 100 for term, percent in terms)
     return round(1000 * there / weight) if weight else 0
 
 
-def _evidence(sought: Sequence[Sought], met: Sequence[Met | None], likeness: int | None) -> int:
-    content = [
-        (term, how) for term, how in zip(sought, met, strict=True) if term.role is Role.CONTENT
-    ]
-    said = _share([term for term, _ in content], [how for _, how in content])
-    length = _A_WORD * min(len(content), _WORDS)
+def _evidence(said: _Said, likeness: int | None) -> int:
     if likeness is None:
-        return said * _SAID_ALONE // 1000 + length * (said > 0)
-    return likeness + said * _SAID // 1000 + length
-
-
-def _is_full(sought: Sequence[Sought], met: Sequence[Met | None]) -> bool:
-    """Whether every content term is there itself, not by a word in its place."""
-    content = [
-        how is not None and how.percent == 100
-        for term, how in zip(sought, met, strict=True)
-        if term.role is Role.CONTENT
-    ]
-    return all(content) if content else any(how is not None for how in met)
+        return said.said * _SAID_ALONE // 1000 + said.length * (said.said > 0)
+    return likeness + said.said * _SAID // 1000 + said.length

@@ -80,10 +80,13 @@ _STATEMENTS: Final[dict[tuple[Form, bool], LiteralString]] = {
 
 async def begin(db: Connection) -> str:
     """The transaction's snapshot, as a cursor carries it; statements keep their one form."""
-    await db.execute(
-        "SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off"
+    snapshot: str = await db.fetchval(
+        """
+        SELECT pg_current_snapshot()::text,
+               set_config('plan_cache_mode', 'force_generic_plan', true),
+               set_config('enable_seqscan', 'off', true)
+        """
     )
-    snapshot: str = await db.fetchval("SELECT pg_current_snapshot()::text")
     return snapshot
 
 

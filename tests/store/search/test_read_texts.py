@@ -90,7 +90,7 @@ async def test_a_text_whose_reader_was_lost_is_read_by_another_after_a_minute(
     async with database.connection() as db:
         await db.execute("UPDATE search_texts_waiting SET taken_until = now()")
     assert await read_all(database, model, clock) == 1
-    assert taken.text.startswith("Tides")
+    assert "Tides" in taken.text
 
 
 async def test_a_text_that_cannot_be_read_holds_up_no_other(
@@ -117,7 +117,7 @@ async def test_without_a_model_the_words_are_read_and_the_meaning_waits(
     assert {row["word"] for row in rows} == {"tides", "the", "north", "sea"}
     assert {row["texts"] for row in rows} == {1}
     assert await read_all(database, model, clock) == 1
-    assert encoder.read == ["Tides of the North Sea"]
+    assert set(encoder.read) == {"Tides of the North Sea"}
     async with database.connection() as db:
         assert await db.fetchval("SELECT texts FROM search_words WHERE word = 'tides'") == 1
 

@@ -77,7 +77,6 @@ async def found(search: Search, query: str, **filters: str) -> list[str | None]:
 
 
 @SIZES
-@promise("catalog:http-and-mcp")
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.score import Score, meet, score
+from farebox.search.score import Judge, Score
 from farebox.search.senses import Kinship
 from farebox.search.terms import Probe, Role, Sought
 
@@ -26,7 +26,8 @@ API: Final = term("api", 8, Role.GENERIC)
 def scored(
     *ranks: float, sought: tuple[Sought, ...] = (WEATHER,), likeness: int | None = None
 ) -> Score:
-    return score(sought, meet(sought, ranks), (), likeness)
+    judge = Judge(sought)
+    return judge.score(judge.meet(ranks), (), likeness)
 
 
 def test_the_field_a_word_stands_in_decides() -> None:
@@ -74,8 +75,9 @@ def test_meaning_alone_fits_when_it_is_near_enough() -> None:
 
 def test_neighbours_side_by_side_are_a_little_better() -> None:
     both = (WEATHER, API)
-    met = meet(both, (C, C))
-    assert score(both, met, (0.5,), None).relevance > score(both, met, (0.0,), None).relevance
+    judge = Judge(both)
+    met = judge.meet((C, C))
+    assert judge.score(met, (0.5,), None).relevance > judge.score(met, (0.0,), None).relevance
 
 
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=3), st.integers(-1000, 1000))
@@ -97,4 +99,4 @@ def test_a_word_more_is_never_worse(ranks: list[float], place: int) -> None:
 
 @pytest.mark.parametrize("likeness", [None, 0, 500])
 def test_nothing_sought_is_worth_nothing_but_its_meaning(likeness: int | None) -> None:
-    assert score((), (), (), likeness).covered == 0
+    assert Judge(()).score((), (), likeness).covered == 0
