@@ -15,6 +15,7 @@ from farebox.search.plan import (
     Form,
     Kind,
     Stage,
+    learned,
     loosened_stages,
     must_query,
     reaching,
@@ -192,7 +193,7 @@ async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int
     """Run the stage, as far back as it takes to find enough; how many it found."""
     filters = gathering.scope.filters
     filtered = census.filter_share(filters.network, filters.type)
-    looked_at = reckoned(stage, filtered=filtered)
+    looked_at = reckoned(stage, census.ages, filtered=filtered)
     while True:
         reach, is_last = reaching(stage, census.ages, looked_at, filtered=filtered)
         found = await gathering.run(reach)
@@ -200,7 +201,8 @@ async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int
             return found
         if is_last:
             break
-        looked_at = reckoned_again(stage, looked_at, found)
+        stage = learned(stage, looked_at, found, filtered=filtered)
+        looked_at = reckoned_again(stage, looked_at, filtered=filtered)
     if reach.since is not None:
         gathering.cut()
     return found

@@ -78,7 +78,11 @@ class Gathering:
         """
         found = await self._find(stage)
         is_cut = self.walk.is_truncated or found >= stage.most
-        others = [each for each in self.walk.stages if replace(each, since=stage.since) != stage]
+        others = [
+            each
+            for each in self.walk.stages
+            if (each.kind, each.query) != (stage.kind, stage.query)
+        ]
         self.walk = replace(self.walk, stages=(*others, stage), is_truncated=is_cut)
         return found
 

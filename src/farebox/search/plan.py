@@ -22,6 +22,8 @@ CANDIDATES: Final = 300  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
 MARGIN: Final = 1.3  # times as many matches are reckoned with as are wanted
 DEAR: Final = 5  # documents that are passed over cost as much as one that is read
+FIRST: Final = 20_000  # documents looked at to learn how often words come together
+FEW: Final = 4_000  # likely matches that are simply all read
 BESIDE: Final = 0.05  # the part of those with all words of a phrase that have them side by side
 PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
 READ: Final = 12_000  # documents at most, where most of those read are none of those wanted
@@ -152,17 +154,27 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
     return stages
 
 
-def reckoned(stage: Stage, *, filtered: float) -> float:
+def reckoned(stage: Stage, ages: Ages, *, filtered: float) -> float:
     """How many of the freshest documents are likely to hold enough of what the stage finds.
 
-    `filtered` is the part of the documents that the filters let through.
+    `filtered` is the part of the documents that the filters let through. How often words come
+    together is only guessed, so a first look is short where it may be much to read.
     """
-    return MARGIN * stage.most / max(stage.share * filtered, 1e-9)
+    needed = MARGIN * stage.most / max(stage.share * filtered, 1e-9)
+    is_guess = " & " in stage.query and stage.share * ages.documents > FEW
+    return min(needed, FIRST) if is_guess else needed
 
 
-def reckoned_again(stage: Stage, looked_at: float, found: int) -> float:
-    """The same, when in so many there were so few."""
-    return looked_at * max(2.0, MARGIN * stage.enough / max(found, 0.1))
+def learned(stage: Stage, looked_at: float, found: int, *, filtered: float) -> Stage:
+    """The stage with what a look at so many documents has shown of its share."""
+    share = max(found, 1) / max(looked_at * filtered, 1.0)
+    reads = stage.reads if stage.reads > stage.share else share
+    return replace(stage, share=min(share, reads), reads=reads)
+
+
+def reckoned_again(stage: Stage, looked_at: float, *, filtered: float) -> float:
+    """How many to look at next, by what was learned: more than before."""
+    return max(looked_at * 2, MARGIN * stage.enough / max(stage.share * filtered, 1e-9))
 
 
 def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float) -> tuple[Stage, bool]:

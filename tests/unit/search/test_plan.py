@@ -14,6 +14,7 @@ from farebox.search.plan import (
     Form,
     Kind,
     Stage,
+    learned,
     loosened_stages,
     must_query,
     reaching,
@@ -79,7 +80,7 @@ AGES = Ages.of(DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for
 
 def since(stage: Stage, *, filtered: float = 1.0) -> datetime | None:
     """How far back it looks at first."""
-    looked_at = reckoned(stage, filtered=filtered)
+    looked_at = reckoned(stage, AGES, filtered=filtered)
     return reaching(stage, AGES, looked_at, filtered=filtered)[0].since
 
 
@@ -94,11 +95,25 @@ def test_the_more_a_stage_will_find_the_less_far_it_looks_back() -> None:
     assert filtered < near
 
 
+def next_look(stage: Stage, looked_at: float, found: int) -> float:
+    return reckoned_again(learned(stage, looked_at, found, filtered=1.0), looked_at, filtered=1.0)
+
+
 def test_a_stage_that_found_too_little_looks_as_far_back_as_what_it_found_says() -> None:
-    stage = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
-    assert reckoned_again(stage, 2_000, 40) >= 20_000
-    assert reckoned_again(stage, 2_000, 399) >= 4_000
-    assert reaching(stage, AGES, reckoned_again(stage, 2_000, 0), filtered=1.0)[1]
+    stage = Stage(Kind.WORDS, Form.INDEX, "'x'", 300, share=0.2, reads=0.2)
+    assert next_look(stage, 2_000, 30) >= 20_000
+    assert next_look(stage, 2_000, 299) >= 4_000
+    nothing = learned(stage, 2_000, 0, filtered=1.0)
+    looked_at = next_look(stage, 2_000, 0)
+    assert reaching(nothing, AGES, looked_at, filtered=1.0)[1]
+
+
+def test_how_often_words_come_together_is_learned_by_a_short_look() -> None:
+    guess = Stage(Kind.WORDS, Form.INDEX, "'x' & 'y'", 300, share=0.005, reads=0.005)
+    known = replace(guess, query="'x'")
+    assert reckoned(guess, AGES, filtered=1.0) < reckoned(known, AGES, filtered=1.0)
+    rare = replace(guess, share=0.0001, reads=0.0001)
+    assert reckoned(rare, AGES, filtered=1.0) > DOCUMENTS
 
 
 def test_what_is_read_in_vain_is_bounded() -> None:
