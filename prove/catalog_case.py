@@ -15,8 +15,11 @@ from prove.arena import Arena, Replica, SignedPayment, opened_arena
 from prove.catalog_faults import Kind, faulty
 from prove.world import World
 
-PAYMENTS: Final = 6
-_STAGGER_S: Final = 0.15
+PAYMENTS: Final = 9
+_UNASKED: Final = 3  # every third asks for no listing: so long a settlement takes here and now
+_BOUND_S: Final = 0.5  # what a settle may wait for its listing
+_NOISE_S: Final = 0.5  # between two settles that do the same
+_STAGGER_S: Final = 0.12
 _ANSWER_S: Final = 30.0
 _LISTED_WITHIN_S: Final = 120.0
 _LOOK_S: Final = 0.25
@@ -52,6 +55,7 @@ class Case:
 class Told:
     """An answer of `/settle`: how long it took, what it says, and what of the listing."""
 
+    is_asked: bool  # for a listing
     took_s: float
     status: int
     body: dict[str, Any]
@@ -100,6 +104,22 @@ class Outcome:
     listed_after_s: float
     why: list[str] = field(default_factory=list)
 
+    @property
+    def asked(self) -> list[Told]:
+        """The answers to payments that named their resource."""
+        return [each for each in self.told if each.is_asked]
+
+    @property
+    def unasked(self) -> list[Told]:
+        """The answers to the others."""
+        return [each for each in self.told if not each.is_asked]
+
+    @property
+    def late(self) -> list[Told]:
+        """Who waited longer than those who asked for no listing at the same time, and the bound."""
+        normal_s = max(each.took_s for each in self.unasked)
+        return [each for each in self.asked if each.took_s > normal_s + _BOUND_S + _NOISE_S]
+
     def __str__(self) -> str:
         told = ", ".join(map(str, self.told))
         return f"{self.case}: {told}; {self.counted}: {'; '.join(self.why) or 'as it should be'}"
@@ -110,33 +130,36 @@ async def play(world: World, case: Case) -> Outcome:
     dice = random.Random(f"{case.seed} {case.kind}")
     async with opened_arena(world, _SETTINGS) as arena:
         replicas = list(await asyncio.gather(arena.start("a"), arena.start("b")))
-        payments = [await arena.payment(turn, about=_about(case, turn)) for turn in range(PAYMENTS)]
+        payments = [
+            await arena.payment(turn, about=_about(case, turn) if _is_asked(turn) else None)
+            for turn in range(PAYMENTS)
+        ]
         async with faulty(arena, replicas, case.kind, dice):
             told = await asyncio.gather(
                 *(
-                    _settle(arena, replicas[turn % 2], payment, after_s=turn * _STAGGER_S)
+                    _settle(arena, replicas[turn % 2], payment, turn)
                     for turn, payment in enumerate(payments)
                 )
             )
         began = time.monotonic()
         counted = await _until_listed(arena)
         listed_after_s = time.monotonic() - began
-        why = _wrong(told, counted, is_asked=case.kind is not Kind.UNASKED)
-        return Outcome(case, told, counted, listed_after_s, why)
+        return Outcome(case, told, counted, listed_after_s, _wrong(told, counted))
+
+
+def _is_asked(turn: int) -> bool:
+    return turn % _UNASKED != 0
 
 
 def _about(case: Case, turn: int) -> dict[str, object]:
-    if case.kind is Kind.UNASKED:
-        return {}
     url = f"https://seller-{turn}.example.com/{case.seed}/{case.kind.name.lower()}"
     resource = {"url": url, "description": "Weather of the day", "serviceName": "Skies"}
     return {"resource": resource, "extensions": {"bazaar": _BAZAAR}}
 
 
-async def _settle(
-    arena: Arena, replica: Replica, payment: SignedPayment, *, after_s: float
-) -> Told:
-    await asyncio.sleep(after_s)
+async def _settle(arena: Arena, replica: Replica, payment: SignedPayment, turn: int) -> Told:
+    is_asked = _is_asked(turn)
+    await asyncio.sleep(turn * _STAGGER_S)
     timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
     headers = {"content-type": "application/json"}
     began = time.monotonic()
@@ -146,9 +169,10 @@ async def _settle(
         ) as answer:
             body = msgspec.json.decode(await answer.read(), type=dict[str, Any])
             header = answer.headers.get(EXTENSION_RESPONSES)
-            return Told(time.monotonic() - began, answer.status, body, _listing(header))
+            took_s = time.monotonic() - began
+            return Told(is_asked, took_s, answer.status, body, _listing(header))
     except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
-        return Told(time.monotonic() - began, 0, {}, None)
+        return Told(is_asked, time.monotonic() - began, 0, {}, None)
 
 
 def _listing(header: str | None) -> dict[str, Any] | None:
@@ -185,9 +209,9 @@ async def _count(arena: Arena) -> Counted:
     return Counted(**dict(row))
 
 
-def _wrong(told: Sequence[Told], counted: Counted, *, is_asked: bool) -> list[str]:
+def _wrong(told: Sequence[Told], counted: Counted) -> list[str]:
     why = [f"a settle came to {each}" for each in told if not each.is_success]
-    silent = [each for each in told if each.says_why is not is_asked]
+    silent = [each for each in told if each.says_why is not each.is_asked]
     why += [f"of the listing is said: {each}" for each in silent]
     many = (counted.listings, counted.purchases, counted.documents)
     if any(each != counted.confirmed for each in many):

@@ -29,7 +29,6 @@ _ON_EACH: Final = """
 class Kind(StrEnum):
     """One way in which the catalog's part of the database is out of order."""
 
-    UNASKED = "no listing is asked for"  # how long a settlement takes
     NONE = "nothing goes wrong"
     FAILS = "the server has no room"  # as an outage is told
     BREAKS = "the server is broken"  # as nobody expects it

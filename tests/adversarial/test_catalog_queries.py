@@ -79,6 +79,14 @@ def items(body: dict[str, Any]) -> list[dict[str, Any]]:
     return list(body.get("items", body.get("resources", [])))
 
 
+def lasting(body: dict[str, Any]) -> dict[str, Any]:
+    """The page without what the service finds out about its listings meanwhile."""
+    for item in items(body):
+        for name in ("tokens", "quality", "probe"):
+            item.pop(name, None)
+    return body
+
+
 def total(body: dict[str, Any]) -> int:
     """How many there are in all; a search says it of one page alone."""
     return int(body["pagination"].get("total", len(items(body))))
@@ -131,7 +139,7 @@ async def test_an_offset_is_a_whole_number_and_a_deep_one_costs_no_more(
     whole = await shelf.shown(f"{MERCHANT}limit=3")
     second = await shelf.shown(f"{MERCHANT}limit=1&offset=1")
     assert names(whole) == list(shelf.names)
-    assert items(second) == items(whole)[1:2]
+    assert names(second) == names(whole)[1:2]
 
 
 @case("CT-051")
@@ -154,7 +162,7 @@ async def test_what_is_not_a_filter_is_named_and_changes_nothing(shelf: Shelf, p
     plain = await shelf.shown(path)
     body = await shelf.shown(f"{path}maxUsdPrice=1&color=red&color=blue&__proto__=1")
     assert body.pop("unappliedFilters") == ["maxUsdPrice", "color", "__proto__"]
-    assert body == plain
+    assert lasting(body) == lasting(plain)
 
 
 @case("CT-051")
@@ -255,5 +263,5 @@ async def test_no_word_of_the_request_decides_an_address_in_the_answer(
         "origin": "https://evil.example",
     }
     answer = await shelf.client.request("GET", path, headers=forged)
-    assert (answer.status, answer.body) == (200, honest.body)
-    assert b"evil" not in repr(answer.headers).encode()
+    assert lasting(answer.json()) == lasting(honest.json())
+    assert b"evil" not in answer.body + repr(answer.headers).encode()

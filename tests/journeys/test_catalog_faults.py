@@ -40,7 +40,7 @@ def test_no_settlement_fails_with_the_catalog_and_everything_is_listed_in_the_en
 ) -> None:
     outcome = played[case]
     assert outcome.why == []
-    assert outcome.counted.confirmed == outcome.counted.listings == len(outcome.told)
+    assert outcome.counted.confirmed == outcome.counted.listings == len(outcome.asked)
 
 
 def test_a_build_that_settles_and_lists_in_one_transaction_is_caught(

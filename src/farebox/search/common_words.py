@@ -20,11 +20,11 @@ GLUE: Final = _words(
 # what somebody asks with, and not for
 REQUEST: Final = _words(
     """
-    find show give get need want wants needs looking look search searching seek seeking wanted
+    find show give get need want wants needs looking look seek seeking wanted
     recommend suggest help helps let lets tell know like please provide provides providing offer
     offers offering return returns returning fetch use using used able anything something someone
-    somebody anyone there good best great nice cheap available around call calling pay paying paid
-    x402 list lists query possible allow allows allowing enable enables let way thing things kind
+    somebody anyone there good best great nice cheap available around paying paid x402 possible
+    allow allows allowing enable enables let way thing things kind
     """
 )
 # what nearly every listing is
@@ -32,7 +32,8 @@ GENERIC: Final = _words(
     """
     api apis service services endpoint endpoints tool tools mcp http https rest url web online
     server servers agent agents platform provider app apps application software system data
-    information info resource resources request requests response json based
+    information info resource resources request requests response json based search
+    searching query list lists call calling pay
     """
 )
 # what one kind of listing is

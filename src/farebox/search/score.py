@@ -14,7 +14,7 @@ _TS_RANK_OF_ONE: Final = 1.64493406685  # ts_rank divides a single word's weight
 _MOST_OF_A_TERM: Final = 1.2  # a word said often counts little more than once
 
 # what each judgement adds to the relevance, in thousandths of itself
-_COVERED: Final = 250
+_COVERED: Final = 300
 _PLACED: Final = 100
 _BESIDE: Final = 20
 _FULL: Final = 50  # every word that says something is there
@@ -22,10 +22,10 @@ _FULL: Final = 50  # every word that says something is there
 # what speaks for a document: its likeness, and what it has of the words that say something
 _SAID: Final = 100
 _SAID_ALONE: Final = 700  # where nothing is known of its meaning
-_A_WORD: Final = 20  # for each word that says something: long questions are like nothing much
+_A_WORD: Final = 10  # for each word that says something: long questions are like nothing much
 _WORDS: Final = 6  # that count so
-CONVINCING: Final = 410  # evidence of one document with which a search answers at all
-PASSABLE: Final = 310  # with which others stand behind it
+CONVINCING: Final = 375  # evidence of one document with which a search answers at all
+PASSABLE: Final = 225  # with which others stand behind it
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ class Group:
 
     percent: int
     entries: tuple[Phrase, ...]
+    offered: tuple[Phrase, ...]  # what stands for the entries: themselves, or what they point to
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,21 @@ def synonym_groups() -> tuple[Group, ...]:
 
 
 def read_groups(text: str) -> Iterator[Group]:
-    """The groups of a list: `weight: word, two words, word`; `#` begins a remark."""
+    """The groups of a list: `weight: word, two words, word`; `#` begins a remark.
+
+    In `weight: word, word > word, word` those on the left are met by those on the right alone.
+    """
     for line in text.splitlines():
         weight, colon, entries = line.partition(":")
         if not line.startswith("#") and colon:
-            words = (tuple(entry.replace("-", " ").split()) for entry in entries.split(","))
-            yield Group(round(100 * float(weight)), tuple(dict.fromkeys(words)))
+            asked, points, offered = entries.partition(">")
+            words = _phrases(asked)
+            yield Group(round(100 * float(weight)), words, _phrases(offered) if points else words)
+
+
+def _phrases(text: str) -> tuple[Phrase, ...]:
+    words = (tuple(entry.replace("-", " ").split()) for entry in text.split(","))
+    return tuple(dict.fromkeys(words))
 
 
 class Synonyms:
@@ -52,7 +62,7 @@ class Synonyms:
         for group in groups:
             for entry in group.entries:
                 others = self._by_stems.setdefault(_stemmed(entry, stems), {})
-                for other in group.entries:
+                for other in group.offered:
                     if _stemmed(other, stems) != _stemmed(entry, stems):
                         others[other] = max(others.get(other, 0), group.percent)
 

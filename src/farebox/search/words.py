@@ -87,7 +87,10 @@ class CatalogWords:
         if self._synonyms is None:
             groups = synonym_groups()
             self._listed = frozenset(
-                word for group in groups for entry in group.entries for word in entry
+                word
+                for group in groups
+                for entry in (*group.entries, *group.offered)
+                for word in entry
             )
             stems = await word_store.read_stems(db, sorted(self._listed))
             self._synonyms = Synonyms(groups, stems)

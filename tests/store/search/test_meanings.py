@@ -111,7 +111,7 @@ async def test_buckets_find_what_looking_at_everything_finds(
     await write(database, [WEATHER, TRANSLATION, PRICES])
     await read_all(database, model, clock)
     sense = await _sense(model)
-    probe = known_space().probe(sense[:-1])
+    probe = known_space().probe(sense)
     async with database.connection() as db:
         everything = await vector_store.nearest(db, probe, None, EVERYTHING, pool=9, most=9)
         every_bucket = await vector_store.nearest(

@@ -1,0 +1,144 @@
+"""`make bench BENCH=search-space`: how much the buckets of the search by meaning lose, and find.
+
+Draws short texts from the list of synonyms, asks for the nearest ones exactly and through buckets
+and signatures, and prints the shares that are found. `WRITE=1` computes the points anew from other
+texts (an hour of a core) and writes them over `src/farebox/semantic/space.bin`: every vector that
+was kept has to be made again then.
+"""
+
+import os
+import random
+import time
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from e2e.ending import end_with_figures
+from e2e.machine import RunFailed, say
+from farebox.search.synonyms import synonym_groups
+from farebox.semantic import space
+from farebox.semantic.encoder import Encoder, load_encoder
+
+Rows = NDArray[np.float32]
+_TEXTS: Final = 20_000
+_QUICK: Final = 3_000
+_TO_WRITE: Final = 200_000
+_ASKED: Final = 200
+_NEAREST: Final = 20
+_POOL: Final = 200  # nearest by signature
+_PROBES: Final = (4, 8, 16, 32)
+_ROUNDS: Final = 25
+_SPREAD: Final = 6  # groups of the list around one: those of a subject stand together
+_FORMS: Final = (
+    "{0} API",
+    "{0} {1}",
+    "{0} and {1} for any {2}",
+    "Returns {0} with {1} and {2}",
+    "Get the {0} of a {2}, as JSON",
+    "{0} service: {1}, {2}, {3}. Pay per request.",
+    "{0}. {1} by {2}",
+    "Find {0} by {1} and {2}",
+    "{0}",
+    "{0} for {1}: takes a {2}, gives its {3} in real time",
+    "how to {0} a {1}",
+    "{1} from {0}, with {3}",
+    "{0} tool that helps you with {1}. Parameters: {2}, {3}",
+    "Live {0}, {1} and {2} data. Updated every minute",
+)
+
+
+def drawn_texts(count: int, *, seed: int) -> list[str]:
+    """Texts of listings and queries that nobody wrote, mostly of one subject each."""
+    groups = synonym_groups()
+    dice = random.Random(seed)
+
+    def word(near: int) -> str:
+        at = (
+            near + dice.randint(-_SPREAD, _SPREAD) if dice.random() < 0.65 else dice.randrange(9999)
+        )
+        return " ".join(dice.choice(groups[at % len(groups)].entries))
+
+    made = []
+    for _ in range(count):
+        near = dice.randrange(len(groups))
+        made.append(dice.choice(_FORMS).format(*(word(near) for _ in range(4))))
+    return made
+
+
+def _read(encoder: Encoder, texts: list[str]) -> Rows:
+    rows = [encoder.encode(texts[at : at + 512]) for at in range(0, len(texts), 512)]
+    return np.concatenate(rows)
+
+
+def _points(rows: Rows) -> Rows:
+    """Middles of `space.POINTS` groups of rows, found by going back and forth (k-means)."""
+    chance = np.random.default_rng(3)
+    points = rows[chance.choice(len(rows), space.POINTS, replace=False)].copy()
+    for _ in range(_ROUNDS):
+        own = _nearest_points(rows, points)
+        sums = np.zeros_like(points)
+        np.add.at(sums, own, rows)
+        empty = np.bincount(own, minlength=space.POINTS) == 0
+        sums[empty] = rows[chance.choice(len(rows), int(empty.sum()))]
+        points = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    return points
+
+
+def _nearest_points(rows: Rows, points: Rows) -> NDArray[np.int64]:
+    found = [(rows[at : at + 8192] @ points.T).argmax(axis=1) for at in range(0, len(rows), 8192)]
+    return np.concatenate(found)
+
+
+def _measure(rows: Rows) -> dict[str, object]:
+    known = space.known_space()
+    codes = known.codes(rows)
+    buckets = np.array([code.bucket for code in codes])
+    signatures = np.frombuffer(b"".join(code.signature for code in codes), np.uint8)
+    signatures = signatures.reshape(len(rows), -1)
+    through = dict.fromkeys(_PROBES, 0.0)
+    by_signature = 0.0
+    asked = np.random.default_rng(5).choice(len(rows), _ASKED, replace=False)
+    for place in asked:
+        nearest = np.argsort(-(rows @ rows[place]))[1 : _NEAREST + 1]
+        probe = known.probe(codes[place].vector)
+        for probes in _PROBES:
+            through[probes] += np.isin(buckets[nearest], probe.buckets[:probes]).mean() / _ASKED
+        differences = np.bitwise_count(signatures ^ signatures[place]).sum(axis=1)
+        pool = np.argsort(differences, kind="stable")[:_POOL]
+        by_signature += np.isin(nearest, pool).mean() / _ASKED
+    return {
+        "texts": len(rows),
+        "fullest_bucket": round(float(np.bincount(buckets).max() / len(rows)), 4),
+        **{f"found_in_{probes}_buckets": round(share, 3) for probes, share in through.items()},
+        f"found_in_{_POOL}_signatures": round(by_signature, 3),
+    }
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Whether signatures lose next to nothing, and the figures.
+
+    Raises:
+        RunFailed: the language model is not installed.
+    """
+    encoder = load_encoder()
+    if encoder is None:
+        raise RunFailed("the language model is not installed: scripts/setup dev installs it")
+    if os.environ.get("WRITE") == "1":
+        points = _points(_read(encoder, drawn_texts(_TO_WRITE, seed=7)))
+        Path(str(space.__file__)).with_name("space.bin").write_bytes(
+            b"".join(space.as_bytes(points))
+        )
+        space.known_space.cache_clear()
+        say("the points are written")
+    began = time.monotonic()
+    rows = _read(encoder, drawn_texts(_QUICK if quick else _TEXTS, seed=11))
+    each_ms = 1000 * (time.monotonic() - began) / len(rows)
+    figures = _measure(rows) | {"encode_ms": round(each_ms, 2)}
+    found = figures[f"found_in_{_POOL}_signatures"]
+    return isinstance(found, float) and found >= 0.95, figures
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))
