@@ -197,9 +197,7 @@ async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int
     while True:
         reach, is_last = reaching(stage, census.ages, looked_at, filtered=filtered)
         found = await gathering.run(reach)
-        if found >= stage.enough:
-            return found
-        if is_last:
+        if is_last or found >= stage.enough:
             break
         stage = learned(stage, looked_at, found, filtered=filtered)
         looked_at = reckoned_again(stage, looked_at, filtered=filtered)

@@ -23,8 +23,10 @@ ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one 
 MARGIN: Final = 1.3  # times as many matches are reckoned with as are wanted
 DEAR: Final = 5  # documents that are passed over cost as much as one that is read
 FIRST: Final = 20_000  # documents looked at to learn how often words come together
-FEW: Final = 4_000  # likely matches that are simply all read
+GUESS: Final = 8  # times as often as guessed they may well do
+FEW: Final = 400  # likely matches that are simply all read
 BESIDE: Final = 0.05  # the part of those with all words of a phrase that have them side by side
+FOUND_ENOUGH: Final = 200  # ten pages; with fewer a statement looks further back
 PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
 READ: Final = 12_000  # documents at most, where most of those read are none of those wanted
 LOOSENED: Final = 4  # the rarest terms that a relaxed statement is made of
@@ -60,7 +62,12 @@ class Stage:
     @property
     def enough(self) -> int:
         """With so many, it need not look further back."""
-        return min(self.most, PHRASES_ENOUGH) if self.reads > self.share else self.most
+        return min(self.most, PHRASES_ENOUGH if self.reads > self.share else FOUND_ENOUGH)
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether its share says how often words come together."""
+        return " & " in self.query and self.reads <= self.share
 
 
 def strict_query(expression: Expression, queries: dict[Term, str], sought: Sequence[Sought]) -> str:
@@ -161,8 +168,8 @@ def reckoned(stage: Stage, ages: Ages, *, filtered: float) -> float:
     together is only guessed, so a first look is short where it may be much to read.
     """
     needed = MARGIN * stage.most / max(stage.share * filtered, 1e-9)
-    is_guess = " & " in stage.query and stage.share * ages.documents > FEW
-    return min(needed, FIRST) if is_guess else needed
+    is_unsure = stage.is_guess and stage.share * ages.documents > FEW
+    return min(needed, FIRST) if is_unsure else needed
 
 
 def learned(stage: Stage, looked_at: float, found: int, *, filtered: float) -> Stage:
@@ -186,7 +193,8 @@ def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float) -> 
     furthest = inf
     if filtered < 1.0 or stage.reads > stage.share:
         furthest = READ / max(stage.reads, 1e-9)
-    if looked_at > DEAR * stage.reads * ages.documents:
+    guess = GUESS if stage.is_guess and looked_at <= FIRST else 1
+    if looked_at > DEAR * guess * stage.reads * ages.documents:
         looked_at = inf
     since = ages.since(min(looked_at, furthest))
     return replace(stage, since=since), since is None or looked_at >= furthest
