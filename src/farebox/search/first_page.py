@@ -25,6 +25,7 @@ from farebox.search.plan import (
     strict_query,
     strict_stages,
 )
+from farebox.search.request_text import asked_for
 from farebox.search.scope import Scope
 from farebox.search.score import bar_of
 from farebox.search.senses import Meaning, Meanings, Sense, Words
@@ -58,7 +59,12 @@ class Asked:
 
     @property
     def meant(self) -> str:
-        """The text whose meaning is looked for: without what is excluded."""
+        """The text whose meaning is looked for: without what is excluded, or only asks."""
+        return asked_for(self.said)
+
+    @property
+    def said(self) -> str:
+        """The text without what is excluded."""
         if not self.expression.excluded:
             return self.text[:MAX_QUERY]
         return " ".join(term.text for term in self.expression.terms)
@@ -90,7 +96,7 @@ class FirstPage:
             stages=(),
             is_strict=not asked.expression.may_be_relaxed,
         )
-        bar = bar_of(len(asked.meant.split()), asked.census.documents)
+        bar = bar_of(len(asked.said.split()), asked.census.documents)
         gathering = Gathering(db, scope, walk, bar)
         if asked.is_nothing:
             return gathering
