@@ -191,7 +191,7 @@ async def touch(db: Connection, listing_id: int, *, at: datetime) -> SearchDocum
         listing_id,
         at,
     )
-    return None if row is None or row["removed_at"] is not None else _document(row)
+    return None if row is None or row["removed_at"] is not None else document_of(row)
 
 
 def _text(resource: Resource) -> tuple[object, ...]:
@@ -213,7 +213,8 @@ def _text(resource: Resource) -> tuple[object, ...]:
     )
 
 
-def _document(row: Row) -> SearchDocument:
+def document_of(row: Row) -> SearchDocument:
+    """What of a listing's row is searched; `payers` are the counted ones."""
     return SearchDocument(
         listing_id=row["id"],
         network=Network(row["network"]),

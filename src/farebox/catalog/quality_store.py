@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from farebox.catalog.cluster import Counted
-from farebox.catalog.listing import ListingType
+from farebox.catalog.listing_store import document_of
 from farebox.catalog.search_document import SearchDocument
-from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 
 MAX_WEIGHED: Final = 200_000  # payers of one listing; further ones do not count
@@ -137,21 +136,7 @@ async def lock_listing(db: Connection, listing_id: int) -> SearchDocument | None
         """,
         listing_id,
     )
-    if row is None:
-        return None
-    return SearchDocument(
-        listing_id=row["id"],
-        network=Network(row["network"]),
-        type=ListingType(row["type"]),
-        service_name=row["service_name"] or "",
-        tags=tuple(row["tags"]),
-        tool_name=row["tool_name"] or "",
-        description=row["description"] or "",
-        parameters=row["parameters"],
-        url=row["url"],
-        updated_at=row["updated_at"],
-        payers=row["payers"],
-    )
+    return None if row is None else document_of(row)
 
 
 async def put_quality(
