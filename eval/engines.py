@@ -9,7 +9,6 @@ from eval.labelled import Query
 from eval.metrics import DEPTH
 from eval.scores import Answer
 from farebox.kernel.clock import SystemClock
-from farebox.search.gather import FoundBy
 from farebox.search.meaning import LanguageModel
 from farebox.search.meanings import StoredMeanings
 from farebox.search.read_texts import TextReader
@@ -23,7 +22,6 @@ WITHOUT_MODEL: Final = "without_model"
 STRICT: Final = "strict"
 RELAXED: Final = "relaxed"
 MEANING: Final = "with_meaning_alone"
-_STRICT: Final = frozenset((FoundBy.NAMES, FoundBy.WORDS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Engine:
 
 
 def _has_every_word(hit: Hit) -> bool:
-    return hit.why is not None and bool(_STRICT & set(hit.why.found_by))
+    return hit.why is not None and hit.why.score.is_full
 
 
 async def read_texts(database: Database, model: LanguageModel) -> None:

@@ -1,7 +1,7 @@
 """The first page of a search: what is asked becomes a plan, which grows while it finds little."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -25,10 +25,10 @@ from farebox.search.plan import (
     strict_query,
     strict_stages,
 )
-from farebox.search.request_text import asked_for
+from farebox.search.request_text import asked_for, with_words_put_right
 from farebox.search.scope import Scope
 from farebox.search.score import bar_of
-from farebox.search.senses import Meaning, Meanings, Sense, Words
+from farebox.search.senses import Kinship, Meaning, Meanings, Sense, Words
 from farebox.search.terms import (
     Sought,
     content_of,
@@ -119,9 +119,8 @@ class FirstPage:
         """Everything with any of the words is ranked: there is not much of it."""
         form = Form.OWNED if gathering.scope.filters.pay_to is not None else Form.INDEX
         is_relaxed = asked.expression.may_be_relaxed
-        async with self._encoded(asked) as encoding:
-            if is_relaxed:
-                await self._widen(gathering, asked)
+        put_right = await self._widen(gathering) if is_relaxed else {}
+        async with self._encoded(asked, put_right) as encoding:
             walk = gathering.walk
             strict = strict_query(asked.expression, asked.queries, asked.sought)
             for stage in small_stages(
@@ -140,8 +139,8 @@ class FirstPage:
                 return
         if gathering.count >= ENOUGH or not asked.expression.may_be_relaxed:
             return
-        async with self._encoded(asked) as encoding:
-            await self._widen(gathering, asked)
+        put_right = await self._widen(gathering)
+        async with self._encoded(asked, put_right) as encoding:
             for stage in loosened_stages(gathering.walk.sought, gathering.walk.must):
                 if gathering.count >= ENOUGH:
                     gathering.cut()
@@ -149,10 +148,10 @@ class FirstPage:
                 await _run_surely(gathering, stage, asked.census)
             await self._look_near(gathering, encoding)
 
-    async def _widen(self, gathering: Gathering, asked: Asked) -> None:
-        """The terms may be met by other words from here on."""
+    async def _widen(self, gathering: Gathering) -> Mapping[str, str]:
+        """The terms may be met by other words from here on; mistyped ones as they were meant."""
         if self._words is None:
-            return
+            return {}
         db, sought = gathering.db, gathering.walk.sought
         alternatives = await self._words.expand(db, [term.text for term in sought])
         words = {word for found in alternatives.values() for x in found for word in x.word.split()}
@@ -161,14 +160,22 @@ class FirstPage:
             lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
             census = await self._lexicon.census(db, list(lexemes))
             await gathering.seek(with_alternatives(sought, alternatives, lexed, census))
+        return {
+            word: found[0].word
+            for word, found in alternatives.items()
+            if found and found[0].kinship is Kinship.TYPO
+        }
 
     @asynccontextmanager
-    async def _encoded(self, asked: Asked) -> AsyncIterator["asyncio.Task[Sense | None] | None"]:
-        """The query's meaning, computed while the statements run."""
+    async def _encoded(
+        self, asked: Asked, put_right: Mapping[str, str]
+    ) -> AsyncIterator["asyncio.Task[Sense | None] | None"]:
+        """The query's meaning with its words put right, computed while the statements run."""
         if self._meaning is None or not asked.expression.may_be_relaxed:
             yield None
             return
-        encoding = asyncio.create_task(self._meaning.encode(asked.meant))
+        text = with_words_put_right(asked.meant, put_right)
+        encoding = asyncio.create_task(self._meaning.encode(text))
         try:
             yield encoding
         finally:

@@ -1,7 +1,10 @@
 """What a request asks for, without the words it asks with: they pull its meaning elsewhere."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
+
+from farebox.search.plain import plain_text
 
 _ASKED: Final = re.compile(
     r"""
@@ -18,6 +21,7 @@ _ASKED: Final = re.compile(
 _LISTED: Final = frozenset(
     ("mcp", "x402", "api", "apis", "service", "services", "endpoint", "endpoints", "tool", "tools")
 )
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _JOINT: Final = re.compile(r"^(?:that|which|to|for|with|of)\s+", re.IGNORECASE)
 
 
@@ -29,3 +33,12 @@ def asked_for(text: str) -> str:
     rest = _ASKED.sub("", text, count=1)
     kept = " ".join(word for word in rest.split() if word.strip(",.:;?!()").lower() not in _LISTED)
     return _JOINT.sub("", kept) or text
+
+
+def with_words_put_right(text: str, put_right: Mapping[str, str]) -> str:
+    """The text with other spellings of some of its words, known by their plain letters."""
+
+    def spelt(found: re.Match[str]) -> str:
+        return put_right.get(plain_text(found[0]).strip(), found[0])
+
+    return _WORD.sub(spelt, text) if put_right else text

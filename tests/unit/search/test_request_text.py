@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.request_text import asked_for
+from farebox.search.request_text import asked_for, with_words_put_right
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,11 @@ def test_a_request_for_anything_stays_as_it_is(text: str) -> None:
 @given(st.text(max_size=60))
 def test_any_text_comes_to_some_text(text: str) -> None:
     assert bool(asked_for(text)) is bool(text)
+
+
+def test_mistyped_words_are_read_as_they_were_meant() -> None:
+    meant = {"tranlation": "translation", "englsh": "english"}
+    assert with_words_put_right("Tranlation, englsh to Oslo", meant) == (
+        "translation, english to Oslo"
+    )
+    assert with_words_put_right("as it is", {}) == "as it is"
