@@ -65,6 +65,7 @@ class Asker:
         self._queries = draw(Generator(), listings=plan.listings, each=plan.each)
         self._engine = search_tantivy.Engine(Path(plan.index)) if plan.index else None
         self._samples: list[Sample] = []
+        self._turn = 0
         self.stages: set[str] = set()  # that brought a listing onto a first page
 
     async def run(self) -> list[Sample]:
@@ -84,8 +85,16 @@ class Asker:
         await self._plainly()
         return self._samples
 
+    def _reworded(self, query: Query) -> str:
+        """The query with marks behind it that say nothing: no meaning is remembered from before."""
+        self._turn += 1
+        if query.kind is Kind.EXPRESSION:
+            return query.text
+        marks = "".join("?!.,"[self._turn >> shift & 3] for shift in range(0, 12, 2))
+        return f"{query.text} {marks}"
+
     async def _first(self, query: Query, narrowed: Narrowed) -> None:
-        await self._page(query, narrowed, 1, None)
+        await self._page(query, narrowed, 1, None, self._reworded(query), counted=1)
         if self._engine is not None:
             began = time.perf_counter()
             found = self._engine.find(query, query.filters(narrowed), limit=PAGE, page=0)
@@ -98,8 +107,9 @@ class Asker:
     async def _walk(self, query: Query, narrowed: Narrowed) -> None:
         """Page after page by cursor; the tenth one counts, as far as there are so many."""
         cursor: str | None = None
+        text = self._reworded(query)
         for number in range(1, TENTH + 1):
-            cursor = await self._page(query, narrowed, number, cursor, counts=number == TENTH)
+            cursor = await self._page(query, narrowed, number, cursor, text, counted=TENTH)
             if cursor is None:
                 return
         if self._engine is not None:
@@ -113,13 +123,14 @@ class Asker:
         narrowed: Narrowed,
         number: int,
         cursor: str | None,
+        text: str,
         *,
-        counts: bool = True,
+        counted: int,
     ) -> str | None:
-        request = SearchRequest(query.text, query.filters(narrowed), limit=PAGE, cursor=cursor)
+        request = SearchRequest(text, query.filters(narrowed), limit=PAGE, cursor=cursor)
         began = time.perf_counter()
         page = await self._search.find(request)
-        if counts:
+        if number == counted:
             self._keep("ours", query, narrowed, number, began, len(page.hits))
         return page.cursor
 

@@ -18,7 +18,7 @@ from farebox.search.terms import Role, Sought, content_of
 
 ENOUGH: Final = 20  # candidates; with fewer the search looks wider
 NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
-CANDIDATES: Final = 256  # of one statement in a large catalog
+CANDIDATES: Final = 208  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
 MARGIN: Final = 1.2  # times as many matches are reckoned with as are wanted
 DEAR: Final = 12  # documents that are passed over cost as much as one that is read
@@ -26,7 +26,7 @@ FIRST: Final = 20_000  # documents looked at to learn how often words come toget
 GUESS: Final = 8  # times as often as guessed they may well do
 FEW: Final = 400  # likely matches that are simply all read
 BESIDE: Final = 0.05  # the part of those with all words of a phrase that have them side by side
-FOUND_ENOUGH: Final = 200  # ten pages; with fewer a statement looks further back
+FOUND_ENOUGH: Final = 160  # with fewer a statement looks further back
 PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
 READ: Final = 12_000  # documents at most, where most of those read are none of those wanted
 LOOSENED: Final = 4  # the rarest terms that a relaxed statement is made of
