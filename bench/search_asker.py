@@ -3,7 +3,6 @@
 `main` reads one plan as JSON on standard input and writes the samples as JSON on standard output.
 """
 
-import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -13,6 +12,7 @@ from typing import Final
 
 import asyncpg
 import msgspec
+import uvloop
 
 from bench import search_tantivy
 from bench.search_listings import Generator
@@ -165,5 +165,5 @@ def main() -> int:
     """Run the plan on standard input."""
     log_to_stderr()
     plan = msgspec.json.decode(sys.stdin.buffer.read(), type=Plan)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_asked(plan))) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.encode(uvloop.run(_asked(plan))) + b"\n")
     return 0

@@ -41,7 +41,7 @@ def fill(share: Share) -> bool:
 class _Filling:
     def __init__(self, share: Share) -> None:
         self._share, self._index = share, StoredIndex()
-        self._generator = Generator()
+        self._generator = Generator(size=share.size)
         self._vectors: Vectors | None = open_vectors(self._generator)
         self._words = Counter[str]()
 

@@ -18,7 +18,8 @@ _SELLERS: Final = 50_000
 _SELLER_SHIFT: Final = 130.0  # the largest has about as many listings as one recipient may
 _PAYERS: Final = 20_000
 _MOST_PAYERS: Final = 40
-_DAY_S: Final = 86_400
+_OLDEST_S: Final = 400 * 86_400
+_SCATTERED: Final = 5
 _MCP_SHARE: Final = 0.2
 _TESTNET_SHARE: Final = 0.6
 _DESCRIPTION: Final = (8, 45)  # words
@@ -53,10 +54,14 @@ class Synthetic:
 
 
 class Generator:
-    """Draws listings from one vocabulary; what it gives depends on the seed and the turn alone."""
+    """Draws listings from one vocabulary; what it gives depends on the seed and the turn alone.
 
-    def __init__(self, seed: int = SEED) -> None:
-        self._seed = seed
+    The later its turn, the fresher a listing, as in the order they are written in; one in
+    `_SCATTERED` was paid for at any other time. `size` is how many there are to be.
+    """
+
+    def __init__(self, seed: int = SEED, *, size: int = 1_000_000) -> None:
+        self._seed, self._size = seed, size
         self.words = vocabulary(seed)
         self._weights = frequencies(len(self.words))
         self._topic_weights = frequencies(len(TOPICS))
@@ -90,12 +95,18 @@ class Generator:
             parameters=self._parameters(chance, topic),
             pay_to=chance.choices(self._sellers, cum_weights=self._seller_weights)[0],
             amount=chance.choice((1000, 5000, 10_000, 50_000, 100_000, 1_000_000)),
-            age_s=int(400 * _DAY_S * chance.random() ** 2),
+            age_s=self._age_s(chance, number),
             payers=tuple(
                 chance.sample(self._payers, min(_MOST_PAYERS, int(chance.paretovariate(1.6))))
             ),
             topic=turn,
         )
+
+    def _age_s(self, chance: random.Random, number: int) -> int:
+        part = max(0.0, 1 - number / self._size)
+        if number % _SCATTERED == 0:
+            part = chance.random()
+        return int(_OLDEST_S * part**2)
 
     def _who_paid(self, chance: random.Random) -> tuple[Address, ...]:
         count = min(_MOST_PAYERS, int(chance.paretovariate(1.6)))

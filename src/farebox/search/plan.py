@@ -18,10 +18,10 @@ from farebox.search.terms import Role, Sought, content_of
 
 ENOUGH: Final = 20  # candidates; with fewer the search looks wider
 NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
-CANDIDATES: Final = 300  # of one statement in a large catalog
+CANDIDATES: Final = 256  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
-MARGIN: Final = 1.3  # times as many matches are reckoned with as are wanted
-DEAR: Final = 5  # documents that are passed over cost as much as one that is read
+MARGIN: Final = 1.2  # times as many matches are reckoned with as are wanted
+DEAR: Final = 12  # documents that are passed over cost as much as one that is read
 FIRST: Final = 20_000  # documents looked at to learn how often words come together
 GUESS: Final = 8  # times as often as guessed they may well do
 FEW: Final = 400  # likely matches that are simply all read
