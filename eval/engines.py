@@ -22,6 +22,7 @@ WITHOUT_MODEL: Final = "without_model"
 STRICT: Final = "strict"
 RELAXED: Final = "relaxed"
 MEANING: Final = "with_meaning_alone"
+_PATIENCE_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +92,5 @@ async def engines_of(
 
 
 def encoder() -> LanguageModel:
-    """The language model as the service loads it."""
-    return LanguageModel(load_encoder)
+    """The language model as the service loads it, with time enough on a busy machine."""
+    return LanguageModel(load_encoder, wait_s=_PATIENCE_S)

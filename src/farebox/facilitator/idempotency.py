@@ -22,7 +22,7 @@ from farebox.facilitator.outcome import (
     Pending,
     Settled,
     SettleOutcome,
-    duplicate_of,
+    duplicate,
 )
 from farebox.facilitator.request_name import NamedRequest, NameKind, RequestName
 from farebox.kernel.clock import Clock
@@ -92,7 +92,7 @@ class RequestNames:
                 (is_owned,) = await store.take_successes(
                     db, [(identity, settled.request_digest)], at=now
                 )
-                answer = body(settled if is_owned else duplicate_of(settled))
+                answer = body(settled if is_owned else duplicate(identity, settled.tx_hash))
                 if request.key is None:
                     return answer
                 kept = await idempotency_store.keep_answer(

@@ -41,12 +41,9 @@ class Pending:
 SettleOutcome = Settled | NotSettled | Pending
 
 
-def duplicate_of(settled: Settled) -> NotSettled:
+def duplicate(identity: PaymentIdentity, tx_hash: str) -> NotSettled:
     """What everybody but the owner of its success is told of a settled payment."""
-    identity = settled.identity
-    return NotSettled(
-        Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, settled.tx_hash
-    )
+    return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, tx_hash)
 
 
 def outcome_of(ending: Ending, payment: Claim | Settlement, tx_hash: str) -> Settled | NotSettled:

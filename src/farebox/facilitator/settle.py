@@ -18,7 +18,7 @@ from farebox.facilitator.outcome import (
     Pending,
     Settled,
     SettleOutcome,
-    duplicate_of,
+    duplicate,
     outcome_of,
 )
 from farebox.facilitator.restore_store import LostRecord
@@ -119,7 +119,7 @@ class Settler:
             is_owned = await self._journal.take_success(identity, settled.request_digest)
         except DatabaseUnavailable:
             return Pending(identity.network, identity.payer, settled.tx_hash)
-        return settled if is_owned else duplicate_of(settled)
+        return settled if is_owned else duplicate(identity, settled.tx_hash)
 
     async def drain(self, *, within_s: float | None = None) -> bool:
         """Return once nobody waits and nothing is carried out, or after so many seconds.
@@ -174,11 +174,10 @@ class Settler:
         tx_hash = landing.tx_hash.hex()
         if not landing.is_ours:
             return NotSettled(Reason.FOREIGN_LANDING, identity.network, identity.payer, tx_hash)
-        await self._journal.restore(
-            LostRecord(transfer.payment, identity, transfer.entry.expires_at_ledger, landing)
-        )
-        log.warning("settlement.restored", tx_hash=tx_hash)
-        return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, tx_hash)
+        lost = LostRecord(transfer.payment, identity, transfer.entry.expires_at_ledger, landing)
+        if await self._journal.restore(lost):
+            log.warning("settlement.restored", tx_hash=tx_hash)
+        return duplicate(identity, tx_hash)
 
     async def _carry_out(
         self,
@@ -259,8 +258,4 @@ def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotS
     if ended_badly or (is_same_request and not known.is_answered):
         ending = Ending(known.state, known.reason)
         return outcome_of(ending, known, known.tx_hash)
-    return _duplicate(identity, known.tx_hash)
-
-
-def _duplicate(identity: PaymentIdentity, tx_hash: str) -> NotSettled:
-    return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, tx_hash)
+    return duplicate(identity, known.tx_hash)

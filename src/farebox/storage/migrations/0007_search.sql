@@ -1,4 +1,4 @@
-SET lock_timeout = '5s';
+SET LOCAL lock_timeout = '5s';
 
 -- Names and tags keep every word ("The Who", "IT"); running text loses its stop words.
 CREATE TEXT SEARCH DICTIONARY farebox_stem (TEMPLATE = snowball, Language = english);

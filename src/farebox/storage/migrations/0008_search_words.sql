@@ -1,4 +1,4 @@
-SET lock_timeout = '5s';
+SET LOCAL lock_timeout = '5s';
 
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 
