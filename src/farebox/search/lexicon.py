@@ -17,7 +17,7 @@ from farebox.search.lexeme_store import (
 from farebox.search.lexemes import Census, Lexed
 from farebox.storage.pool import Connection
 
-SMALL: Final = 20_000  # documents; below, everything is counted and ranked
+SMALL: Final = 3_000  # documents; below, everything is counted and ranked
 STALE_S: Final = 120.0
 RARE: Final = 300  # a lexeme the statistics do not name is counted up to this
 _WORDS: Final = 20_000  # remembered
