@@ -11,11 +11,16 @@ OWNERS: Final = (
             "challenge:single-use": "A challenge is a Stellar transaction that works once.",
             "challenge:five-minutes": "A challenge is valid five minutes.",
             "session:24-hours": "A session is valid 24 hours.",
+        },
+        deferred=Later.ACCOUNTS,
+    ),
+    *said(
+        "Authentication records",
+        {
             "api-key:shown-once": "A key's plaintext is seen at creation and rotation only.",
             "api-key:hashed": "A key is stored as a hash only.",
             "api-key:prefix": "A key has the fixed prefix that ends in _live_.",
         },
-        deferred=Later.ACCOUNTS,
     ),
     *said(
         "States: challenge",
@@ -31,10 +36,13 @@ OWNERS: Final = (
         "Authentication",
         {
             "session:not-broadcast": "Logging in puts nothing on the ledger.",
+        },
+        deferred=Later.ACCOUNTS,
+    ),
+    *said(
+        "Authentication",
+        {
             "account:stable-user-id": "Session and key resolve to one stable user id.",
-            "account:scopes-records": (
-                "The user id scopes wrappers, secrets, logs, payments and quotas."
-            ),
             "api-key:life": "Keys are created, listed, rotated and revoked under /v1/api-keys.",
             "operator-key:never-a-users": "The operator key is never given to console users.",
             "operator-key:compared-as-digest": (
@@ -46,7 +54,15 @@ OWNERS: Final = (
             ),
             "version:v1-management": "Management lives below /v1.",
         },
-        deferred=Later.ACCOUNTS,
+    ),
+    *said(
+        "Authentication",
+        {
+            "account:scopes-records": (
+                "The user id scopes wrappers, secrets, logs, payments and quotas."
+            ),
+        },
+        deferred=Later.GATEWAY,
     ),
     *said(
         "Vault secret",
