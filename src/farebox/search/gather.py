@@ -12,7 +12,6 @@ from farebox.search.scope import Scope
 from farebox.search.score import CONVINCING, Judge, Met, Score
 from farebox.search.senses import Meanings, Sense
 from farebox.search.stage_store import find, look_at
-from farebox.search.terms import Sought
 from farebox.search.walk import NEAR, Walk
 from farebox.storage.pool import Connection
 
@@ -85,18 +84,6 @@ class Gathering:
         ]
         self.walk = replace(self.walk, stages=(*others, stage), is_truncated=is_cut)
         return found
-
-    async def seek(self, sought: tuple[Sought, ...]) -> None:
-        """The candidates are held against these terms from here on, those found already too."""
-        self.walk = replace(self.walk, sought=sought)
-        self._judge = None
-        self._ways.clear()
-        if self._found:
-            queries, are_phrases = self.walk.probes
-            again = await look_at(
-                self.db, list(self._found), self.scope, queries, are_phrases, must=""
-            )
-            self._found = {each.document_id: each for each in again}
 
     def cut(self) -> None:
         """There is more than is looked at."""
