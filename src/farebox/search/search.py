@@ -1,6 +1,7 @@
 """Search the catalog: a query, filters and a cursor become a page of listings in their order."""
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from farebox.catalog.filters import Filters
@@ -176,10 +177,7 @@ async def _shown(
     """The first `count` results behind `after` that are still listed."""
     ranked = gathering.ranked(after=after)
     shown: list[tuple[Result, Listing]] = []
-    at = 0
-    while len(shown) < count and at < len(ranked):
-        batch = ranked[at : at + count - len(shown)]
-        at += len(batch)
+    while batch := list(islice(ranked, count - len(shown))):
         listings = await get_listings(db, [own.listing_id for _, own in batch])
         by_id = {listing.id: listing for listing in listings}
         shown += [
