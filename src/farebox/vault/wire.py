@@ -1,124 +1,89 @@
 """The JSON of the vault's routes: values are read here and never written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
-from farebox.kernel.secret import Secret
-from farebox.vault.stored_secret import BadSecret, Purpose, StoredSecret
+from farebox.vault.stored_secret import LONGEST_NAME, LONGEST_VALUE, Purpose, StoredSecret
 
 MOST_US: Final = 2**53
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_SENT_NAME: Final = 4 * LONGEST_NAME  # before it is trimmed
+
+Name = Annotated[str, Meta(min_length=1, max_length=_SENT_NAME)]
+Value = Annotated[str, Meta(min_length=1, max_length=LONGEST_VALUE)]
+Moment = Annotated[datetime, Meta(tz=True)]
 
 
-class CreateSecretRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """`POST /v1/vault/secrets`."""
+class CreateSecretRequest(
+    msgspec.Struct, rename="camel", forbid_unknown_fields=True, omit_defaults=True
+):
+    """A secret to be kept; without a purpose it is for a request header."""
 
-    name: str
-    value: str
+    name: Name
+    value: Value
     purpose: Purpose = Purpose.HEADER
 
 
 class RotateSecretRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """`POST /v1/vault/secrets/{id}/rotate`."""
+    """The value that a secret is to have from now on."""
 
-    value: str
+    value: Value
 
 
-class SecretResponse(msgspec.Struct, rename="camel"):
-    """A secret without its value."""
+class SecretBody(msgspec.Struct, rename="camel"):
+    """A secret without its value; `updatedAt` is when it was given the value last."""
 
     id: str
     name: str
     purpose: Purpose
-    created_at: datetime
-    updated_at: datetime  # when the value was given last
+    created_at: Moment
+    updated_at: Moment
 
 
-class Pagination(msgspec.Struct, rename="camel"):
-    """Where the list goes on; no cursor: here it ends."""
+class PaginationBody(msgspec.Struct, rename="camel"):
+    """How the list goes on."""
 
     limit: int
-    cursor: str | None
+    next_cursor: str | None
 
 
-class SecretListResponse(msgspec.Struct, rename="camel"):
-    """`GET /v1/vault/secrets`: newest first."""
+class SecretListBody(msgspec.Struct, rename="camel"):
+    """Some of the caller's secrets, newest first."""
 
-    items: list[SecretResponse]
-    pagination: Pagination
-
-
-class Place(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """What a cursor of the list holds."""
-
-    at_us: Annotated[int, msgspec.Meta(ge=0, le=MOST_US)]  # since 1970
-    id: Annotated[str, msgspec.Meta(pattern=r"^sec_[0-9A-Za-z]{22}\Z")]
+    items: list[SecretBody]
+    pagination: PaginationBody
 
 
-@dataclass(frozen=True, slots=True)
-class NewSecret:
-    """A secret as it is asked for, its words not judged yet."""
+class SecretPlace(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """Where a page of secrets ended, as its cursor holds it."""
 
-    name: str
-    value: Secret[str]
-    purpose: Purpose
+    at_us: Annotated[int, Meta(ge=0, le=MOST_US)]  # since 1970
+    id: Annotated[str, Meta(pattern=r"^sec_[0-9A-Za-z]{22}\Z")]
 
 
-_create: Final = msgspec.json.Decoder(CreateSecretRequest)
-_rotate: Final = msgspec.json.Decoder(RotateSecretRequest)
-_UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+def secret_body(secret: StoredSecret) -> SecretBody:
+    """The secret as it is listed."""
+    return SecretBody(secret.id, secret.name, secret.purpose, secret.created_at, secret.updated_at)
 
 
-def read_new_secret(body: bytes) -> NewSecret:
-    """The secret that a body asks for.
-
-    Raises:
-        BadSecret: `invalid_request`; what was sent is not repeated.
-    """
-    try:
-        asked = _create.decode(body)
-    except _UNREADABLE:
-        words = "Send {name, value} as JSON, and purpose if it is not header: bearer or other."
-        raise BadSecret("invalid_request", words) from None
-    return NewSecret(asked.name, Secret(asked.value), asked.purpose)
+def secret_list_body(
+    secrets: Sequence[StoredSecret], *, limit: int, next_cursor: str | None
+) -> SecretListBody:
+    """A page of secrets."""
+    items = [secret_body(each) for each in secrets]
+    return SecretListBody(items, PaginationBody(limit, next_cursor))
 
 
-def read_new_value(body: bytes) -> Secret[str]:
-    """The value that a secret is to have.
-
-    Raises:
-        BadSecret: `invalid_request`; what was sent is not repeated.
-    """
-    try:
-        return Secret(_rotate.decode(body).value)
-    except _UNREADABLE:
-        raise BadSecret("invalid_request", "Send {value} as JSON.") from None
+def place_of(secret: StoredSecret) -> SecretPlace:
+    """What the cursor of the page behind this secret holds."""
+    return SecretPlace((secret.created_at - _START) // _MICROSECOND, secret.id)
 
 
-def secret_body(secret: StoredSecret) -> SecretResponse:
-    """What is shown of a secret."""
-    return SecretResponse(
-        secret.id, secret.name, secret.purpose, secret.created_at, secret.updated_at
-    )
-
-
-def list_body(
-    secrets: Sequence[StoredSecret], *, limit: int, cursor: str | None
-) -> SecretListResponse:
-    """One page of a list."""
-    return SecretListResponse([secret_body(each) for each in secrets], Pagination(limit, cursor))
-
-
-def moment_of(place: Place) -> tuple[datetime, str]:
-    """The moment and the id that a cursor's place stands for."""
+def moment_of(place: SecretPlace) -> tuple[datetime, str]:
+    """The moment and the id that the place stands for."""
     return _START + place.at_us * _MICROSECOND, place.id
-
-
-def place_of(secret: StoredSecret) -> Place:
-    """What a cursor behind this secret holds."""
-    return Place((secret.created_at - _START) // _MICROSECOND, secret.id)
