@@ -41,6 +41,8 @@ _SERVICE: Final = frozenset(
         "OUTBOUND_TEST_AUTHORITY",
         "OUTBOUND_TEST_RESOLVER",
         "OPERATOR_KEYS",
+        "MASTER_KEYS",
+        "AUDIT_DAYS",
         "SEARCH_SEMANTIC",
     }
 )
@@ -69,7 +71,10 @@ KNOWN: Final = frozenset(
     {PREFIX + name for name in _SERVICE}
     | {PREFIX + name + suffix for name in _NETWORK for suffix in _SUFFIXES.values()}
 )
-_SECRETS: Final = ("_SECRET_TESTNET", "_SECRET_PUBNET", "_URL", "_URL_TESTNET", "_URL_PUBNET")
+_SECRETS: Final = (
+    *("_SECRET_TESTNET", "_SECRET_PUBNET", "_URL", "_URL_TESTNET", "_URL_PUBNET"),
+    "_MASTER_KEYS",
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -206,6 +211,8 @@ class _Reading:
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
             operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
+            master_keys=self._value("MASTER_KEYS", rules.master_keys, None),
+            audit_days=self._value("AUDIT_DAYS", rules.whole(1, 36_500), 400),
             searches_meaning=self._value("SEARCH_SEMANTIC", rules.where_possible, _ON),
         )
         self._judge_secrets(settings)

@@ -12,6 +12,7 @@ from farebox.app.catalog_services import build_catalog
 from farebox.app.health import PartHealth
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.settings import Settings
+from farebox.app.vault_services import build_vault
 from farebox.catalog.reason_registry import REASONS
 from farebox.facilitator.answer import Answering
 from farebox.facilitator.departure import Departure
@@ -73,7 +74,8 @@ def build_services(settings: Settings) -> Services:
     rpc = {name: each.rpc for name, each in networks.items()}
     catalog = build_catalog(settings, settings.database_url, clock, rpc)
     accounts = build_accounts(settings, settings.database_url, clock)
-    features = joined(catalog, accounts)
+    vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
+    features = joined(catalog, accounts, vault)
     return Services(
         routes=[
             *facilitator_routes(verifier, answering, journal, operators, catalog.reports, REASONS),

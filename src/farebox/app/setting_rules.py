@@ -20,6 +20,7 @@ from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.secret import Secret
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.resolve import Pinned
+from farebox.vault.master_keys import KeysFlaw, MasterKeys, read_master_keys
 
 T = TypeVar("T")
 _NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
@@ -166,6 +167,14 @@ def operator_keys(text: str) -> tuple[bytes, ...]:
     if not len(found) == len(digests) == len(set(digests)) or _NO_KEY in digests:
         raise Unwanted("different sha256:<64 hex digits> of keys, separated by commas")
     return digests
+
+
+def master_keys(text: str) -> MasterKeys:
+    """The keys that secrets are sealed with, the one for new secrets first."""
+    found = read_master_keys(text)
+    if isinstance(found, KeysFlaw):
+        raise Unwanted(found.value)
+    return found
 
 
 def asset_policy(text: str) -> AssetRule | frozenset[Address]:

@@ -11,6 +11,7 @@ from farebox.facilitator.served_network import AssetPolicy
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.vault.master_keys import MasterKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class Settings:
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
     outbound: OutboundSettings
     operator_keys: tuple[bytes, ...]  # SHA-256 digests; none: nobody is the operator
+    master_keys: MasterKeys | None  # None: no secrets are kept
+    audit_days: int  # how long the audit trail is kept
     searches_meaning: bool  # where the language model is installed
     catalog_probe: bool  # whether listed resources are asked now and then if they are alive
 

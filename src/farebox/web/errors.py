@@ -30,8 +30,10 @@ STATUSES: Final[Mapping[str, int]] = {
     "key_revoked": 409,
     "too_many_keys": 409,
     "secret_in_use": 409,
+    "too_many_secrets": 409,
     "unsupported_media_type": 415,
     "too_many_requests": 429,
+    "vault_unavailable": 503,
 }
 _HTTP: Final = {404: ("not_found", "There is nothing at this path.")}
 
