@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
+from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 
 OwnerId = NewType("OwnerId", str)  # what every record of a caller is scoped to
@@ -46,6 +47,22 @@ class Caller:
     address: str | None = None
     key_id: str | None = None
     session_id: str | None = None
+
+
+class Unauthenticated(Refusal):
+    """Nothing was shown, or nothing that is valid now; which of the two is not told."""
+
+    def __init__(self) -> None:
+        words = "Show a session or a key: Authorization: Bearer …"
+        super().__init__("unauthenticated", words)
+
+
+class SessionRequired(Refusal):
+    """A key was shown where only a wallet's session or the operator may act."""
+
+    def __init__(self) -> None:
+        words = "Sign in with the wallet: a key may not do this."
+        super().__init__("session_required", words)
 
 
 def user_id(network: Network, address: str) -> OwnerId:

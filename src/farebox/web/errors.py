@@ -28,6 +28,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "cross_site_request": 403,
     "name_taken": 409,
     "key_revoked": 409,
+    "too_many_keys": 409,
     "secret_in_use": 409,
     "unsupported_media_type": 415,
     "too_many_requests": 429,

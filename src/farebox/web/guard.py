@@ -6,28 +6,18 @@ from typing import Final, Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from farebox.kernel.caller import Caller, CallerKind, Grant
+from farebox.kernel.caller import (
+    Caller,
+    CallerKind,
+    Grant,
+    SessionRequired,
+    Unauthenticated,
+)
 from farebox.kernel.errors import Refusal
 from farebox.web.request_note import note_of
 
 KEY: Final = "farebox.caller"
 Headers = Sequence[tuple[bytes, bytes]]
-
-
-class Unauthenticated(Refusal):
-    """Nothing was shown, or nothing that is valid now; which of the two is not told."""
-
-    def __init__(self) -> None:
-        words = "Show a session or a key: Authorization: Bearer …"
-        super().__init__("unauthenticated", words)
-
-
-class SessionRequired(Refusal):
-    """A key was shown where only a wallet's session or the operator may act."""
-
-    def __init__(self) -> None:
-        words = "Sign in with the wallet: a key may not do this."
-        super().__init__("session_required", words)
 
 
 class GrantMissing(Refusal):
@@ -55,6 +45,7 @@ class Needs:
 
     grant: Grant | None = None
     is_optional: bool = False  # also somebody who shows nothing
+    is_for_any_key: bool = False  # whatever its grants: what it may do is the use case's to say
 
     def judge(self, caller: Caller | None) -> None:
         """Returns if `caller` may.
@@ -66,7 +57,7 @@ class Needs:
             if not self.is_optional:
                 raise Unauthenticated
             return
-        if caller.kind is not CallerKind.KEY:
+        if caller.kind is not CallerKind.KEY or self.is_for_any_key:
             return
         if self.grant is None:
             raise SessionRequired

@@ -9,7 +9,8 @@ CREATE TABLE api_keys (
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
-    revoked_at timestamptz,
-    last_used_at timestamptz
+    revoked_at timestamptz,                               -- ahead of now: works until then
+    last_used_at timestamptz,
+    replaced_by text                                      -- the id it was rotated to
 );
-CREATE INDEX api_keys_owner ON api_keys (owner, created_at DESC);
+CREATE INDEX api_keys_owner ON api_keys (owner, created_at DESC, id DESC);
