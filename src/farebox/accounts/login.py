@@ -81,6 +81,14 @@ class ContractLoginUnavailable(Refusal):
         super().__init__("contract_login_unavailable", words)
 
 
+class NoOneDocument(Refusal):
+    """Nothing signed was sent, or two things."""
+
+    def __init__(self) -> None:
+        words = "Send one signed challenge: a transaction, or authorization entries."
+        super().__init__("invalid_request", words)
+
+
 class UnreadableChallenge(Refusal):
     """What was sent is not a challenge this service could have issued."""
 

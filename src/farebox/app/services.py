@@ -12,6 +12,7 @@ from farebox.app.catalog_services import build_catalog
 from farebox.app.health import PartHealth
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.settings import Settings
+from farebox.app.sign_in_services import AccountNetworks
 from farebox.catalog.reason_registry import REASONS
 from farebox.facilitator.answer import Answering
 from farebox.facilitator.departure import Departure
@@ -19,8 +20,10 @@ from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.send_payment import Waits
+from farebox.facilitator.operators import Operators
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.verify import Verifier
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
@@ -90,6 +93,10 @@ def build_services(settings: Settings) -> Services:
         failure_bodies=failure_bodies(),
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
+
+
+def _is_ours(operators: Mapping[Network, Operators], address: Address) -> bool:
+    return any(address in each.addresses for each in operators.values())
 
 
 def _networks(settings: Settings, shared: Shared) -> dict[Network, NetworkServices]:

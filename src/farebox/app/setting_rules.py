@@ -23,6 +23,8 @@ from farebox.outbound.resolve import Pinned
 
 T = TypeVar("T")
 _NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
+_LONGEST_DOMAIN: Final = 59  # "… auth" names an entry of 64 bytes in every challenge
+_HOST: Final = re.compile(r"[a-z0-9:.-]{1,%d}\Z" % _LONGEST_DOMAIN, re.ASCII)
 _SEED: Final = re.compile(r"S[A-Z2-7]{55}\Z", re.ASCII)
 _SEED_VERSION: Final = 18 << 3
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
@@ -147,6 +149,26 @@ def rpc_url(text: str) -> Secret[str]:
     if parts.fragment or any(not 32 < ord(char) < 127 for char in text):
         raise Unwanted(wanted)
     return Secret(text)
+
+
+def public_url(text: str) -> str:
+    """Where the service is found: scheme, host and port; plain HTTP only on this machine."""
+    wanted = (
+        f"an https:// URL without a path, its host at most {_LONGEST_DOMAIN} characters"
+        " (http:// only for a loopback address)"
+    )
+    try:
+        parts = urlsplit(text.lower())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise Unwanted(wanted) from None
+    is_plain = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in text)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback_host(host))
+    if not (is_plain and is_safe and _HOST.match(host)) or text[-1:] in "?#":
+        raise Unwanted(wanted)
+    is_usual = port in (None, 443 if parts.scheme == "https" else 80)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + ("" if is_usual else f":{port}")
 
 
 def secret_seed(text: str) -> Secret[str]:

@@ -39,6 +39,15 @@ class OutboundSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInSettings:
+    """How wallets sign in."""
+
+    public_url: str | None  # scheme, host and port; None: this machine alone
+    signing_secret: Secret[str] | None  # signs challenges; None: nobody can sign in
+    challenges_per_minute: int  # of one client address; 0: any number
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything an operator decides."""
 
@@ -59,6 +68,7 @@ class Settings:
     clock_poll_s: float
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
     outbound: OutboundSettings
+    sign_in: SignInSettings
     operator_keys: tuple[bytes, ...]  # SHA-256 digests; none: nobody is the operator
     searches_meaning: bool  # where the language model is installed
     catalog_probe: bool  # whether listed resources are asked now and then if they are alive
