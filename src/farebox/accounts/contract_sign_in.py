@@ -27,6 +27,7 @@ from farebox.accounts.login import (
     Shown,
     SignatureRefused,
 )
+from farebox.accounts.sign_in import AccountNotAllowed
 from farebox.kernel.addresses import Address, account_address
 from farebox.kernel.errors import Outage, Refusal
 from farebox.stellar.account_entry import account_key
@@ -93,13 +94,6 @@ class AccountArchived(Refusal):
     def __init__(self) -> None:
         words = "The contract account is archived: restore it on the network, then sign in."
         super().__init__("account_archived", words)
-
-
-class AccountNotAllowed(Refusal):
-    """The account is a part of signing in itself."""
-
-    def __init__(self) -> None:
-        super().__init__("account_not_allowed", "This account cannot sign in here.")
 
 
 class ContractSignIn:
