@@ -19,6 +19,7 @@ from support.asgi import Answer, AsgiClient, started
 from support.ledger import Ledger
 from support.node import ScriptedNode
 from support.payments import Draft, Json
+from support.signing_in import SERVER
 
 HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 _PAYERS: Final = 8
@@ -215,6 +216,8 @@ def environment_for(
         "FAREBOX_CLOCK_POLL_S": "0.1",
         "FAREBOX_RPC_TIMEOUT_S": "2",
         "FAREBOX_SETTLE_DEADLINE_S": "15",
+        "FAREBOX_AUTH_SIGNING_SECRET": SERVER.secret,
+        "FAREBOX_CHALLENGES_PER_MINUTE": "0",  # every test comes from one address
         "FAREBOX_SEARCH_SEMANTIC": "off",  # a second of loading that no settlement needs
     }
     for network, stage in networks.items():

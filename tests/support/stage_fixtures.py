@@ -37,6 +37,7 @@ _WRITTEN: Final = (
     "listing_decisions",
     "listings",
     "validation_turns",
+    "challenges",
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]

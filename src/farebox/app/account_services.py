@@ -12,6 +12,8 @@ from starlette.routing import BaseRoute
 
 from farebox.accounts.authenticate import Authenticator
 from farebox.accounts.key_use import KeyUses
+from farebox.accounts.keys_http import key_routes
+from farebox.accounts.manage_keys import KeyManagement
 from farebox.accounts.operator_key import OperatorKeys
 from farebox.app.assembly import Loop
 from farebox.app.restarted_loop import restarted
@@ -57,7 +59,7 @@ def build_accounts(
     return AccountServices(
         authenticator,
         database,
-        routes=sign_in,
+        routes=[*key_routes(KeyManagement(database), authenticator, clock), *sign_in],
         tasks=[restarted(loop, clock) for loop in (Loop("key uses", uses.run), sweeping)],
         resources=[database, uses],
     )

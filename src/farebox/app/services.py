@@ -19,8 +19,8 @@ from farebox.facilitator.departure import Departure
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.send_payment import Waits
 from farebox.facilitator.operators import Operators
+from farebox.facilitator.send_payment import Waits
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.verify import Verifier
 from farebox.kernel.addresses import Address
@@ -75,7 +75,8 @@ def build_services(settings: Settings) -> Services:
     answering = Answering(settler, names, ledgers, clock)
     rpc = {name: each.rpc for name, each in networks.items()}
     catalog = build_catalog(settings, settings.database_url, clock, rpc)
-    accounts = build_accounts(settings, settings.database_url, clock)
+    known = AccountNetworks(rpc, partial(_is_ours, operators))
+    accounts = build_accounts(settings, settings.database_url, clock, known)
     features = joined(catalog, accounts)
     return Services(
         routes=[

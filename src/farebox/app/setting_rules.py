@@ -24,7 +24,7 @@ from farebox.outbound.resolve import Pinned
 T = TypeVar("T")
 _NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
 _LONGEST_DOMAIN: Final = 59  # "… auth" names an entry of 64 bytes in every challenge
-_HOST: Final = re.compile(r"[a-z0-9:.-]{1,%d}\Z" % _LONGEST_DOMAIN, re.ASCII)
+_HOST: Final = re.compile(rf"[a-z0-9:.-]{{1,{_LONGEST_DOMAIN}}}\Z", re.ASCII)
 _SEED: Final = re.compile(r"S[A-Z2-7]{55}\Z", re.ASCII)
 _SEED_VERSION: Final = 18 << 3
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
