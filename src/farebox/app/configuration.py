@@ -72,6 +72,7 @@ _NETWORK: Final = frozenset(
         "BUDGET_ASSET_STROOPS",
         "PAYER_LOSS_STROOPS",
         "BALANCE_FLOOR_STROOPS",
+        "WEB_AUTH_CONTRACT",
     }
 )
 _XLM: Final = 10_000_000  # stroops
@@ -296,6 +297,7 @@ class _Reading:
             assets=assets,
             budgets=self._budgets(suffix, assets),
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
+            web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
 
     def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:

@@ -76,7 +76,7 @@ def build_services(settings: Settings) -> Services:
     answering = Answering(settler, names, ledgers, clock)
     rpc = {name: each.rpc for name, each in networks.items()}
     catalog = build_catalog(settings, settings.database_url, clock, rpc)
-    known = AccountNetworks(rpc, partial(_is_ours, operators))
+    known = AccountNetworks(rpc, partial(_is_ours, operators), ledgers)
     accounts = build_accounts(settings, settings.database_url, clock, known)
     vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
     features = joined(catalog, accounts, vault)

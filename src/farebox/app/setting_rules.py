@@ -211,6 +211,14 @@ def asset_policy(text: str) -> AssetRule | frozenset[Address]:
     return contracts
 
 
+def contract(text: str) -> Address:
+    """The address of one contract."""
+    address = parse_contract(text)
+    if address is None:
+        raise Unwanted("the C… address of a contract")
+    return address
+
+
 def readable_file(text: str) -> Path:
     """A file that is there and can be read."""
     path = Path(text).expanduser()

@@ -8,6 +8,7 @@ from pathlib import Path
 from farebox.app.setting_rules import KnownNames, LogLevel
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy
+from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -29,6 +30,7 @@ class NetworkSettings:
     assets: AssetPolicy
     budgets: Budgets
     balance_floor: Stroops  # below it nothing is settled; below twice that readiness warns
+    web_auth_contract: Address | None  # None: contract accounts cannot sign in
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ _MODULES: Final = MappingProxyType(
         "channels": "channels",
         "sponsor": "sponsor",
         "vault": "vault",
+        "auth": "auth",
     }
 )
 
