@@ -12,7 +12,6 @@ OWNERS: Final = (
             "challenge:five-minutes": "A challenge is valid five minutes.",
             "session:24-hours": "A session is valid 24 hours.",
         },
-        deferred=Later.ACCOUNTS,
     ),
     *said(
         "Authentication records",
@@ -30,14 +29,10 @@ OWNERS: Final = (
             ),
             "challenge:expires": "An expired challenge cannot be used.",
         },
-        deferred=Later.ACCOUNTS,
     ),
     *said(
         "Authentication",
-        {
-            "session:not-broadcast": "Logging in puts nothing on the ledger.",
-        },
-        deferred=Later.ACCOUNTS,
+        {"session:not-broadcast": "Logging in puts nothing on the ledger."},
     ),
     *said(
         "Authentication",

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
-from farebox.app.settings import NetworkSettings, OutboundSettings, Settings, default_data_dir
+from farebox.app.settings import (
+    NetworkSettings,
+    OutboundSettings,
+    Settings,
+    SignInSettings,
+    default_data_dir,
+)
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
@@ -38,9 +44,14 @@ _SERVICE: Final = frozenset(
         "CLOCK_POLL_S",
         "CATALOG_LOCAL",
         "CATALOG_PROBE",
+        "PUBLIC_URL",
+        "AUTH_SIGNING_SECRET",
+        "CHALLENGES_PER_MINUTE",
         "OUTBOUND_TEST_AUTHORITY",
         "OUTBOUND_TEST_RESOLVER",
         "OPERATOR_KEYS",
+        "MASTER_KEYS",
+        "AUDIT_DAYS",
         "SEARCH_SEMANTIC",
     }
 )
@@ -61,6 +72,7 @@ _NETWORK: Final = frozenset(
         "BUDGET_ASSET_STROOPS",
         "PAYER_LOSS_STROOPS",
         "BALANCE_FLOOR_STROOPS",
+        "WEB_AUTH_CONTRACT",
     }
 )
 _XLM: Final = 10_000_000  # stroops
@@ -69,7 +81,15 @@ KNOWN: Final = frozenset(
     {PREFIX + name for name in _SERVICE}
     | {PREFIX + name + suffix for name in _NETWORK for suffix in _SUFFIXES.values()}
 )
-_SECRETS: Final = ("_SECRET_TESTNET", "_SECRET_PUBNET", "_URL", "_URL_TESTNET", "_URL_PUBNET")
+_SECRETS: Final = (
+    "_SECRET",
+    "_SECRET_TESTNET",
+    "_SECRET_PUBNET",
+    "_DATABASE_URL",
+    "_URL_TESTNET",
+    "_URL_PUBNET",
+    "_MASTER_KEYS",
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -205,11 +225,15 @@ class _Reading:
             lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
+            sign_in=self._sign_in(),
             operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
+            master_keys=self._value("MASTER_KEYS", rules.master_keys, None),
+            audit_days=self._value("AUDIT_DAYS", rules.whole(1, 36_500), 400),
             searches_meaning=self._value("SEARCH_SEMANTIC", rules.where_possible, _ON),
         )
         self._judge_secrets(settings)
         host = self._given.get(PREFIX + "HOST", settings.host)
+        self._judge_sign_in(settings.sign_in, host)
         self._faults.extend(faults_off_loopback(settings, host))
         return settings
 
@@ -218,6 +242,20 @@ class _Reading:
             test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
             test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
         )
+
+    def _sign_in(self) -> SignInSettings:
+        return SignInSettings(
+            public_url=self._value("PUBLIC_URL", rules.public_url, None),
+            signing_secret=self._value("AUTH_SIGNING_SECRET", rules.secret_seed, None),
+            challenges_per_minute=self._value("CHALLENGES_PER_MINUTE", rules.whole(0, 10_000), 30),
+        )
+
+    def _judge_sign_in(self, sign_in: SignInSettings, host: str) -> None:
+        """Off loopback the name in a challenge must not be whatever a request says it is."""
+        is_named = sign_in.public_url is not None or PREFIX + "PUBLIC_URL" in self._given
+        if sign_in.signing_secret is not None and not is_named and not rules.is_loopback_host(host):
+            wanted = f"is needed with {PREFIX}AUTH_SIGNING_SECRET where others reach the service"
+            self._faults.append(Fault(f"{PREFIX}PUBLIC_URL", wanted))
 
     def _network(self, network: Network) -> NetworkSettings | None:
         """None when no setting names the network, or when those that do cannot stand."""
@@ -259,6 +297,7 @@ class _Reading:
             assets=assets,
             budgets=self._budgets(suffix, assets),
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
+            web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
 
     def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
@@ -282,6 +321,15 @@ class _Reading:
             if found.paymaster_secret is not None and found.paymaster_secret.reveal() in relayers:
                 name = f"{PREFIX}PAYMASTER_SECRET{_SUFFIXES[network]}"
                 self._faults.append(Fault(name, "another account than every relayer's"))
+        signing = settings.sign_in.signing_secret
+        paymasters = {
+            found.paymaster_secret.reveal()
+            for found in settings.networks.values()
+            if found.paymaster_secret is not None
+        }
+        if signing is not None and signing.reveal() in relayers | paymasters:
+            wanted = "an account of its own, that of no relayer and no paymaster"
+            self._faults.append(Fault(f"{PREFIX}AUTH_SIGNING_SECRET", wanted))
 
 
 _OFF: Final = False

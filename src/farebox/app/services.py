@@ -12,15 +12,19 @@ from farebox.app.catalog_services import build_catalog
 from farebox.app.health import PartHealth
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.settings import Settings
+from farebox.app.sign_in_services import AccountNetworks
+from farebox.app.vault_services import build_vault
 from farebox.catalog.reason_registry import REASONS
 from farebox.facilitator.answer import Answering
 from farebox.facilitator.departure import Departure
 from farebox.facilitator.http import facilitator_routes, failure_bodies
 from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.operators import Operators
 from farebox.facilitator.send_payment import Waits
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.verify import Verifier
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
@@ -72,8 +76,10 @@ def build_services(settings: Settings) -> Services:
     answering = Answering(settler, names, ledgers, clock)
     rpc = {name: each.rpc for name, each in networks.items()}
     catalog = build_catalog(settings, settings.database_url, clock, rpc)
-    accounts = build_accounts(settings, settings.database_url, clock)
-    features = joined(catalog, accounts)
+    known = AccountNetworks(rpc, partial(_is_ours, operators), ledgers)
+    accounts = build_accounts(settings, settings.database_url, clock, known)
+    vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
+    features = joined(catalog, accounts, vault)
     return Services(
         routes=[
             *facilitator_routes(verifier, answering, journal, operators, catalog.reports, REASONS),
@@ -90,6 +96,10 @@ def build_services(settings: Settings) -> Services:
         failure_bodies=failure_bodies(),
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
+
+
+def _is_ours(operators: Mapping[Network, Operators], address: Address) -> bool:
+    return any(address in each.addresses for each in operators.values())
 
 
 def _networks(settings: Settings, shared: Shared) -> dict[Network, NetworkServices]:

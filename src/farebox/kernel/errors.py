@@ -17,6 +17,14 @@ class NotFound(Refusal):
         super().__init__("not_found", "There is nothing at this path.")
 
 
+class TooManyRequests(Refusal):
+    """The caller has had its share for now; `retry_after_s` is when there is more, at least 1."""
+
+    def __init__(self, message: str, *, retry_after_s: int) -> None:
+        super().__init__("too_many_requests", message)
+        self.retry_after_s = retry_after_s
+
+
 class Outage(Exception):
     """Something Farebox needs is away: names the part, never its address."""
 
