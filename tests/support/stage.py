@@ -215,12 +215,14 @@ def environment_for(
         "FAREBOX_CLOCK_POLL_S": "0.1",
         "FAREBOX_RPC_TIMEOUT_S": "2",
         "FAREBOX_SETTLE_DEADLINE_S": "15",
+        "FAREBOX_RATE_PER_ADDRESS": "0",  # every test asks from one address
         "FAREBOX_SEARCH_SEMANTIC": "off",  # a second of loading that no settlement needs
     }
     for network, stage in networks.items():
         label = network.label.upper()
         environment[f"FAREBOX_RPC_URL_{label}"] = stage.node.url
         environment[f"FAREBOX_RELAYER_SECRET_{label}"] = stage.relayer.secret
+        environment[f"FAREBOX_FACILITATOR_AUTH_{label}"] = "open"
     return environment | settings
 
 

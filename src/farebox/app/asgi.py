@@ -12,13 +12,14 @@ from farebox.app.health import health_routes
 from farebox.app.lifespan import Lifespan
 from farebox.app.services import build_services
 from farebox.app.settings import Settings
+from farebox.web.client_address import ClientAddress
 from farebox.web.errors import ErrorEdge
 from farebox.web.limits import BodyLimit
 from farebox.web.request_log import RequestLog
 
 
 class Application:
-    """Lifespan events go to the router, requests through log, error table and body limit."""
+    """Lifespan events go to the router, requests through log, address, error table and limits."""
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
         self._lifespan = Lifespan(services, stop=stop)
@@ -34,9 +35,10 @@ class Application:
             for route in reversed(self._router.routes)
             if isinstance(route, Route) and "{" not in route.path
         }
-        limited: ASGIApp = BodyLimit(self._route)
+        limited: ASGIApp = BodyLimit(services.around(self._route))
         answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
-        self._edge: ASGIApp = RequestLog(answered, structlog.get_logger().bind())
+        located: ASGIApp = ClientAddress(answered, services.trusted_proxies)
+        self._edge: ASGIApp = RequestLog(located, structlog.get_logger().bind())
 
     @property
     def failure(self) -> Exception | None:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.errors import Outage, Refusal, TooManyRequests
 from farebox.web.answers import send_json
 from farebox.web.request_note import note_of
 
@@ -94,6 +94,7 @@ def _failure(
     match error:
         case Refusal(code=code, message=message):
             log.info("request.refused", code=code)
+            headers.extend(_advice(error, code))
             return Failure(STATUSES.get(code, 400), code, message, request_id)
         case Outage(part=part):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
@@ -110,6 +111,13 @@ def _failure(
             log.error("request.broken", exc_info=error)
             words = "An unexpected fault; the request id names it in the log."
             return Failure(500, "internal_error", words, request_id)
+
+
+def _advice(error: Exception, code: str) -> list[tuple[bytes, bytes]]:
+    """What HTTP has a header for: when to ask again, and what to show."""
+    if isinstance(error, TooManyRequests):
+        return [(b"retry-after", b"%d" % error.retry_after_s)]
+    return [(b"www-authenticate", b"Bearer")] if code == "unauthenticated" else []
 
 
 def _method(scope: Scope) -> str:
