@@ -18,6 +18,7 @@ LONGEST_LIFE: Final = timedelta(days=5 * 366)
 LONGEST_OVERLAP: Final = timedelta(days=7)
 MOST_LIVE: Final = 50  # keys of one owner that work at a time
 KEPT_DEAD: Final = 200  # keys of one owner that do not work any more and are still listed
+Place = tuple[datetime, str]  # of a key in the list of its owner's
 DEFAULT_GRANTS: Final = frozenset({Grant.READ})
 
 
@@ -61,6 +62,11 @@ class ApiKey:
     revoked_at: datetime | None  # may lie ahead: until then a rotated key still works
     last_used_at: datetime | None  # to the minute
     replaced_by: str | None  # the key it was rotated to
+
+    @property
+    def place(self) -> Place:
+        """Where it stands among its owner's."""
+        return self.created_at, self.id
 
 
 @dataclass(frozen=True, slots=True)

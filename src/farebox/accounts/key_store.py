@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from farebox.accounts.api_key import KEPT_DEAD, ApiKey, KeyTerms
+from farebox.accounts.api_key import KEPT_DEAD, ApiKey, KeyTerms, Place
 from farebox.kernel.caller import Grant, OwnerId
 from farebox.storage.pool import Connection, Row
 
@@ -123,7 +123,7 @@ async def find_key(db: Connection, owner: OwnerId, key_id: str) -> ApiKey | None
 
 
 async def list_keys(
-    db: Connection, owner: OwnerId, *, after: tuple[datetime, str] | None, limit: int
+    db: Connection, owner: OwnerId, *, after: Place | None, limit: int
 ) -> Sequence[ApiKey]:
     """The owner's keys, newest first, those behind `after`."""
     moment, key_id = after or (None, None)

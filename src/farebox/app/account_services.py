@@ -12,6 +12,8 @@ from starlette.routing import BaseRoute
 
 from farebox.accounts.authenticate import Authenticator
 from farebox.accounts.key_use import KeyUses
+from farebox.accounts.keys_http import key_routes
+from farebox.accounts.manage_keys import KeyManagement
 from farebox.accounts.operator_key import OperatorKeys
 from farebox.app.assembly import Loop
 from farebox.app.restarted_loop import restarted
@@ -51,7 +53,7 @@ def build_accounts(settings: Settings, url: Secret[str], clock: Clock) -> Accoun
     return AccountServices(
         authenticator,
         database,
-        routes=[],
+        routes=key_routes(KeyManagement(database), authenticator, clock),
         tasks=[restarted(Loop("key uses", uses.run), clock)],
         resources=[database, uses],
     )

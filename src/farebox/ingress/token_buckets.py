@@ -17,7 +17,7 @@ class _Bucket:
 
     def wait_s(self, most: int, now: float) -> float:
         """How long it takes until there is a request to take; 0 when there is one."""
-        self.left = min(float(most), self.left + (now - self.left_at) * most / _MINUTE_S)
+        self.left = min(most + 1.0, self.left + (now - self.left_at) * most / _MINUTE_S)
         self.left_at = now
         if now < self.closed_until:
             return self.closed_until - now
@@ -27,7 +27,8 @@ class _Bucket:
 class TokenBuckets:
     """A minute's worth of requests for each name, refilled evenly; times are monotonic seconds.
 
-    Of more names than `most_names` the one that was used longest ago is forgotten: it begins anew.
+    It is one request more, so that whoever counts for all processes is the first to refuse, and
+    says for how long (`close`). Of more names than `most_names` the one that was used longest ago is forgotten: it begins anew.
     """
 
     def __init__(self, *, most_names: int = _MOST_NAMES) -> None:
@@ -36,7 +37,7 @@ class TokenBuckets:
 
     def take(self, name: str, *, most: int, now: float) -> float:
         """0 when the name had a request left and took it; else the seconds until it has one."""
-        bucket = self._buckets.pop(name, None) or _Bucket(most, now)
+        bucket = self._buckets.pop(name, None) or _Bucket(most + 1.0, now)
         self._buckets[name] = bucket  # the newest is last
         if len(self._buckets) > self._most_names:
             del self._buckets[next(iter(self._buckets))]

@@ -32,6 +32,8 @@ class Page(Generic[T]):
 def read_page(query: bytes, place: type[T]) -> Page[T]:
     """The page a query string asks for with `limit` and `cursor`; other parameters are not read.
 
+    Anybody can write a cursor: `place` has to say exactly what may stand in it, with `Meta`.
+
     Raises:
         BadPage: `invalid_limit` or `invalid_cursor`.
     """

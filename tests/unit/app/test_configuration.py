@@ -161,7 +161,7 @@ def test_every_fault_is_named_at_once_and_no_value_is_shown() -> None:
         ("RPC_URL_TESTNET", "https://rpc.test/#part"),
         ("RPC_URL_TESTNET", "https://rpc.test/a b"),
         ("RPC_URL_TESTNET", "https://[::1"),
-        ("RELAYER_SECRET_TESTNET", Keypair.random().public_key),
+        pytest.param("RELAYER_SECRET_TESTNET", Keypair.random().public_key, id="address"),
         ("RELAYER_SECRET_TESTNET", "S" + "A" * 55),
         ("ASSETS_TESTNET", f"{TOKEN},{TOKEN}"),
         ("ASSETS_TESTNET", f"{TOKEN},"),
