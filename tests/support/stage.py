@@ -220,12 +220,14 @@ def environment_for(
         "FAREBOX_SETTLE_DEADLINE_S": "15",
         "FAREBOX_AUTH_SIGNING_SECRET": SERVER.secret,
         "FAREBOX_CHALLENGES_PER_MINUTE": "0",  # every test comes from one address
+        "FAREBOX_RATE_PER_ADDRESS": "0",  # every test asks from one address
         "FAREBOX_SEARCH_SEMANTIC": "off",  # a second of loading that no settlement needs
     }
     for network, stage in networks.items():
         label = network.label.upper()
         environment[f"FAREBOX_RPC_URL_{label}"] = stage.node.url
         environment[f"FAREBOX_RELAYER_SECRET_{label}"] = stage.relayer.secret
+        environment[f"FAREBOX_FACILITATOR_AUTH_{label}"] = "open"
     return environment | settings
 
 

@@ -37,8 +37,9 @@ _WRITTEN: Final = (
     "listing_attempts",
     "listing_decisions",
     "listings",
-    "validation_turns",
     "challenges",
+    "ingress_counts",
+    "usage_counts",
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
