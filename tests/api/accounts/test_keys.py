@@ -431,7 +431,6 @@ async def test_the_operator_has_keys_of_its_own(
     assert not any(OPERATOR_KEY in row["row"] for row in owners)
 
 
-@promise("account:scopes-records")
 @pytest.mark.parametrize(("method", "ending"), [("DELETE", ""), ("POST", "/rotate")])
 async def test_somebody_elses_key_is_not_there(
     client: AsgiClient, wallet: Wallet, database: Database, method: str, ending: str
