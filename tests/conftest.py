@@ -102,6 +102,7 @@ _DELETE_ROWS: Final = """
     DO $$
     DECLARE name text;
     BEGIN
+        PERFORM set_config('session_replication_role', 'replica', true);  -- in any order
         FOR name IN SELECT tablename FROM pg_tables
             WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
         LOOP

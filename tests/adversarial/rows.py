@@ -353,6 +353,14 @@ _CATALOG: Final = (
     *_QUERIES,
 )
 
+_CREDENTIALS: Final = _rows(
+    "Authentication and keys",
+    {
+        "AU-027": "Wrong schemes, double spaces, two headers, a key in a cookie, odd lengths.",
+        "AU-038": "Requests that another site has a browser send along with the session cookie.",
+    },
+)
+
 _RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE, *_SERVICE)
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
 
@@ -366,4 +374,5 @@ ROWS: Final = (
     *_MORE,
     *_CATALOG,
     *_OUTBOUND,
+    *_CREDENTIALS,
 )

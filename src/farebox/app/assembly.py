@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from starlette.routing import BaseRoute
 
@@ -16,6 +17,35 @@ class Loop:
 
     name: str
     run: Callable[[], Coroutine[object, object, None]]
+
+
+class Feature(Protocol):
+    """A part of the service that was put together in a module of its own."""
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]: ...
+    @property
+    def tasks(self) -> Sequence[Loop]: ...
+    @property
+    def resources(self) -> Sequence[AbstractAsyncContextManager[object]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Several of them as one, in their order."""
+
+    routes: Sequence[BaseRoute]
+    tasks: Sequence[Loop]
+    resources: Sequence[AbstractAsyncContextManager[object]]
+
+
+def joined(*features: Feature) -> Features:
+    """What they come to together."""
+    return Features(
+        routes=[route for each in features for route in each.routes],
+        tasks=[loop for each in features for loop in each.tasks],
+        resources=[part for each in features for part in each.resources],
+    )
 
 
 async def _nothing_to_leave() -> None:

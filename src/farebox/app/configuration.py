@@ -40,6 +40,7 @@ _SERVICE: Final = frozenset(
         "CATALOG_PROBE",
         "OUTBOUND_TEST_AUTHORITY",
         "OUTBOUND_TEST_RESOLVER",
+        "OPERATOR_KEYS",
         "SEARCH_SEMANTIC",
     }
 )
@@ -204,6 +205,7 @@ class _Reading:
             lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
+            operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
             searches_meaning=self._value("SEARCH_SEMANTIC", rules.where_possible, _ON),
         )
         self._judge_secrets(settings)

@@ -6,7 +6,8 @@ from functools import partial
 
 import structlog
 
-from farebox.app.assembly import Loop, Services
+from farebox.app.account_services import build_accounts
+from farebox.app.assembly import Loop, Services, joined
 from farebox.app.catalog_services import build_catalog
 from farebox.app.health import PartHealth
 from farebox.app.network_services import NetworkServices, Shared, build_network
@@ -60,10 +61,7 @@ def build_services(settings: Settings) -> Services:
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     departure = Departure()
     shared = Shared(settings, database, clock, journal, waits, departure)
-    networks = {
-        name: build_network(shared, own, read_signers(own.relayer_secret, own.paymaster_secret))
-        for name, own in settings.networks.items()
-    }
+    networks = _networks(settings, shared)
     verifier = Verifier({name: each.verified for name, each in networks.items()})
     senders = {name: each.sender for name, each in networks.items()}
     foreign = {name: each.foreign for name, each in networks.items()}
@@ -74,22 +72,31 @@ def build_services(settings: Settings) -> Services:
     answering = Answering(settler, names, ledgers, clock)
     rpc = {name: each.rpc for name, each in networks.items()}
     catalog = build_catalog(settings, settings.database_url, clock, rpc)
+    accounts = build_accounts(settings, settings.database_url, clock)
+    features = joined(catalog, accounts)
     return Services(
         routes=[
             *facilitator_routes(verifier, answering, journal, operators, catalog.reports, REASONS),
-            *catalog.routes,
+            *features.routes,
         ],
         tasks=[
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             Loop("request names", names.run),
-            *catalog.tasks,
+            *features.tasks,
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, clock, *catalog.resources, *rpc.values(), _drained(settler)],
+        resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
         failure_bodies=failure_bodies(),
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
+
+
+def _networks(settings: Settings, shared: Shared) -> dict[Network, NetworkServices]:
+    return {
+        name: build_network(shared, own, read_signers(own.relayer_secret, own.paymaster_secret))
+        for name, own in settings.networks.items()
+    }
 
 
 async def _leave(

@@ -5,6 +5,7 @@ A rule never repeats the text it was given, because that text may be a secret.
 
 import base64
 import binascii
+import hashlib
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
@@ -26,6 +27,8 @@ _SEED: Final = re.compile(r"S[A-Z2-7]{55}\Z", re.ASCII)
 _SEED_VERSION: Final = 18 << 3
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
 _SECONDS: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,3})?\Z", re.ASCII)
+_DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})\Z", re.ASCII | re.IGNORECASE)
+_NO_KEY: Final = hashlib.sha256(b"").digest()
 _LOCAL_NAME: Final = "localhost"
 
 
@@ -154,6 +157,15 @@ def secret_seed(text: str) -> Secret[str]:
         if raw[0] == _SEED_VERSION and binascii.crc_hqx(raw[:33], 0) == checksum:
             return Secret(text)
     raise Unwanted("the secret seed of a Stellar account (S and 55 more characters)")
+
+
+def operator_keys(text: str) -> tuple[bytes, ...]:
+    """Digests of the operator's keys: `sha256:<64 hex digits>`, separated by commas."""
+    found = [_DIGEST.match(part.strip()) for part in text.split(",")]
+    digests = tuple(bytes.fromhex(each.group(1)) for each in found if each)
+    if not len(found) == len(digests) == len(set(digests)) or _NO_KEY in digests:
+        raise Unwanted("different sha256:<64 hex digits> of keys, separated by commas")
+    return digests
 
 
 def asset_policy(text: str) -> AssetRule | frozenset[Address]:

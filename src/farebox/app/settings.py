@@ -59,6 +59,7 @@ class Settings:
     clock_poll_s: float
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
     outbound: OutboundSettings
+    operator_keys: tuple[bytes, ...]  # SHA-256 digests; none: nobody is the operator
     searches_meaning: bool  # where the language model is installed
     catalog_probe: bool  # whether listed resources are asked now and then if they are alive
 

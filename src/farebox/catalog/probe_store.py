@@ -176,20 +176,10 @@ async def _set_ownership(db: Connection, due: Due, ownership: Ownership, *, at: 
     )
 
 
-async def find_probes(db: Connection, listing_ids: Sequence[int]) -> dict[int, Probe]:
-    """What is shown of these listings' probes; a listing that was not asked yet is left out."""
-    rows = await db.fetch(
-        """
-        SELECT p.listing_id, p.state, p.checked_at, p.changed_at
-        FROM listing_probes p JOIN listings l ON l.id = p.listing_id AND l.pay_to = p.pay_to
-        WHERE p.listing_id = ANY ($1) AND p.checked_at IS NOT NULL
-        """,
-        list(listing_ids),
-    )
-    return {row["listing_id"]: _probe(row) for row in rows}
-
-
-def _probe(row: Row) -> Probe:
+def read_probe(row: Row) -> Probe | None:
+    """What is shown of the probe in a row of `listing_probes`; None where it was not asked yet."""
+    if row["checked_at"] is None:
+        return None
     state = ProbeState(row["state"])
     is_known = state is not ProbeState.UNKNOWN
     return Probe(state, row["checked_at"], row["changed_at"] if is_known else None)

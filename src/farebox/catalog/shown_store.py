@@ -4,7 +4,7 @@
 `listing_counts`, and one recipient's listings are few by the cap on them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import LiteralString
@@ -16,11 +16,10 @@ from farebox.catalog.listing import (
     ListingType,
     Metadata,
     Ownership,
-    Probe,
     Quality,
     Resource,
 )
-from farebox.catalog.probe_store import find_probes
+from farebox.catalog.probe_store import read_probe
 from farebox.catalog.token_store import read_token
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
@@ -111,10 +110,13 @@ async def get_listings(db: Connection, ids: Sequence[int]) -> list[Listing]:
                extension_keys, parameters, listed_at, updated_at, ownership,
                coalesce(payers, 0) AS payers, coalesce(settlements, 0) AS settlements,
                scheme, listing_terms.asset, amount, listing_terms.pay_to AS terms_pay_to,
-               max_timeout_s, kind, code, issuer, wasm_hash, owner
+               max_timeout_s, kind, code, issuer, wasm_hash, owner,
+               state, listing_probes.checked_at, changed_at
         FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place)
         JOIN listings ON listings.id = wanted.id AND removed_at IS NULL
         LEFT JOIN listing_quality ON listing_quality.listing_id = listings.id
+        LEFT JOIN listing_probes ON listing_probes.listing_id = listings.id
+            AND listing_probes.pay_to = listings.pay_to
         LEFT JOIN listing_terms ON listing_terms.listing_id = listings.id
         LEFT JOIN tokens ON tokens.asset = listing_terms.asset
             AND tokens.network = listings.network
@@ -122,11 +124,10 @@ async def get_listings(db: Connection, ids: Sequence[int]) -> list[Listing]:
         """,
         list(ids),
     )
-    probes = await find_probes(db, ids)
-    return [_listing(list(group), probes) for _, group in groupby(rows, key=lambda row: row["id"])]
+    return [_listing(list(group)) for _, group in groupby(rows, key=lambda row: row["id"])]
 
 
-def _listing(rows: list[Row], probes: Mapping[int, Probe]) -> Listing:
+def _listing(rows: list[Row]) -> Listing:
     row = rows[0]
     return Listing(
         id=row["id"],
@@ -142,7 +143,7 @@ def _listing(rows: list[Row], probes: Mapping[int, Probe]) -> Listing:
             last_settled_at=row["updated_at"],
         ),
         ownership=Ownership(row["ownership"]),
-        probe=probes.get(row["id"]),
+        probe=read_probe(row),
     )
 
 

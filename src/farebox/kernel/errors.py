@@ -10,6 +10,13 @@ class Refusal(Exception):
         self.message = message
 
 
+class NotFound(Refusal):
+    """There is no such record, or it is somebody else's: which of the two is not told."""
+
+    def __init__(self) -> None:
+        super().__init__("not_found", "There is nothing at this path.")
+
+
 class Outage(Exception):
     """Something Farebox needs is away: names the part, never its address."""
 

@@ -1,10 +1,9 @@
 """The first page of a search: what is asked becomes a plan, which grows while it finds little."""
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from farebox.catalog.filters import Filters
 from farebox.search.expression import MAX_QUERY, Expression, Term, parse
 from farebox.search.gather import Gathering
 from farebox.search.lexemes import Census
@@ -27,8 +26,9 @@ from farebox.search.plan import (
 )
 from farebox.search.request_text import asked_for, with_words_put_right
 from farebox.search.scope import Scope
+from farebox.search.scope_store import ONE_PLAN
 from farebox.search.score import bar_of
-from farebox.search.senses import Kinship, Meaning, Meanings, Sense, Words
+from farebox.search.senses import Alternative, Kinship, Meaning, Meanings, Sense, Words
 from farebox.search.terms import (
     Sought,
     content_of,
@@ -39,23 +39,47 @@ from farebox.search.terms import (
     words_of,
 )
 from farebox.search.walk import Walk
-from farebox.storage.pool import Connection
+from farebox.storage.pool import Connection, Database
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """What else may do for a query: other words, and what means the same."""
+
+    sought: tuple[Sought, ...]
+    sense: Sense | None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query as the index knows its words."""
+    """A query as the index knows its words, before any document is looked at."""
 
     text: str
     expression: Expression
     queries: dict[Term, str]
     sought: tuple[Sought, ...]
     census: Census
+    widened: Widened | None = None
 
     @property
     def is_nothing(self) -> bool:
         """Whether nothing is looked for."""
         return not self.sought
+
+    @property
+    def may_be_widened(self) -> bool:
+        """Whether other words may do too, and were not looked for yet."""
+        return self.widened is None and bool(self.sought) and self.expression.may_be_relaxed
+
+    @property
+    def strict(self) -> str:
+        """A tsquery for the query to the letter."""
+        return strict_query(self.expression, self.queries, self.sought)
+
+    @property
+    def scored(self) -> tuple[Sought, ...]:
+        """What documents are held against."""
+        return scored_of(self.sought) if self.widened is None else self.widened.sought
 
     @property
     def meant(self) -> str:
@@ -75,24 +99,74 @@ class FirstPage:
 
     def __init__(
         self,
+        database: Database,
         lexicon: Lexicon,
         *,
         meaning: Meaning | None,
         meanings: Meanings | None,
         words: Words | None,
     ) -> None:
-        self._lexicon, self._meaning = lexicon, meaning
-        self._meanings, self._words = meanings, words
+        self._database, self._lexicon = database, lexicon
+        self._meaning, self._meanings, self._words = meaning, meanings, words
 
-    async def gather(self, db: Connection, scope: Scope, text: str, snapshot: str) -> Gathering:
-        """The candidates; the gathering's walk says how they were found."""
-        asked = await self._ask(db, text)
-        must = must_query(asked.expression, asked.queries)
+    async def ask(self, text: str, filters: Filters) -> Asked:
+        """The query as the catalog knows its words; widened where that is likely to be needed.
+
+        No connection is held while the language model reads.
+        """
+        expression = parse(text)
+        terms = (*expression.terms, *expression.excluded)
+        lexed = await self._lexicon.lex(words_of(terms))
+        lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
+        census = await self._lexicon.census(list(lexemes))
+        queries = {term: term_query(term, lexed) for term in terms}
+        sought = seek(expression.terms, lexed, census)
+        asked = Asked(text, expression, queries, sought, census)
+        return await self.widen(asked) if _is_likely_widened(asked, filters) else asked
+
+    async def widen(self, asked: Asked) -> Asked:
+        """The query with other words for its own, mistyped ones as they were meant, and its sense.
+
+        No connection is held while the language model reads.
+        """
+        if not asked.may_be_widened:
+            return asked
+        sought, put_right = scored_of(asked.sought), dict[str, str]()
+        if self._words is not None:
+            async with self._database.snapshot(ONE_PLAN) as db:
+                alternatives = await self._words.expand(db, [term.text for term in sought])
+            sought = await self._with_alternatives(sought, alternatives)
+            put_right = {
+                word: found[0].word
+                for word, found in alternatives.items()
+                if found and found[0].kinship is Kinship.TYPO
+            }
+        sense = None
+        if self._meaning is not None and _is_language(sought, self._meaning.words()):
+            sense = await self._meaning.encode(with_words_put_right(asked.meant, put_right))
+        return replace(asked, widened=Widened(sought, sense))
+
+    async def _with_alternatives(
+        self, sought: tuple[Sought, ...], alternatives: Mapping[str, Sequence[Alternative]]
+    ) -> tuple[Sought, ...]:
+        words = {word for found in alternatives.values() for x in found for word in x.word.split()}
+        if not words:
+            return sought
+        lexed = await self._lexicon.lex(words)
+        lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
+        census = await self._lexicon.census(list(lexemes))
+        return with_alternatives(sought, alternatives, lexed, census)
+
+    async def gather(self, db: Connection, scope: Scope, asked: Asked) -> Gathering | None:
+        """The candidates; the gathering's walk says how they were found.
+
+        None where they are too few and the query is still to be widened.
+        """
         walk = Walk(
             scope.view.at,
-            snapshot,
-            must,
-            scored_of(asked.sought),
+            snapshot="",
+            must=must_query(asked.expression, asked.queries),
+            sought=asked.scored,
             stages=(),
             is_strict=not asked.expression.may_be_relaxed,
         )
@@ -100,98 +174,61 @@ class FirstPage:
         gathering = Gathering(db, scope, walk, bar)
         if asked.is_nothing:
             return gathering
-        if asked.census.is_small or scope.filters.pay_to is not None:
+        if _is_looked_at_whole(asked, scope.filters):
             await self._gather_all(gathering, asked)
-        else:
-            await self._gather_some(gathering, asked)
-        return gathering
-
-    async def _ask(self, db: Connection, text: str) -> Asked:
-        expression = parse(text)
-        terms = (*expression.terms, *expression.excluded)
-        lexed = await self._lexicon.lex(db, words_of(terms))
-        lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
-        census = await self._lexicon.census(db, list(lexemes))
-        queries = {term: term_query(term, lexed) for term in terms}
-        return Asked(text, expression, queries, seek(expression.terms, lexed, census), census)
+            return gathering
+        return gathering if await self._gather_some(gathering, asked) else None
 
     async def _gather_all(self, gathering: Gathering, asked: Asked) -> None:
         """Everything with any of the words is ranked: there is not much of it."""
         form = Form.OWNED if gathering.scope.filters.pay_to is not None else Form.INDEX
-        is_relaxed = asked.expression.may_be_relaxed
-        put_right = await self._widen(gathering) if is_relaxed else {}
-        async with self._encoded(asked, put_right) as encoding:
-            walk = gathering.walk
-            strict = strict_query(asked.expression, asked.queries, asked.sought)
-            for stage in small_stages(
-                strict, walk.must, walk.sought, is_relaxed=is_relaxed, form=form
-            ):
-                await gathering.run(stage)
-            await self._look_near(gathering, encoding)
+        walk, is_relaxed = gathering.walk, asked.expression.may_be_relaxed
+        for stage in small_stages(
+            asked.strict, walk.must, walk.sought, is_relaxed=is_relaxed, form=form
+        ):
+            await gathering.run(stage)
+        await self._look_near(gathering, asked)
 
-    async def _gather_some(self, gathering: Gathering, asked: Asked) -> None:
-        """Every word first; when they find too little, fewer words, others and the meaning."""
-        strict = strict_query(asked.expression, asked.queries, asked.sought)
-        for stage in strict_stages(strict, asked.expression, asked.sought):
+    async def _gather_some(self, gathering: Gathering, asked: Asked) -> bool:
+        """Every word first; when they find too little, fewer words, others and the meaning.
+
+        Whether that is all there is to look for.
+        """
+        for stage in strict_stages(asked.strict, asked.expression, asked.sought):
             found = await _run_surely(gathering, stage, asked.census)
             if stage.kind is Kind.NAMES and found >= min(NAMES_ENOUGH, stage.enough):
                 gathering.cut()
-                return
+                return True
         if gathering.count >= ENOUGH or not asked.expression.may_be_relaxed:
-            return
-        put_right = await self._widen(gathering)
-        async with self._encoded(asked, put_right) as encoding:
-            for stage in loosened_stages(gathering.walk.sought, gathering.walk.must):
-                if gathering.count >= ENOUGH:
-                    gathering.cut()
-                    break
-                await _run_surely(gathering, stage, asked.census)
-            await self._look_near(gathering, encoding)
+            return True
+        if asked.may_be_widened:
+            return False
+        for stage in loosened_stages(gathering.walk.sought, gathering.walk.must):
+            if gathering.count >= ENOUGH:
+                gathering.cut()
+                break
+            await _run_surely(gathering, stage, asked.census)
+        await self._look_near(gathering, asked)
+        return True
 
-    async def _widen(self, gathering: Gathering) -> Mapping[str, str]:
-        """The terms may be met by other words from here on; mistyped ones as they were meant."""
-        if self._words is None:
-            return {}
-        db, sought = gathering.db, gathering.walk.sought
-        alternatives = await self._words.expand(db, [term.text for term in sought])
-        words = {word for found in alternatives.values() for x in found for word in x.word.split()}
-        if words:
-            lexed = await self._lexicon.lex(db, words)
-            lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
-            census = await self._lexicon.census(db, list(lexemes))
-            await gathering.seek(with_alternatives(sought, alternatives, lexed, census))
-        return {
-            word: found[0].word
-            for word, found in alternatives.items()
-            if found and found[0].kinship is Kinship.TYPO
-        }
+    async def _look_near(self, gathering: Gathering, asked: Asked) -> None:
+        sense = None if asked.widened is None else asked.widened.sense
+        if sense is not None and self._meaning is not None and self._meanings is not None:
+            await gathering.run_near(self._meanings, sense, model=self._meaning.name)
 
-    @asynccontextmanager
-    async def _encoded(
-        self, asked: Asked, put_right: Mapping[str, str]
-    ) -> AsyncIterator["asyncio.Task[Sense | None] | None"]:
-        """The query's meaning with its words put right, computed while the statements run."""
-        if self._meaning is None or not asked.expression.may_be_relaxed:
-            yield None
-            return
-        text = with_words_put_right(asked.meant, put_right)
-        encoding = asyncio.create_task(self._meaning.encode(text))
-        try:
-            yield encoding
-        finally:
-            encoding.cancel()
 
-    async def _look_near(
-        self, gathering: Gathering, encoding: "asyncio.Task[Sense | None] | None"
-    ) -> None:
-        if encoding is None or self._meaning is None or self._meanings is None:
-            return
-        if not _is_language(gathering.walk.sought, self._meaning.words()):
-            return
-        sense = await encoding
-        if sense is None:
-            return
-        await gathering.run_near(self._meanings, sense, model=self._meaning.name)
+def _is_looked_at_whole(asked: Asked, filters: Filters) -> bool:
+    return asked.census.is_small or filters.pay_to is not None
+
+
+def _is_likely_widened(asked: Asked, filters: Filters) -> bool:
+    """Whether more is likely to be looked for than every word, so that it is read beforehand."""
+    if not asked.may_be_widened or _is_looked_at_whole(asked, filters):
+        return asked.may_be_widened
+    stages = strict_stages(asked.strict, asked.expression, asked.sought)
+    filtered = asked.census.filter_share(filters.network, filters.type)
+    likely = max((stage.share for stage in stages), default=0.0) * filtered
+    return likely * asked.census.documents < ENOUGH
 
 
 def _is_language(sought: Sequence[Sought], known: frozenset[str]) -> bool:

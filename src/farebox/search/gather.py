@@ -1,18 +1,18 @@
 """Candidates of one walk: found by its statements, held against its probes, scored, in order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import inf
 from operator import itemgetter
 
 from farebox.search.candidate import Candidate
 from farebox.search.plan import Kind, Stage
 from farebox.search.rank import Freshness, Place, place_of
 from farebox.search.scope import Scope
-from farebox.search.score import CONVINCING, Judge, Met, Score
+from farebox.search.score import CONVINCING, Judge, Met, Score, Worth
 from farebox.search.senses import Meanings, Sense
 from farebox.search.stage_store import find, look_at
-from farebox.search.terms import Sought
 from farebox.search.walk import NEAR, Walk
 from farebox.storage.pool import Connection
 
@@ -54,10 +54,6 @@ class Gathering:
     _by: dict[int, list[FoundBy]] = field(default_factory=dict)
     _likeness: dict[int, int] = field(default_factory=dict)
     _judge: Judge | None = None
-    _split: int = 0  # how many of a candidate's ranks are the terms'; the rest are of pairs
-    _ways: dict[tuple[tuple[float, ...], int | None], tuple[tuple[Met | None, ...], Score]] = field(
-        default_factory=dict
-    )
 
     @property
     def count(self) -> int:
@@ -85,18 +81,6 @@ class Gathering:
         ]
         self.walk = replace(self.walk, stages=(*others, stage), is_truncated=is_cut)
         return found
-
-    async def seek(self, sought: tuple[Sought, ...]) -> None:
-        """The candidates are held against these terms from here on, those found already too."""
-        self.walk = replace(self.walk, sought=sought)
-        self._judge = None
-        self._ways.clear()
-        if self._found:
-            queries, are_phrases = self.walk.probes
-            again = await look_at(
-                self.db, list(self._found), self.scope, queries, are_phrases, must=""
-            )
-            self._found = {each.document_id: each for each in again}
 
     def cut(self) -> None:
         """There is more than is looked at."""
@@ -146,44 +130,48 @@ class Gathering:
             self._found.setdefault(candidate.document_id, candidate)
             self._by.setdefault(candidate.document_id, []).append(by)
 
-    def ranked(self, *, after: Place | None) -> list[tuple[Place, Candidate]]:
+    def ranked(self, *, after: Place | None) -> Iterator[tuple[Place, Candidate]]:
         """Every candidate that fits and stands behind `after`, in order."""
-        at, is_strict = self.walk.at, self.walk.is_strict
+        is_strict = self.walk.is_strict
         if after is None and not is_strict and not self._is_answered():
-            return []
-        found: list[tuple[Place, Candidate]] = []
+            return
+        least = inf if after is None else -after[0]  # nothing worth more stands behind it
+        found: dict[int, list[Candidate]] = {}
         for own in self._found.values():
-            worth = self._judged(own)[1]
-            if worth.fits or is_strict:
-                place = place_of(
-                    worth.relevance,
-                    updated_at=own.updated_at,
-                    payers=own.payers,
-                    listing_id=own.listing_id,
-                    at=at,
-                )
-                if after is None or place > after:
-                    found.append((place, own))
-        return sorted(found, key=itemgetter(0))
+            worth = self._worth(own)
+            if worth.relevance <= least and (worth.fits or is_strict):
+                found.setdefault(worth.relevance, []).append(own)
+        for relevance in sorted(found, reverse=True):
+            placed = [(self._place(relevance, own), own) for own in found[relevance]]
+            yield from sorted(
+                (each for each in placed if after is None or each[0] > after), key=itemgetter(0)
+            )
+
+    def _place(self, relevance: int, own: Candidate) -> Place:
+        return place_of(
+            relevance,
+            updated_at=own.updated_at,
+            payers=own.payers,
+            listing_id=own.listing_id,
+            at=self.walk.at,
+        )
 
     def _is_answered(self) -> bool:
         """Whether one candidate at least is reason enough to answer."""
-        return any(self._judged(own)[1].convinces(self.bar) for own in self._found.values())
+        return any(self._worth(own).convinces(self.bar) for own in self._found.values())
 
     def result(self, place: Place, candidate: Candidate) -> Result:
         """A ranked candidate with all that put it there."""
-        met, worth = self._judged(candidate)
+        judge, likeness = self._judging(), self._likeness.get(candidate.document_id)
+        met = judge.meet(candidate.ranks)
+        score = judge.score(met, candidate.ranks[self.walk.probe_count :], likeness)
         by = tuple(dict.fromkeys(self._by[candidate.document_id]))
-        return Result(candidate, met, worth, place, by)
+        return Result(candidate, met, score, place, by)
 
-    def _judged(self, own: Candidate) -> tuple[tuple[Met | None, ...], Score]:
-        """Many candidates meet the query in the same way: each way is judged once."""
-        likeness = self._likeness.get(own.document_id)
-        judged = self._ways.get((own.ranks, likeness))
-        if judged is None:
-            if self._judge is None:
-                self._judge, self._split = Judge(self.walk.sought), self.walk.probe_count
-            met = self._judge.meet(own.ranks)
-            judged = met, self._judge.score(met, own.ranks[self._split :], likeness)
-            self._ways[own.ranks, likeness] = judged
-        return judged
+    def _worth(self, own: Candidate) -> Worth:
+        return self._judging().worth(own.ranks, self._likeness.get(own.document_id))
+
+    def _judging(self) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(self.walk.sought)
+        return self._judge

@@ -15,7 +15,8 @@ from farebox.search.lexeme_store import (
     read_statistics,
 )
 from farebox.search.lexemes import Census, Lexed
-from farebox.storage.pool import Connection
+from farebox.search.scope_store import ONE_PLAN
+from farebox.storage.pool import Database
 
 SMALL: Final = 3_000  # documents; below, everything is counted and ranked
 STALE_S: Final = 120.0
@@ -32,29 +33,34 @@ class _Known:
 
 
 class Lexicon:
-    """Lexemes of words and their frequencies; one for a process."""
+    """Lexemes of words and their frequencies; one for a process.
 
-    def __init__(self, clock: Clock, *, small_below: int = SMALL) -> None:
-        self._clock, self._small_below = clock, small_below
+    A connection is borrowed for what is not remembered, and none is held meanwhile.
+    """
+
+    def __init__(self, database: Database, clock: Clock, *, small_below: int = SMALL) -> None:
+        self._database, self._clock, self._small_below = database, clock, small_below
         self._lexed: OrderedDict[str, Lexed] = OrderedDict()
         self._known: _Known | None = None
 
-    async def lex(self, db: Connection, words: Iterable[str]) -> dict[str, Lexed]:
+    async def lex(self, words: Iterable[str]) -> dict[str, Lexed]:
         """Every word as the index knows it."""
         wanted = list(dict.fromkeys(words))
         missing = [word for word in wanted if word not in self._lexed]
         if missing:
-            self._lexed |= await read_lexed(db, missing)
+            async with self._database.snapshot(ONE_PLAN) as db:
+                self._lexed |= await read_lexed(db, missing)
         found = {word: self._lexed.get(word, _NOTHING) for word in wanted}
         while len(self._lexed) > _WORDS:
             self._lexed.popitem(last=False)
         return found
 
-    async def census(self, db: Connection, lexemes: Sequence[str]) -> Census:
+    async def census(self, lexemes: Sequence[str]) -> Census:
         """How many documents have these lexemes."""
-        known = await self._statistics(db)
+        known = await self._statistics()
         if known is None:
-            documents, counts = await count_living(db, lexemes)
+            async with self._database.snapshot(ONE_PLAN) as db:
+                documents, counts = await count_living(db, lexemes)
             return Census(documents, is_small=True, with_lexeme=counts, with_name=counts)
         statistics = known.statistics
         missing = [
@@ -65,7 +71,8 @@ class Lexicon:
         if missing:
             if len(known.rare) > _WORDS:
                 known.rare.clear()
-            known.rare |= await count_up_to(db, missing, most=RARE)
+            async with self._database.snapshot(ONE_PLAN) as db:
+                known.rare |= await count_up_to(db, missing, most=RARE)
         rare = {lexeme: known.rare.get(lexeme, (0, 0)) for lexeme in lexemes}
         least = min(statistics.with_name.values(), default=0)
         return Census(
@@ -79,13 +86,14 @@ class Lexicon:
             with_filter=statistics.with_filter,
         )
 
-    async def _statistics(self, db: Connection) -> _Known | None:
+    async def _statistics(self) -> _Known | None:
         """The statistics of a large catalog; None while it is small."""
         now = self._clock.monotonic()
         if self._known is None or now - self._known.at > STALE_S:
-            documents = await count_documents(db, most=self._small_below)
-            statistics = Statistics(documents, {}, {})
-            if documents >= self._small_below:
-                statistics = await read_statistics(db)
+            async with self._database.snapshot(ONE_PLAN) as db:
+                documents = await count_documents(db, most=self._small_below)
+                statistics = Statistics(documents, {}, {})
+                if documents >= self._small_below:
+                    statistics = await read_statistics(db)
             self._known = _Known(statistics, now)
         return self._known if self._known.statistics.with_lexeme else None

@@ -5,12 +5,18 @@ its WHERE. Deaths and births long before the walk began are known by their time,
 transaction: transaction numbers start anew when a database is restored elsewhere.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, LiteralString, TypeAlias
 
 from farebox.search.scope import Scope
 
 SETTLED: Final = timedelta(minutes=10)  # longer than any writing transaction may last
+# what every transaction of a search begins with: each statement has one plan, by its index
+ONE_PLAN: Final[Mapping[LiteralString, LiteralString]] = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+}
 
 ScopeArguments: TypeAlias = tuple[
     str | None, str | None, str | None, str | None, str | None, str | None, datetime

@@ -48,16 +48,13 @@ class Met:
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """What both judges say, in thousandths."""
+class Worth:
+    """What decides where a document stands, and whether it does."""
 
-    covered: int  # the part of the query's weight that is there
-    placed: int  # the same, by the fields it stands in
-    beside: int  # the part of neighbouring words that stand side by side
-    is_full: bool  # every word that says something is there
-    likeness: int | None  # cosine; None: no vector or no model
     relevance: int
     evidence: int
+    is_full: bool  # every word that says something is there
+    likeness: int | None  # cosine in thousandths; None: no vector or no model
 
     @property
     def fits(self) -> bool:
@@ -67,6 +64,15 @@ class Score:
     def convinces(self, bar: int) -> bool:
         """Whether it is reason enough to answer; without any such document there is silence."""
         return self.is_full or self.evidence >= (CONVINCING if self.likeness is None else bar)
+
+
+@dataclass(frozen=True, slots=True)
+class Score(Worth):
+    """What both judges say, in thousandths."""
+
+    covered: int  # the part of the query's weight that is there
+    placed: int  # the same, by the fields it stands in
+    beside: int  # the part of neighbouring words that stand side by side
 
 
 def bar_of(words: int, documents: int) -> int:
@@ -88,15 +94,51 @@ class _Said:
 
 
 class Judge:
-    """Judges documents against the terms of one query."""
+    """Judges documents against the terms of one query.
+
+    A document is held against them by its ranks: one a probe in the terms' order, and behind those
+    one a pair of neighbours.
+    """
 
     def __init__(self, sought: Sequence[Sought]) -> None:
         self._sought = tuple(sought)
         self._weight = sum(term.weight for term in sought)
         self._said: dict[tuple[int, ...], _Said] = {}
+        self._words: dict[Sequence[float], tuple[int, _Said]] = {}  # many meet it in one way
+        self._plan: list[tuple[int, list[tuple[int, float, int]]]] = []
+        at = 0
+        for term in sought:
+            probes = [
+                (at + turn, 1.0 if probe.is_phrase else _TS_RANK_OF_ONE, probe.percent)
+                for turn, probe in enumerate(term.probes)
+            ]
+            self._plan.append((term.weight, probes))
+            at += len(probes)
+        self._pairs_from = at
+
+    def worth(self, ranks: tuple[float, ...], likeness: int | None) -> Worth:
+        """As `score` of what `meet` says, for the many that are never shown."""
+        known = self._words.get(ranks)
+        if known is None:
+            known = self._words[ranks] = self._worded(ranks)
+        words, said = known
+        nearness = likeness if likeness is not None and likeness > 0 else 0
+        return Worth(words + nearness, _evidence(said, likeness), said.is_full, likeness)
+
+    def _worded(self, ranks: Sequence[float]) -> tuple[int, _Said]:
+        """What the words add to the relevance, and what is said by their being there."""
+        percents: list[int] = []
+        there = 0.0
+        for weight, probes in self._plan:
+            strength, percent = _best(ranks, probes)
+            percents.append(percent)
+            there += weight * strength
+        said = self._known(tuple(percents))
+        place, beside = self._of_weight(there), _beside(ranks[self._pairs_from :])
+        return _of_words(said, place, beside), said
 
     def meet(self, ranks: Sequence[float]) -> tuple[Met | None, ...]:
-        """Each term's best probe; `ranks` begin with one a probe in the terms' order."""
+        """Each term's best probe."""
         found: list[Met | None] = []
         at = 0
         for term in self._sought:
@@ -109,30 +151,30 @@ class Judge:
         self, met: Sequence[Met | None], pairs: Sequence[float], likeness: int | None
     ) -> Score:
         """The document's worth; every part of it a whole number."""
-        percents = tuple([0 if how is None else how.percent for how in met])
-        said = self._said.get(percents)
-        if said is None:
-            said = self._said[percents] = self._read(percents)
-        place = self._placed(met)
-        beside = round(1000 * sum(rank > 0.0 for rank in pairs) / len(pairs)) if pairs else 0
-        words = (_COVERED * said.covered + _PLACED * place + _BESIDE * beside) // 1000
+        said = self._known(tuple([0 if how is None else how.percent for how in met]))
+        there = 0.0
+        for term, how in zip(self._sought, met, strict=True):
+            there += term.weight * (0.0 if how is None else how.strength)
+        place, beside = self._of_weight(there), _beside(pairs)
         return Score(
             covered=said.covered,
             placed=place,
             beside=beside,
             is_full=said.is_full,
             likeness=likeness,
-            relevance=words + _FULL * said.is_full + max(likeness or 0, 0),
+            relevance=_of_words(said, place, beside) + max(likeness or 0, 0),
             evidence=_evidence(said, likeness),
         )
 
-    def _placed(self, met: Sequence[Met | None]) -> int:
+    def _of_weight(self, there: float) -> int:
         """The part of the terms' weight that is there, by the field where it counts."""
-        there = 0.0
-        for term, how in zip(self._sought, met, strict=True):
-            if how is not None:
-                there += term.weight * how.strength
         return round(1000 * there / self._weight) if self._weight else 0
+
+    def _known(self, percents: tuple[int, ...]) -> _Said:
+        said = self._said.get(percents)
+        if said is None:
+            said = self._said[percents] = self._read(percents)
+        return said
 
     def _read(self, percents: Sequence[int]) -> _Said:
         pairs = list(zip(self._sought, percents, strict=True))
@@ -143,6 +185,26 @@ class Judge:
             said=_share(content),
             length=_A_WORD * min(len(content), _WORDS),
         )
+
+
+def _of_words(said: _Said, place: int, beside: int) -> int:
+    words = (_COVERED * said.covered + _PLACED * place + _BESIDE * beside) // 1000
+    return words + _FULL * said.is_full
+
+
+def _beside(pairs: Sequence[float]) -> int:
+    return round(1000 * sum(rank > 0.0 for rank in pairs) / len(pairs)) if pairs else 0
+
+
+def _best(ranks: Sequence[float], probes: Sequence[tuple[int, float, int]]) -> tuple[float, int]:
+    """As `_meet`: how well the best of a term's probes is met, and the nearest that is there."""
+    strength, percent = 0.0, 0
+    for at, scale, own in probes:
+        rank = ranks[at]
+        if rank > 0.0:
+            strength = max(strength, min(rank * scale, _MOST_OF_A_TERM) * own / 100)
+            percent = max(percent, own)
+    return strength, percent
 
 
 def _meet(term: Sought, ranks: Sequence[float]) -> Met | None:

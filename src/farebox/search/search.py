@@ -1,6 +1,7 @@
 """Search the catalog: a query, filters and a cursor become a page of listings in their order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 from farebox.catalog.filters import Filters
@@ -17,8 +18,9 @@ from farebox.search.key_store import read_cursor_key
 from farebox.search.lexicon import SMALL, Lexicon
 from farebox.search.rank import Place
 from farebox.search.scope import Scope, View
+from farebox.search.scope_store import ONE_PLAN
 from farebox.search.senses import Meaning, Meanings, Words
-from farebox.search.stage_store import begin
+from farebox.search.stage_store import read_snapshot
 from farebox.storage.pool import Connection, Database
 
 DEFAULT_LIMIT: Final = 20
@@ -79,7 +81,11 @@ class Search:
         self._model = "" if meaning is None else meaning.name
         self._meanings = meanings
         self._first = FirstPage(
-            Lexicon(clock, small_below=small_below), meaning=meaning, meanings=meanings, words=words
+            database,
+            Lexicon(database, clock, small_below=small_below),
+            meaning=meaning,
+            meanings=meanings,
+            words=words,
         )
         self._key: Secret[bytes] | None = None
 
@@ -98,16 +104,23 @@ class Search:
             raise QueryRequired
         key = await self._signing_key()
         point = self._standpoint(key, request)
-        async with self._database.snapshot() as db:
-            snapshot = await begin(db)
-            if point is None:
-                scope = Scope(View(self._clock.now()), request.filters)
-                gathering = await self._first.gather(db, scope, request.query, snapshot)
-            else:
-                view = View(point.walk.at, point.walk.snapshot)
-                gathering = Gathering(db, Scope(view, request.filters), point.walk)
-                await gathering.replay(self._meanings)
+        if point is None:
+            return await self._first_page(key, request)
+        async with self._database.snapshot(ONE_PLAN) as db:
+            view = View(point.walk.at, point.walk.snapshot)
+            gathering = Gathering(db, Scope(view, request.filters), point.walk)
+            await gathering.replay(self._meanings)
             return await self._page(db, key, request, gathering, point)
+
+    async def _first_page(self, key: Secret[bytes], request: SearchRequest) -> SearchPage:
+        asked = await self._first.ask(request.query, request.filters)
+        while True:
+            async with self._database.snapshot(ONE_PLAN) as db:
+                scope = Scope(View(self._clock.now()), request.filters)
+                gathering = await self._first.gather(db, scope, asked)
+                if gathering is not None:
+                    return await self._page(db, key, request, gathering, None)
+            asked = await self._first.widen(asked)  # once: no connection waits for the model
 
     def _standpoint(self, key: Secret[bytes], request: SearchRequest) -> Standpoint | None:
         if request.cursor is None:
@@ -134,7 +147,10 @@ class Search:
         page, rest = shown[: request.limit], shown[request.limit :]
         cursor = None
         if rest:
-            last = Standpoint(gathering.walk, page[-1][0].place)
+            walk = gathering.walk
+            if point is None:
+                walk = replace(walk, snapshot=await read_snapshot(db))
+            last = Standpoint(walk, page[-1][0].place)
             cursor = write_cursor(key, request.query, request.filters, last)
         explanation: Explanation | None = None
         whys: list[WhyThere | None] = [None] * len(page)
@@ -161,10 +177,7 @@ async def _shown(
     """The first `count` results behind `after` that are still listed."""
     ranked = gathering.ranked(after=after)
     shown: list[tuple[Result, Listing]] = []
-    at = 0
-    while len(shown) < count and at < len(ranked):
-        batch = ranked[at : at + count - len(shown)]
-        at += len(batch)
+    while batch := list(islice(ranked, count - len(shown))):
         listings = await get_listings(db, [own.listing_id for _, own in batch])
         by_id = {listing.id: listing for listing in listings}
         shown += [

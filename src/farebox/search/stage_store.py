@@ -78,15 +78,9 @@ _STATEMENTS: Final[dict[tuple[Form, bool], LiteralString]] = {
 }
 
 
-async def begin(db: Connection) -> str:
-    """The transaction's snapshot, as a cursor carries it; statements keep their one form."""
-    snapshot: str = await db.fetchval(
-        """
-        SELECT pg_current_snapshot()::text,
-               set_config('plan_cache_mode', 'force_generic_plan', true),
-               set_config('enable_seqscan', 'off', true)
-        """
-    )
+async def read_snapshot(db: Connection) -> str:
+    """The transaction's snapshot, as a cursor carries it."""
+    snapshot: str = await db.fetchval("SELECT pg_current_snapshot()::text")
     return snapshot
 
 

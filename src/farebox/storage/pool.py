@@ -1,10 +1,10 @@
 """Connections to PostgreSQL, lent one at a time."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, LiteralString, Self, TypeAlias
 
 import asyncpg
 from asyncpg.connect_utils import SessionAttribute
@@ -21,6 +21,7 @@ _SESSION: Final = {
     "idle_in_transaction_session_timeout": "5000",  # a frozen process must not hold locks
     "jit": "off",
 }
+_NO_SETTINGS: Final[Mapping[LiteralString, LiteralString]] = {}
 
 
 class Database:
@@ -51,6 +52,7 @@ class Database:
                 command_timeout=self._statement_s,
                 server_settings={**_SESSION, "application_name": self._name},
                 target_session_attrs=SessionAttribute.read_write,  # a standby tells the past
+                reset=_as_it_is,
             )
         except Exception as error:
             raise translated(error) from error
@@ -102,17 +104,26 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Connection]:
+    async def snapshot(
+        self, settings: Mapping[LiteralString, LiteralString] = _NO_SETTINGS
+    ) -> AsyncIterator[Connection]:
         """One connection on which every statement reads the database as it is at the first one.
+
+        `settings` are the server's own, and hold until the body ends.
 
         Raises:
             DatabaseUnavailable: as `connection`.
         """
-        async with (
-            self.connection() as connection,
-            connection.transaction(isolation="repeatable_read", readonly=True),
-        ):
-            yield connection
+        begin: LiteralString = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        for name, value in settings.items():
+            begin += f"; SET LOCAL {name} = {value}"
+        async with self.connection() as connection:
+            try:
+                await connection.execute(begin)
+                yield connection
+            finally:
+                if connection.is_in_transaction() and not connection.is_closed():
+                    await connection.execute("ROLLBACK")  # nothing was written
 
     async def ping(self) -> None:
         """The server answered a statement just now.
@@ -122,3 +133,9 @@ class Database:
         """
         async with self.connection() as connection:
             await connection.execute("SELECT 1")
+
+
+async def _as_it_is(connection: Connection) -> None:
+    """What a body leaves behind needs no statement: its transaction has ended, and settings, locks
+    and cursors live no longer than that."""
+    del connection

@@ -23,6 +23,13 @@ STATUSES: Final[Mapping[str, int]] = {
     "request_timeout": 408,
     "unauthenticated": 401,
     "forbidden": 403,
+    "session_required": 403,
+    "scope_missing": 403,
+    "cross_site_request": 403,
+    "name_taken": 409,
+    "key_revoked": 409,
+    "too_many_keys": 409,
+    "secret_in_use": 409,
     "unsupported_media_type": 415,
     "too_many_requests": 429,
 }

@@ -223,9 +223,9 @@ async def test_tools_and_listings_that_are_not_shown_are_not_asked(
     await prober(database, resources, clock).probe()
     assert resources.asked == [URL + "/2"]
     async with database.connection() as db:
-        found = await probe_store.find_probes(db, [tool, hidden, plain])
+        shown = await get_listings(db, [tool, hidden, plain])
         later = await db.fetchval("SELECT due_at FROM listing_probes WHERE listing_id = $1", hidden)
-    assert list(found) == [plain]
+    assert [(each.id, each.probe is not None) for each in shown] == [(tool, False), (plain, True)]
     assert later == clock.now() + timedelta(seconds=TIMES.every_s)
     clock.turn(TIMES.every_s * 10)
     await prober(database, resources, clock).probe()

@@ -115,3 +115,18 @@ def test_the_bar_is_for_meaning_and_words_alone_have_their_own() -> None:
     words = scored(0.0, B, sought=(RAIN,))
     assert words.convinces(9_999) == (words.evidence >= CONVINCING)
     assert scored(B).convinces(9_999)
+
+
+@given(
+    ranks=st.lists(st.sampled_from((0.0, A, B, C, D, 0.9, 2.0)), min_size=4, max_size=4),
+    likeness=st.none() | st.integers(-1000, 1000),
+)
+def test_the_short_way_to_a_worth_says_what_the_score_says(
+    ranks: list[float], likeness: int | None
+) -> None:
+    judge = Judge((WEATHER, RAIN))
+    worth = judge.worth(tuple(ranks), likeness)
+    score = judge.score(judge.meet(ranks), ranks[3:], likeness)
+    assert (worth.relevance, worth.evidence) == (score.relevance, score.evidence)
+    assert (worth.is_full, worth.likeness) == (score.is_full, score.likeness)
+    assert (worth.fits, worth.convinces(400)) == (score.fits, score.convinces(400))
