@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 from starlette.routing import Route
 from starlette.types import Scope
 
+from farebox.accounts.contract_challenge import Domain, Ground
+from farebox.accounts.contract_sign_in import ContractSignIn
 from farebox.accounts.public_place import PublicPlace
 from farebox.accounts.sessions import Sessions
 from farebox.accounts.sign_in import NetworkLogins, SignIn, SignInSetup
@@ -16,14 +18,14 @@ from farebox.accounts.wallet_login import WalletLogin
 from farebox.accounts.web_auth_http import web_auth_routes
 from farebox.app.assembly import Loop
 from farebox.app.settings import Settings
-from farebox.catalog.turns import client_name
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
+from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.rpc import SorobanRpc
 from farebox.stellar.signers import read_signers
 from farebox.storage.pool import Database
+from farebox.web.client_address import client_name, client_of
 from farebox.web.guard import Authenticates
 
 
@@ -33,6 +35,7 @@ class AccountNetworks:
 
     nodes: Mapping[Network, SorobanRpc]
     is_ours: Callable[[Address], bool]
+    ledgers: Mapping[Network, LedgerClock]
 
 
 def build_sign_in(
@@ -47,7 +50,7 @@ def build_sign_in(
     sessions = Sessions(database, clock)
     sign_in = SignIn(
         database,
-        _setup(settings, place, clock, networks.nodes),
+        _setup(settings, place, clock, networks),
         is_ours=networks.is_ours,
         per_minute=settings.sign_in.challenges_per_minute,
     )
@@ -62,25 +65,26 @@ def _place(settings: Settings) -> PublicPlace:
 
 
 def _setup(
-    settings: Settings, place: PublicPlace, clock: Clock, nodes: Mapping[Network, SorobanRpc]
+    settings: Settings, place: PublicPlace, clock: Clock, networks: AccountNetworks
 ) -> SignInSetup | None:
     secret = settings.sign_in.signing_secret
     if secret is None:
         return None
-    server = read_signers(secret, None).relayer.address
-    logins = {
-        network: _logins(ChallengeTerms(network, server, place.domain), secret, rpc, clock)
-        for network, rpc in nodes.items()
-    }
-    return SignInSetup(place.domain, server, logins)
-
-
-def _logins(
-    terms: ChallengeTerms, secret: Secret[str], rpc: SorobanRpc, clock: Clock
-) -> NetworkLogins:
-    return NetworkLogins(WalletLogin(terms, secret, rpc, clock))
+    signer = read_signers(secret, None).relayer
+    domain = Domain(place.domain, place.domain, signer)
+    logins = {}
+    for network, rpc in networks.nodes.items():
+        terms = ChallengeTerms(network, signer.address, place.domain)
+        contract = settings.networks[network].web_auth_contract
+        contracts = (
+            ContractSignIn(domain, Ground(network, contract), rpc, networks.ledgers[network], clock)
+            if contract is not None
+            else None
+        )
+        wallets = WalletLogin(terms, secret, rpc, clock)
+        logins[network] = NetworkLogins(wallets, contracts, contract)
+    return SignInSetup(place.domain, signer.address, logins)
 
 
 def _client_of(scope: Scope) -> str:
-    client = scope.get("client")
-    return client_name(client[0] if client else "")
+    return client_name(client_of(scope))
