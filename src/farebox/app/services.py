@@ -73,6 +73,7 @@ def build_services(settings: Settings) -> Services:
     catalog = build_catalog(settings, settings.database_url, clock, rpc, ingress)
     vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
     facilitator = build_facilitator(shared, networks, ingress.facilitator, catalog.reports)
+    settler = facilitator.settler
     features = joined(facilitator, catalog, accounts, ingress, vault)
     return Services(
         routes=features.routes,
@@ -82,17 +83,11 @@ def build_services(settings: Settings) -> Services:
             *features.tasks,
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[
-            database,
-            clock,
-            *features.resources,
-            *rpc.values(),
-            _drained(facilitator.settler),
-        ],
+        resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
         around=ingress.around,
         failure_bodies=failure_bodies(),
         trusted_proxies=settings.ingress.trusted_proxies,
-        leave=partial(_leave, facilitator.settler, departure, networks, settings.stop_grace_s),
+        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
 
 
