@@ -356,8 +356,17 @@ _CATALOG: Final = (
 _CREDENTIALS: Final = _rows(
     "Authentication and keys",
     {
+        "AU-019": "Session tokens guessed, cut short, longer, in other letters, in the query.",
+        "AU-022": "A key looked for in every answer, log and row but the two it is shown in.",
+        "AU-023": "Keys that could be foreseen, or told from their prefix.",
+        "AU-026": "The time a key with the right beginning takes to be refused.",
         "AU-027": "Wrong schemes, double spaces, two headers, a key in a cookie, odd lengths.",
+        "AU-028": "The operator's digest shown as its key; no key, an empty key configured.",
+        "AU-029": "The operator's key on routes of users.",
+        "AU-036": "One wallet by session and by key, on two networks; two wallets.",
+        "AU-037": "Pages of other origins that want to read.",
         "AU-038": "Requests that another site has a browser send along with the session cookie.",
+        "AU-048": "What the audit trail says of keys, and what it must not.",
     },
 )
 

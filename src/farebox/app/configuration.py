@@ -50,7 +50,12 @@ _SERVICE: Final = frozenset(
         "OUTBOUND_TEST_AUTHORITY",
         "OUTBOUND_TEST_RESOLVER",
         "OPERATOR_KEYS",
+        "MASTER_KEYS",
+        "AUDIT_DAYS",
+        "RATE_PER_ADDRESS",
+        "RATE_PER_KEY",
         "SEARCH_SEMANTIC",
+        "TRUSTED_PROXIES",
     }
 )
 _NETWORK: Final = frozenset(
@@ -71,8 +76,10 @@ _NETWORK: Final = frozenset(
         "PAYER_LOSS_STROOPS",
         "BALANCE_FLOOR_STROOPS",
         "WEB_AUTH_CONTRACT",
+        "FACILITATOR_AUTH",
     }
 )
+_MANY: Final = 1_000_000  # requests a minute
 _XLM: Final = 10_000_000  # stroops
 _SUFFIXES: Final = {network: f"_{network.label.upper()}" for network in Network}
 KNOWN: Final = frozenset(
@@ -86,6 +93,7 @@ _SECRETS: Final = (
     "_DATABASE_URL",
     "_URL_TESTNET",
     "_URL_PUBNET",
+    "_MASTER_KEYS",
 )
 
 
@@ -140,16 +148,20 @@ def _given(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, str
 
 
 def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
-    """What is set for demos and tests although others than this machine can reach the service."""
+    """What must not be, or is missing, where others than this machine can reach the service.
+
+    Nobody could show a key to a service that has none: it stays on the loopback.
+    """
     if rules.is_loopback_host(host):
         return []
+    faults = [] if settings.operator_keys else [_NO_KEYS]
     named = {
         "CATALOG_LOCAL": settings.lists_local_urls,
         "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
         "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver is not None,
     }
     wanted = f"set only with {PREFIX}HOST on a loopback address: it is for demos and tests"
-    return [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
+    return faults + [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
 
 
 def _unknown(name: str) -> str:
@@ -204,7 +216,7 @@ class _Reading:
             network: found for network in Network if (found := self._network(network)) is not None
         }
         settings = Settings(
-            host=self._value("HOST", rules.loopback_host, "127.0.0.1"),
+            host=self._value("HOST", rules.host, "127.0.0.1"),
             port=self._value("PORT", rules.whole(0, 65535), 8402),
             database_url=self._value("DATABASE_URL", rules.database_url, None),
             data_dir=self._value("DATA_DIR", rules.some_path, data_dir),
@@ -223,7 +235,12 @@ class _Reading:
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
             sign_in=self._sign_in(),
+            rate_per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
+            rate_per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
+            trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
             operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
+            master_keys=self._value("MASTER_KEYS", rules.master_keys, None),
+            audit_days=self._value("AUDIT_DAYS", rules.whole(1, 36_500), 400),
             searches_meaning=self._value("SEARCH_SEMANTIC", rules.where_possible, _ON),
         )
         self._judge_secrets(settings)
@@ -291,6 +308,9 @@ class _Reading:
             max_inclusion_fee=Stroops(bid),
             assets=assets,
             budgets=self._budgets(suffix, assets),
+            needs_key=self._value(
+                "FACILITATOR_AUTH" + suffix, rules.access, network is Network.PUBNET
+            ),
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
             web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
@@ -330,6 +350,11 @@ class _Reading:
 _OFF: Final = False
 _ON: Final = True
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
+_NO_KEYS: Final = Fault(
+    f"{PREFIX}HOST",
+    f"a loopback address such as 127.0.0.1, until callers can be authenticated: set {PREFIX}"
+    "OPERATOR_KEYS first",
+)
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",
     "no network is configured: set this and FAREBOX_RELAYER_SECRET_TESTNET, or the two of PUBNET",

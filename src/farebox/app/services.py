@@ -10,9 +10,11 @@ from farebox.app.account_services import build_accounts
 from farebox.app.assembly import Loop, Services, joined
 from farebox.app.catalog_services import build_catalog
 from farebox.app.health import PartHealth
+from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks
+from farebox.app.vault_services import build_vault
 from farebox.catalog.reason_registry import REASONS
 from farebox.facilitator.answer import Answering
 from farebox.facilitator.departure import Departure
@@ -74,13 +76,23 @@ def build_services(settings: Settings) -> Services:
     names = RequestNames(database, clock)
     answering = Answering(settler, names, ledgers, clock)
     rpc = {name: each.rpc for name, each in networks.items()}
-    catalog = build_catalog(settings, settings.database_url, clock, rpc)
     known = AccountNetworks(rpc, partial(_is_ours, operators), ledgers)
     accounts = build_accounts(settings, settings.database_url, clock, known)
-    features = joined(catalog, accounts)
+    ingress = build_ingress(settings, settings.database_url, clock, accounts.authenticates)
+    catalog = build_catalog(settings, settings.database_url, clock, rpc, ingress)
+    vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
+    features = joined(catalog, accounts, ingress, vault)
     return Services(
         routes=[
-            *facilitator_routes(verifier, answering, journal, operators, catalog.reports, REASONS),
+            *facilitator_routes(
+                verifier,
+                answering,
+                journal,
+                operators,
+                ingress.facilitator,
+                catalog.reports,
+                REASONS,
+            ),
             *features.routes,
         ],
         tasks=[
@@ -91,7 +103,9 @@ def build_services(settings: Settings) -> Services:
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
+        around=ingress.around,
         failure_bodies=failure_bodies(),
+        trusted_proxies=settings.trusted_proxies,
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
 

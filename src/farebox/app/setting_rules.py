@@ -20,6 +20,7 @@ from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.secret import Secret
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.resolve import Pinned
+from farebox.vault.master_keys import KeysFlaw, MasterKeys, read_master_keys
 
 T = TypeVar("T")
 _NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
@@ -69,11 +70,12 @@ def is_loopback_host(host: str) -> bool:
     return host == _LOCAL_NAME or _is_loopback(host)
 
 
-def loopback_host(text: str) -> str:
-    """An address only this machine can reach: until there are keys, no other may be served."""
-    if is_loopback_host(text):
-        return text
-    raise Unwanted("a loopback address such as 127.0.0.1; other addresses need keys, not here yet")
+def host(text: str) -> str:
+    """An address of this machine to listen on."""
+    try:
+        return text if text == _LOCAL_NAME else str(ipaddress.ip_address(text))
+    except ValueError:
+        raise Unwanted("an IP address of this machine, or localhost") from None
 
 
 def _is_loopback(host: str) -> bool:
@@ -88,6 +90,24 @@ def switch(text: str) -> bool:
     if text not in ("0", "1"):
         raise Unwanted("0 or 1")
     return text == "1"
+
+
+def access(text: str) -> bool:
+    """Whether a key is needed."""
+    if text not in ("open", "required"):
+        raise Unwanted("open or required")
+    return text == "required"
+
+
+def proxies(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Networks of proxies: `10.0.0.0/8, 2001:db8::7`; never everybody."""
+    try:
+        found = tuple(ipaddress.ip_network(part.strip()) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or any(network.prefixlen == 0 for network in found):
+        raise Unwanted("addresses or networks (10.0.0.0/8) separated by commas, not all there are")
+    return found
 
 
 def where_possible(text: str) -> bool:
@@ -188,6 +208,14 @@ def operator_keys(text: str) -> tuple[bytes, ...]:
     if not len(found) == len(digests) == len(set(digests)) or _NO_KEY in digests:
         raise Unwanted("different sha256:<64 hex digits> of keys, separated by commas")
     return digests
+
+
+def master_keys(text: str) -> MasterKeys:
+    """The keys that secrets are sealed with, the one for new secrets first."""
+    found = read_master_keys(text)
+    if isinstance(found, KeysFlaw):
+        raise Unwanted(found.value)
+    return found
 
 
 def asset_policy(text: str) -> AssetRule | frozenset[Address]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
 from farebox.app.setting_rules import KnownNames, LogLevel
@@ -12,6 +13,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.vault.master_keys import MasterKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class NetworkSettings:
     max_inclusion_fee: Stroops  # the most bid for a place in a ledger
     assets: AssetPolicy
     budgets: Budgets
+    needs_key: bool  # who has payments judged and settled must show a credential
     balance_floor: Stroops  # below it nothing is settled; below twice that readiness warns
     web_auth_contract: Address | None  # None: contract accounts cannot sign in
 
@@ -71,7 +74,12 @@ class Settings:
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
     outbound: OutboundSettings
     sign_in: SignInSettings
+    rate_per_address: int  # requests a minute of one who shows nothing; 0 = off
+    rate_per_key: int  # requests a minute of one key; 0 = off
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]  # whose word on addresses is taken
     operator_keys: tuple[bytes, ...]  # SHA-256 digests; none: nobody is the operator
+    master_keys: MasterKeys | None  # None: no secrets are kept
+    audit_days: int  # how long the audit trail is kept
     searches_meaning: bool  # where the language model is installed
     catalog_probe: bool  # whether listed resources are asked now and then if they are alive
 

@@ -10,6 +10,8 @@ from farebox.search.lexemes import Census
 from farebox.search.lexicon import Lexicon
 from farebox.search.plan import (
     ENOUGH,
+    FEW_WORDS,
+    LETTER_ENOUGH,
     NAMES_ENOUGH,
     Form,
     Kind,
@@ -30,8 +32,10 @@ from farebox.search.scope_store import ONE_PLAN
 from farebox.search.score import bar_of
 from farebox.search.senses import Alternative, Kinship, Meaning, Meanings, Sense, Words
 from farebox.search.terms import (
+    Role,
     Sought,
     content_of,
+    role_of,
     scored_of,
     seek,
     term_query,
@@ -70,6 +74,17 @@ class Asked:
     def may_be_widened(self) -> bool:
         """Whether other words may do too, and were not looked for yet."""
         return self.widened is None and bool(self.sought) and self.expression.may_be_relaxed
+
+    @property
+    def is_keywords(self) -> bool:
+        """Whether nothing but a few words that say something was typed."""
+        terms = self.expression.terms
+        return len(terms) <= FEW_WORDS and all(role_of(each) is not Role.REQUEST for each in terms)
+
+    @property
+    def enough(self) -> int:
+        """With so many documents that have every word, nothing else is looked for."""
+        return LETTER_ENOUGH if self.is_keywords else ENOUGH
 
     @property
     def strict(self) -> str:
@@ -199,7 +214,7 @@ class FirstPage:
             if stage.kind is Kind.NAMES and found >= min(NAMES_ENOUGH, stage.enough):
                 gathering.cut()
                 return True
-        if gathering.count >= ENOUGH or not asked.expression.may_be_relaxed:
+        if gathering.count >= asked.enough or not asked.expression.may_be_relaxed:
             return True
         if asked.may_be_widened:
             return False
@@ -226,9 +241,11 @@ def _is_likely_widened(asked: Asked, filters: Filters) -> bool:
     if not asked.may_be_widened or _is_looked_at_whole(asked, filters):
         return asked.may_be_widened
     stages = strict_stages(asked.strict, asked.expression, asked.sought)
+    if asked.is_keywords:
+        return not stages
     filtered = asked.census.filter_share(filters.network, filters.type)
     likely = max((stage.share for stage in stages), default=0.0) * filtered
-    return likely * asked.census.documents < ENOUGH
+    return likely * asked.census.documents < asked.enough
 
 
 def _is_language(sought: Sequence[Sought], known: frozenset[str]) -> bool:

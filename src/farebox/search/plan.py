@@ -17,6 +17,8 @@ from farebox.search.expression import Expression, Term
 from farebox.search.terms import Role, Sought, content_of
 
 ENOUGH: Final = 20  # candidates; with fewer the search looks wider
+FEW_WORDS: Final = 3  # with no more than these, and no sentence, words are meant to the letter:
+LETTER_ENOUGH: Final = 5  # with so many documents that have every word, nothing else is looked for
 NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
 CANDIDATES: Final = 208  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
