@@ -105,7 +105,7 @@ def build_services(settings: Settings) -> Services:
         resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
         around=ingress.around,
         failure_bodies=failure_bodies(),
-        trusted_proxies=settings.trusted_proxies,
+        trusted_proxies=settings.ingress.trusted_proxies,
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
 
