@@ -387,6 +387,18 @@ _CREDENTIALS: Final = _rows(
     },
 )
 
+_VAULT: Final = _rows(
+    "Vault",
+    {
+        "VA-001": "Sealed text, nonce, tag, version or id exchanged between rows, or edited.",
+        "VA-002": "The same secret stored twice.",
+        "VA-003": "A row moved to another owner, or sealed for another table.",
+        "VA-004": "Unknown, older and newer key versions, and rotation during use.",
+        "VA-005": "Nonces under parallel writes on two replicas.",
+        "VA-007": "Empty, 1 MB and binary values, and lines ended in a header's value.",
+    },
+)
+
 _RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE, *_SERVICE)
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
 
@@ -402,4 +414,5 @@ ROWS: Final = (
     *_OUTBOUND,
     *_SIGN_IN,
     *_CREDENTIALS,
+    *_VAULT,
 )

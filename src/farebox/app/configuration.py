@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
 from farebox.app.settings import (
+    IngressSettings,
     NetworkSettings,
     OutboundSettings,
     Settings,
@@ -20,6 +21,7 @@ from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 
 T = TypeVar("T")
 PREFIX: Final = "FAREBOX_"
@@ -235,9 +237,7 @@ class _Reading:
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
             sign_in=self._sign_in(),
-            rate_per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
-            rate_per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
-            trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
+            ingress=self._ingress(),
             operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
             master_keys=self._value("MASTER_KEYS", rules.master_keys, None),
             audit_days=self._value("AUDIT_DAYS", rules.whole(1, 36_500), 400),
@@ -253,6 +253,13 @@ class _Reading:
         return OutboundSettings(
             test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
             test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
+        )
+
+    def _ingress(self) -> IngressSettings:
+        return IngressSettings(
+            rate_per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
+            rate_per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
+            trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
         )
 
     def _sign_in(self) -> SignInSettings:
@@ -281,10 +288,6 @@ class _Reading:
                 self._faults.append(
                     Fault(PREFIX + name + suffix, f"is needed to serve {network.value}")
                 )
-        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
-        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
-            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
-            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
         paymaster = self._value("PAYMASTER_SECRET" + suffix, rules.secret_seed, None)
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
@@ -300,7 +303,7 @@ class _Reading:
         return NetworkSettings(
             network=network,
             rpc_url=url,
-            fallback_rpc_url=fallback,
+            fallback_rpc_url=self._fallback(suffix, url),
             rpc_authority=authority,
             relayer_secret=relayer,
             paymaster_secret=paymaster,
@@ -314,6 +317,13 @@ class _Reading:
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
             web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
+
+    def _fallback(self, suffix: str, url: Secret[str] | None) -> Secret[str] | None:
+        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
+        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
+            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
+            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
+        return fallback
 
     def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
         return Budgets(

@@ -53,6 +53,15 @@ class SignInSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class IngressSettings:
+    """How often who may ask, and who says from where."""
+
+    rate_per_address: int  # requests a minute of one who shows nothing; 0 = off
+    rate_per_key: int  # requests a minute of one key; 0 = off
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]  # whose word on addresses is taken
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything an operator decides."""
 
@@ -74,9 +83,7 @@ class Settings:
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
     outbound: OutboundSettings
     sign_in: SignInSettings
-    rate_per_address: int  # requests a minute of one who shows nothing; 0 = off
-    rate_per_key: int  # requests a minute of one key; 0 = off
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]  # whose word on addresses is taken
+    ingress: IngressSettings
     operator_keys: tuple[bytes, ...]  # SHA-256 digests; none: nobody is the operator
     master_keys: MasterKeys | None  # None: no secrets are kept
     audit_days: int  # how long the audit trail is kept
