@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
 from farebox.app.settings import (
+    IngressSettings,
     NetworkSettings,
     OutboundSettings,
     Settings,
@@ -20,6 +21,7 @@ from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 
 T = TypeVar("T")
 PREFIX: Final = "FAREBOX_"
@@ -52,7 +54,10 @@ _SERVICE: Final = frozenset(
         "OPERATOR_KEYS",
         "MASTER_KEYS",
         "AUDIT_DAYS",
+        "RATE_PER_ADDRESS",
+        "RATE_PER_KEY",
         "SEARCH_SEMANTIC",
+        "TRUSTED_PROXIES",
     }
 )
 _NETWORK: Final = frozenset(
@@ -73,8 +78,10 @@ _NETWORK: Final = frozenset(
         "PAYER_LOSS_STROOPS",
         "BALANCE_FLOOR_STROOPS",
         "WEB_AUTH_CONTRACT",
+        "FACILITATOR_AUTH",
     }
 )
+_MANY: Final = 1_000_000  # requests a minute
 _XLM: Final = 10_000_000  # stroops
 _SUFFIXES: Final = {network: f"_{network.label.upper()}" for network in Network}
 KNOWN: Final = frozenset(
@@ -143,16 +150,20 @@ def _given(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, str
 
 
 def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
-    """What is set for demos and tests although others than this machine can reach the service."""
+    """What must not be, or is missing, where others than this machine can reach the service.
+
+    Nobody could show a key to a service that has none: it stays on the loopback.
+    """
     if rules.is_loopback_host(host):
         return []
+    faults = [] if settings.operator_keys else [_NO_KEYS]
     named = {
         "CATALOG_LOCAL": settings.lists_local_urls,
         "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
         "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver is not None,
     }
     wanted = f"set only with {PREFIX}HOST on a loopback address: it is for demos and tests"
-    return [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
+    return faults + [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
 
 
 def _unknown(name: str) -> str:
@@ -207,7 +218,7 @@ class _Reading:
             network: found for network in Network if (found := self._network(network)) is not None
         }
         settings = Settings(
-            host=self._value("HOST", rules.loopback_host, "127.0.0.1"),
+            host=self._value("HOST", rules.host, "127.0.0.1"),
             port=self._value("PORT", rules.whole(0, 65535), 8402),
             database_url=self._value("DATABASE_URL", rules.database_url, None),
             data_dir=self._value("DATA_DIR", rules.some_path, data_dir),
@@ -226,6 +237,7 @@ class _Reading:
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
             sign_in=self._sign_in(),
+            ingress=self._ingress(),
             operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
             master_keys=self._value("MASTER_KEYS", rules.master_keys, None),
             audit_days=self._value("AUDIT_DAYS", rules.whole(1, 36_500), 400),
@@ -241,6 +253,13 @@ class _Reading:
         return OutboundSettings(
             test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
             test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
+        )
+
+    def _ingress(self) -> IngressSettings:
+        return IngressSettings(
+            rate_per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
+            rate_per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
+            trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
         )
 
     def _sign_in(self) -> SignInSettings:
@@ -269,10 +288,6 @@ class _Reading:
                 self._faults.append(
                     Fault(PREFIX + name + suffix, f"is needed to serve {network.value}")
                 )
-        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
-        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
-            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
-            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
         paymaster = self._value("PAYMASTER_SECRET" + suffix, rules.secret_seed, None)
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
@@ -288,7 +303,7 @@ class _Reading:
         return NetworkSettings(
             network=network,
             rpc_url=url,
-            fallback_rpc_url=fallback,
+            fallback_rpc_url=self._fallback(suffix, url),
             rpc_authority=authority,
             relayer_secret=relayer,
             paymaster_secret=paymaster,
@@ -296,9 +311,19 @@ class _Reading:
             max_inclusion_fee=Stroops(bid),
             assets=assets,
             budgets=self._budgets(suffix, assets),
+            needs_key=self._value(
+                "FACILITATOR_AUTH" + suffix, rules.access, network is Network.PUBNET
+            ),
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
             web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
+
+    def _fallback(self, suffix: str, url: Secret[str] | None) -> Secret[str] | None:
+        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
+        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
+            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
+            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
+        return fallback
 
     def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
         return Budgets(
@@ -335,6 +360,11 @@ class _Reading:
 _OFF: Final = False
 _ON: Final = True
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
+_NO_KEYS: Final = Fault(
+    f"{PREFIX}HOST",
+    f"a loopback address such as 127.0.0.1, until callers can be authenticated: set {PREFIX}"
+    "OPERATOR_KEYS first",
+)
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",
     "no network is configured: set this and FAREBOX_RELAYER_SECRET_TESTNET, or the two of PUBNET",

@@ -70,11 +70,12 @@ def is_loopback_host(host: str) -> bool:
     return host == _LOCAL_NAME or _is_loopback(host)
 
 
-def loopback_host(text: str) -> str:
-    """An address only this machine can reach: until there are keys, no other may be served."""
-    if is_loopback_host(text):
-        return text
-    raise Unwanted("a loopback address such as 127.0.0.1; other addresses need keys, not here yet")
+def host(text: str) -> str:
+    """An address of this machine to listen on."""
+    try:
+        return text if text == _LOCAL_NAME else str(ipaddress.ip_address(text))
+    except ValueError:
+        raise Unwanted("an IP address of this machine, or localhost") from None
 
 
 def _is_loopback(host: str) -> bool:
@@ -89,6 +90,24 @@ def switch(text: str) -> bool:
     if text not in ("0", "1"):
         raise Unwanted("0 or 1")
     return text == "1"
+
+
+def access(text: str) -> bool:
+    """Whether a key is needed."""
+    if text not in ("open", "required"):
+        raise Unwanted("open or required")
+    return text == "required"
+
+
+def proxies(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Networks of proxies: `10.0.0.0/8, 2001:db8::7`; never everybody."""
+    try:
+        found = tuple(ipaddress.ip_network(part.strip()) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or any(network.prefixlen == 0 for network in found):
+        raise Unwanted("addresses or networks (10.0.0.0/8) separated by commas, not all there are")
+    return found
 
 
 def where_possible(text: str) -> bool:

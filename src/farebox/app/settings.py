@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
 from farebox.app.setting_rules import KnownNames, LogLevel
@@ -29,6 +30,7 @@ class NetworkSettings:
     max_inclusion_fee: Stroops  # the most bid for a place in a ledger
     assets: AssetPolicy
     budgets: Budgets
+    needs_key: bool  # who has payments judged and settled must show a credential
     balance_floor: Stroops  # below it nothing is settled; below twice that readiness warns
     web_auth_contract: Address | None  # None: contract accounts cannot sign in
 
@@ -48,6 +50,15 @@ class SignInSettings:
     public_url: str | None  # scheme, host and port; None: this machine alone
     signing_secret: Secret[str] | None  # signs challenges; None: nobody can sign in
     challenges_per_minute: int  # of one client address; 0: any number
+
+
+@dataclass(frozen=True, slots=True)
+class IngressSettings:
+    """How often who may ask, and who says from where."""
+
+    rate_per_address: int  # requests a minute of one who shows nothing; 0 = off
+    rate_per_key: int  # requests a minute of one key; 0 = off
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...]  # whose word on addresses is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,7 @@ class Settings:
     lists_local_urls: bool  # for demo and tests; on a loopback bind only
     outbound: OutboundSettings
     sign_in: SignInSettings
+    ingress: IngressSettings
     operator_keys: tuple[bytes, ...]  # SHA-256 digests; none: nobody is the operator
     master_keys: MasterKeys | None  # None: no secrets are kept
     audit_days: int  # how long the audit trail is kept

@@ -18,7 +18,6 @@ from farebox.accounts.wallet_login import WalletLogin
 from farebox.accounts.web_auth_http import web_auth_routes
 from farebox.app.assembly import Loop
 from farebox.app.settings import Settings
-from farebox.catalog.turns import client_name
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -26,6 +25,7 @@ from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.rpc import SorobanRpc
 from farebox.stellar.signers import read_signers
 from farebox.storage.pool import Database
+from farebox.web.client_address import client_name, client_of
 from farebox.web.guard import Authenticates
 
 
@@ -87,5 +87,4 @@ def _setup(
 
 
 def _client_of(scope: Scope) -> str:
-    client = scope.get("client")
-    return client_name(client[0] if client else "")
+    return client_name(client_of(scope))

@@ -101,8 +101,7 @@ def _failure(
     match error:
         case Refusal(code=code, message=message):
             log.info("request.refused", code=code)
-            if isinstance(error, TooManyRequests):
-                headers.append((b"retry-after", b"%d" % error.retry_after_s))
+            headers.extend(_advice(error, code))
             return Failure(STATUSES.get(code, 400), code, message, request_id)
         case Outage(part=part):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
@@ -119,6 +118,13 @@ def _failure(
             log.error("request.broken", exc_info=error)
             words = "An unexpected fault; the request id names it in the log."
             return Failure(500, "internal_error", words, request_id)
+
+
+def _advice(error: Exception, code: str) -> list[tuple[bytes, bytes]]:
+    """What HTTP has a header for: when to ask again, and what to show."""
+    if isinstance(error, TooManyRequests):
+        return [(b"retry-after", b"%d" % error.retry_after_s)]
+    return [(b"www-authenticate", b"Bearer")] if code == "unauthenticated" else []
 
 
 def _method(scope: Scope) -> str:
