@@ -13,6 +13,7 @@ from farebox.app.facilitator_services import build_facilitator
 from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
+from farebox.app.operations import operations
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks
 from farebox.app.vault_services import build_vault
@@ -77,6 +78,7 @@ def build_services(settings: Settings) -> Services:
     features = joined(facilitator, catalog, accounts, ingress, vault)
     return Services(
         routes=features.routes,
+        operations=operations(settings.networks),
         tasks=[
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),

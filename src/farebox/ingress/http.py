@@ -34,7 +34,7 @@ class Limited:
     """An endpoint that answers each asker so often a minute; behind the guard, if there is one."""
 
     def __init__(self, endpoint: ASGIApp, limiter: Limiter, allowed: Rates) -> None:
-        self._endpoint, self._limiter, self._allowed = endpoint, limiter, allowed
+        self.endpoint, self._limiter, self._allowed = endpoint, limiter, allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = known_caller_of(scope)
@@ -45,7 +45,7 @@ class Limited:
         wait_s = await self._limiter.take(limit, who)
         if wait_s is not None:
             raise TooManyRequests(retry_after_s=wait_s)
-        await self._endpoint(scope, receive, send)
+        await self.endpoint(scope, receive, send)
 
 
 class GuessLimit:
