@@ -4,6 +4,7 @@ from typing import Final
 
 _MINUTE_S: Final = 60.0
 _MOST_NAMES: Final = 50_000
+_DUST: Final = 1e-6  # of a request: what sums of parts may lack
 
 
 class _Bucket:
@@ -21,14 +22,15 @@ class _Bucket:
         self.left_at = now
         if now < self.closed_until:
             return self.closed_until - now
-        return 0.0 if self.left >= 1 else (1 - self.left) * _MINUTE_S / most
+        return 0.0 if self.left > 1 - _DUST else (1 - self.left) * _MINUTE_S / most
 
 
 class TokenBuckets:
     """A minute's worth of requests for each name, refilled evenly; times are monotonic seconds.
 
     It is one request more, so that whoever counts for all processes is the first to refuse, and
-    says for how long (`close`). Of more names than `most_names` the one that was used longest ago is forgotten: it begins anew.
+    says for how long (`close`). Of more names than `most_names` the one that was used longest ago
+    is forgotten: it begins anew.
     """
 
     def __init__(self, *, most_names: int = _MOST_NAMES) -> None:
@@ -47,9 +49,10 @@ class TokenBuckets:
         return wait_s
 
     def close(self, name: str, *, until: float) -> None:
-        """The name takes nothing before `until`: whoever counts for all processes said so."""
+        """What was taken last is given back, and nothing is taken before `until`."""
         bucket = self._buckets.get(name)
         if bucket is not None:
+            bucket.left += 1
             bucket.closed_until = max(bucket.closed_until, until)
 
     def wait_s(self, name: str, *, most: int, now: float) -> float:
