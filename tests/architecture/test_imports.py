@@ -60,7 +60,15 @@ MAY_IMPORT = MappingProxyType(
 )
 # what a feature's edge may use beside what its package may
 EDGE_MAY_IMPORT = {"web"}
-EDGES = {"http", "audit_http", "keys_http", "sign_in_http", "usage_http", "validate_http"}
+EDGES = {
+    "http",
+    "audit_http",
+    "keys_http",
+    "sign_in_http",
+    "usage_http",
+    "validate_http",
+    "web_auth_http",
+}
 # a library from outside: who may know it
 OUTSIDE = MappingProxyType(
     {

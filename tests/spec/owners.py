@@ -11,6 +11,11 @@ OWNERS: Final = (
             "challenge:single-use": "A challenge is a Stellar transaction that works once.",
             "challenge:five-minutes": "A challenge is valid five minutes.",
             "session:24-hours": "A session is valid 24 hours.",
+        },
+    ),
+    *said(
+        "Authentication records",
+        {
             "api-key:shown-once": "A key's plaintext is seen at creation and rotation only.",
             "api-key:hashed": "A key is stored as a hash only.",
             "api-key:prefix": "A key has the fixed prefix that ends in _live_.",
@@ -25,12 +30,14 @@ OWNERS: Final = (
             ),
             "challenge:expires": "An expired challenge cannot be used.",
         },
-        deferred=Later.ACCOUNTS,
+    ),
+    *said(
+        "Authentication",
+        {"session:not-broadcast": "Logging in puts nothing on the ledger."},
     ),
     *said(
         "Authentication",
         {
-            "session:not-broadcast": "Logging in puts nothing on the ledger.",
             "account:stable-user-id": "Session and key resolve to one stable user id.",
             "account:scopes-records": (
                 "The user id scopes wrappers, secrets, logs, payments and quotas."

@@ -19,6 +19,8 @@ from support.asgi import Answer, AsgiClient, started
 from support.ledger import Ledger
 from support.node import ScriptedNode
 from support.payments import Draft, Json
+from support.planted import planted
+from support.signing_in import SERVER
 
 HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 _PAYERS: Final = 8
@@ -47,6 +49,7 @@ async def own_relayer(stage: "Stage") -> dict[str, str]:
     what a test counts would depend on the tests before it.
     """
     relayer = await stage.ledger().account()
+    planted(relayer.secret)
     return {"FAREBOX_RELAYER_SECRET_TESTNET": relayer.secret}
 
 
@@ -216,6 +219,8 @@ def environment_for(
         "FAREBOX_RPC_TIMEOUT_S": "2",
         "FAREBOX_SETTLE_DEADLINE_S": "15",
         "FAREBOX_RATE_PER_ADDRESS": "0",  # every test asks from one address
+        "FAREBOX_AUTH_SIGNING_SECRET": SERVER.secret,
+        "FAREBOX_CHALLENGES_PER_MINUTE": "0",  # every test comes from one address
         "FAREBOX_SEARCH_SEMANTIC": "off",  # a second of loading that no settlement needs
     }
     for network, stage in networks.items():
@@ -255,6 +260,7 @@ async def network_stage(network: Network, devnet: Devnet) -> AsyncIterator[Netwo
     """A node in front of a devnet, with a scene and an operator's account on it."""
     ledger = Ledger(network, devnet.rpc_url)
     relayer = await ledger.account()
+    planted(relayer.secret)
     scene = await devnet.scene(payers=_PAYERS, payees=2)
     async with ScriptedNode(devnet.rpc_url) as node:
         yield NetworkStage(devnet, ledger, node, scene, relayer)

@@ -83,15 +83,9 @@ def build_catalog(
     ingress: IngressServices,
 ) -> CatalogServices:
     """Everything that lists, browses and searches."""
-    writing = Database(
-        url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
-    )
-    upkeep = Database(
-        url, connections=_KEEPERS, wait_s=_KEEP_S, statement_s=_KEEP_S, name="farebox-upkeep"
-    )
-    reading = Database(
-        url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
-    )
+    writing = _connections(url, _WRITERS, _WRITE_S, name="farebox-catalog")
+    upkeep = _connections(url, _KEEPERS, _KEEP_S, name="farebox-upkeep")
+    reading = _connections(url, _READERS, _READ_S, name="farebox-search")
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
@@ -113,13 +107,17 @@ def build_catalog(
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=[
-            *ingress.limited(discovery_routes(Browse(reading))),
-            *ingress.limited(search_routes(_search(reading, model, clock))),
+            *discovery_routes(Browse(reading)),
+            *search_routes(_search(reading, model, clock)),
             *validate_routes(validation, ingress.turns("validate", most=TURNS)),
         ],
         tasks=[restarted(loop, clock) for loop in loops],
         resources=[outbound, writing, upkeep, reading, model],
     )
+
+
+def _connections(url: Secret[str], number: int, longest_s: float, *, name: str) -> Database:
+    return Database(url, connections=number, wait_s=longest_s, statement_s=longest_s, name=name)
 
 
 def _probes(settings: Settings, prober: Prober) -> list[Loop]:

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
-from farebox.app.settings import NetworkSettings, OutboundSettings, Settings, default_data_dir
+from farebox.app.settings import (
+    IngressSettings,
+    NetworkSettings,
+    OutboundSettings,
+    Settings,
+    SignInSettings,
+    default_data_dir,
+)
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
@@ -38,9 +45,14 @@ _SERVICE: Final = frozenset(
         "CLOCK_POLL_S",
         "CATALOG_LOCAL",
         "CATALOG_PROBE",
+        "PUBLIC_URL",
+        "AUTH_SIGNING_SECRET",
+        "CHALLENGES_PER_MINUTE",
         "OUTBOUND_TEST_AUTHORITY",
         "OUTBOUND_TEST_RESOLVER",
         "OPERATOR_KEYS",
+        "MASTER_KEYS",
+        "AUDIT_DAYS",
         "RATE_PER_ADDRESS",
         "RATE_PER_KEY",
         "SEARCH_SEMANTIC",
@@ -65,6 +77,7 @@ _NETWORK: Final = frozenset(
         "PAYER_LOSS_STROOPS",
         "BALANCE_FLOOR_STROOPS",
         "FACILITATOR_AUTH",
+        "WEB_AUTH_CONTRACT",
     }
 )
 _MANY: Final = 1_000_000  # requests a minute
@@ -74,7 +87,15 @@ KNOWN: Final = frozenset(
     {PREFIX + name for name in _SERVICE}
     | {PREFIX + name + suffix for name in _NETWORK for suffix in _SUFFIXES.values()}
 )
-_SECRETS: Final = ("_SECRET_TESTNET", "_SECRET_PUBNET", "_URL", "_URL_TESTNET", "_URL_PUBNET")
+_SECRETS: Final = (
+    "_SECRET",
+    "_SECRET_TESTNET",
+    "_SECRET_PUBNET",
+    "_DATABASE_URL",
+    "_URL_TESTNET",
+    "_URL_PUBNET",
+    "_MASTER_KEYS",
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -134,7 +155,8 @@ def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
     """
     if rules.is_loopback_host(host):
         return []
-    faults = [] if settings.operator_keys else [_NO_KEYS]
+    can_show = settings.operator_keys or settings.sign_in.signing_secret is not None
+    faults = [] if can_show else [_NO_KEYS]
     named = {
         "CATALOG_LOCAL": settings.lists_local_urls,
         "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
@@ -214,14 +236,16 @@ class _Reading:
             lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
-            rate_per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
-            rate_per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
-            trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
+            sign_in=self._sign_in(),
+            ingress=self._ingress(),
             operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
+            master_keys=self._value("MASTER_KEYS", rules.master_keys, None),
+            audit_days=self._value("AUDIT_DAYS", rules.whole(1, 36_500), 400),
             searches_meaning=self._value("SEARCH_SEMANTIC", rules.where_possible, _ON),
         )
         self._judge_secrets(settings)
         host = self._given.get(PREFIX + "HOST", settings.host)
+        self._judge_sign_in(settings.sign_in, host)
         self._faults.extend(faults_off_loopback(settings, host))
         return settings
 
@@ -230,6 +254,27 @@ class _Reading:
             test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
             test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
         )
+
+    def _ingress(self) -> IngressSettings:
+        return IngressSettings(
+            per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
+            per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
+            trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
+        )
+
+    def _sign_in(self) -> SignInSettings:
+        return SignInSettings(
+            public_url=self._value("PUBLIC_URL", rules.public_url, None),
+            signing_secret=self._value("AUTH_SIGNING_SECRET", rules.secret_seed, None),
+            challenges_per_minute=self._value("CHALLENGES_PER_MINUTE", rules.whole(0, 10_000), 30),
+        )
+
+    def _judge_sign_in(self, sign_in: SignInSettings, host: str) -> None:
+        """Off loopback the name in a challenge must not be whatever a request says it is."""
+        is_named = sign_in.public_url is not None or PREFIX + "PUBLIC_URL" in self._given
+        if sign_in.signing_secret is not None and not is_named and not rules.is_loopback_host(host):
+            wanted = f"is needed with {PREFIX}AUTH_SIGNING_SECRET where others reach the service"
+            self._faults.append(Fault(f"{PREFIX}PUBLIC_URL", wanted))
 
     def _network(self, network: Network) -> NetworkSettings | None:
         """None when no setting names the network, or when those that do cannot stand."""
@@ -251,12 +296,7 @@ class _Reading:
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
         assets = self._value("ASSETS" + suffix, rules.asset_policy, default)
-        fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
-        bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
-        if bid > fee:
-            self._faults.append(
-                Fault(f"{PREFIX}MAX_INCLUSION_FEE_STROOPS{suffix}", "no more than MAX_FEE_STROOPS")
-            )
+        fee, bid = self._fees(suffix)
         if url is None or relayer is None:
             return None
         return NetworkSettings(
@@ -266,15 +306,24 @@ class _Reading:
             rpc_authority=authority,
             relayer_secret=relayer,
             paymaster_secret=paymaster,
-            max_fee=Stroops(fee),
-            max_inclusion_fee=Stroops(bid),
+            max_fee=fee,
+            max_inclusion_fee=bid,
             assets=assets,
             budgets=self._budgets(suffix, assets),
-            needs_key=self._value(
-                "FACILITATOR_AUTH" + suffix, rules.access, network is Network.PUBNET
-            ),
+            needs_key=self._value("FACILITATOR_AUTH" + suffix, rules.access, _IS_CLOSED[network]),
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
+            web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
+
+    def _fees(self, suffix: str) -> tuple[Stroops, Stroops]:
+        """The most for a settlement, and for a place in a ledger."""
+        fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
+        bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
+        if bid > fee:
+            self._faults.append(
+                Fault(f"{PREFIX}MAX_INCLUSION_FEE_STROOPS{suffix}", "no more than MAX_FEE_STROOPS")
+            )
+        return Stroops(fee), Stroops(bid)
 
     def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
         return Budgets(
@@ -297,15 +346,25 @@ class _Reading:
             if found.paymaster_secret is not None and found.paymaster_secret.reveal() in relayers:
                 name = f"{PREFIX}PAYMASTER_SECRET{_SUFFIXES[network]}"
                 self._faults.append(Fault(name, "another account than every relayer's"))
+        signing = settings.sign_in.signing_secret
+        paymasters = {
+            found.paymaster_secret.reveal()
+            for found in settings.networks.values()
+            if found.paymaster_secret is not None
+        }
+        if signing is not None and signing.reveal() in relayers | paymasters:
+            wanted = "an account of its own, that of no relayer and no paymaster"
+            self._faults.append(Fault(f"{PREFIX}AUTH_SIGNING_SECRET", wanted))
 
 
+_IS_CLOSED: Final = {Network.TESTNET: False, Network.PUBNET: True}
 _OFF: Final = False
 _ON: Final = True
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
 _NO_KEYS: Final = Fault(
     f"{PREFIX}HOST",
     f"a loopback address such as 127.0.0.1, until callers can be authenticated: set {PREFIX}"
-    "OPERATOR_KEYS first",
+    f"OPERATOR_KEYS or {PREFIX}AUTH_SIGNING_SECRET first",
 )
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",

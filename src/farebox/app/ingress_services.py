@@ -70,7 +70,7 @@ def build_ingress(
         url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-usage"
     )
     limiter = Limiter(counting, clock)
-    allowed = rates(per_address=settings.rate_per_address, per_key=settings.rate_per_key)
+    allowed = rates(per_address=settings.ingress.per_address, per_key=settings.ingress.per_key)
     meter = Meter(metering, clock)
     return IngressServices(
         limiter,

@@ -20,9 +20,12 @@ from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.secret import Secret
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.resolve import Pinned
+from farebox.vault.master_keys import KeysFlaw, MasterKeys, read_master_keys
 
 T = TypeVar("T")
 _NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
+_LONGEST_DOMAIN: Final = 59  # "… auth" names an entry of 64 bytes in every challenge
+_HOST: Final = re.compile(rf"[a-z0-9:.-]{{1,{_LONGEST_DOMAIN}}}\Z", re.ASCII)
 _SEED: Final = re.compile(r"S[A-Z2-7]{55}\Z", re.ASCII)
 _SEED_VERSION: Final = 18 << 3
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
@@ -168,6 +171,26 @@ def rpc_url(text: str) -> Secret[str]:
     return Secret(text)
 
 
+def public_url(text: str) -> str:
+    """Where the service is found: scheme, host and port; plain HTTP only on this machine."""
+    wanted = (
+        f"an https:// URL without a path, its host at most {_LONGEST_DOMAIN} characters"
+        " (http:// only for a loopback address)"
+    )
+    try:
+        parts = urlsplit(text.lower())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise Unwanted(wanted) from None
+    is_plain = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in text)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback_host(host))
+    if not (is_plain and is_safe and _HOST.match(host)) or text[-1:] in "?#":
+        raise Unwanted(wanted)
+    is_usual = port in (None, 443 if parts.scheme == "https" else 80)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + ("" if is_usual else f":{port}")
+
+
 def secret_seed(text: str) -> Secret[str]:
     """The secret seed of a Stellar account, its checksum verified."""
     if _SEED.match(text):
@@ -187,6 +210,14 @@ def operator_keys(text: str) -> tuple[bytes, ...]:
     return digests
 
 
+def master_keys(text: str) -> MasterKeys:
+    """The keys that secrets are sealed with, the one for new secrets first."""
+    found = read_master_keys(text)
+    if isinstance(found, KeysFlaw):
+        raise Unwanted(found.value)
+    return found
+
+
 def asset_policy(text: str) -> AssetRule | frozenset[Address]:
     """`any`, `asset-contracts`, or a list of token contracts."""
     try:
@@ -197,6 +228,14 @@ def asset_policy(text: str) -> AssetRule | frozenset[Address]:
     if len(contracts) != len(listed):
         raise Unwanted("any, asset-contracts, or different C… addresses separated by commas")
     return contracts
+
+
+def contract(text: str) -> Address:
+    """The address of one contract."""
+    address = parse_contract(text)
+    if address is None:
+        raise Unwanted("the C… address of a contract")
+    return address
 
 
 def readable_file(text: str) -> Path:

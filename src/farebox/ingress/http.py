@@ -1,6 +1,7 @@
 """What stands before the routes: how often an asker is answered, by address or by key."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.routing import BaseRoute, Route
@@ -11,8 +12,9 @@ from farebox.ingress.limits import Limit
 from farebox.kernel.caller import Unauthenticated
 from farebox.kernel.errors import TooManyRequests
 from farebox.web.client_address import client_name, client_of
-from farebox.web.guard import known_caller_of
+from farebox.web.guard import Guarded, known_caller_of
 
+_WORDS: Final = "Too many requests within a minute."
 _CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key", b"cookie"})
 
 
@@ -44,7 +46,7 @@ class Limited:
             limit, who = self._allowed.key, caller.key_id or caller.owner
         wait_s = await self._limiter.take(limit, who)
         if wait_s is not None:
-            raise TooManyRequests(wait_s)
+            raise TooManyRequests(_WORDS, retry_after_s=wait_s)
         await self._endpoint(scope, receive, send)
 
 
@@ -61,20 +63,21 @@ class GuessLimit:
         who = client_name(client_of(scope))
         wait_s = self._limiter.look(self._limit, who)
         if wait_s is not None:
-            raise TooManyRequests(wait_s)
+            raise TooManyRequests(_WORDS, retry_after_s=wait_s)
         try:
             await self._app(scope, receive, send)
         except Unauthenticated:
             wait_s = await self._limiter.take(self._limit, who)
             if wait_s is not None:
-                raise TooManyRequests(wait_s) from None
+                raise TooManyRequests(_WORDS, retry_after_s=wait_s) from None
             raise
 
 
 def limited(route: BaseRoute, limiter: Limiter, allowed: Rates) -> BaseRoute:
-    """The route with a limit before its endpoint."""
+    """The route with the limits before its endpoint, and behind its guard where it has one."""
     if not isinstance(route, Route):
         return route
-    endpoint = Limited(route.endpoint, limiter, allowed)
-    methods = sorted(route.methods or ())
-    return Route(route.path, endpoint, methods=methods, name=route.name)
+    before = partial(Limited, limiter=limiter, allowed=allowed)
+    endpoint = route.endpoint
+    inner = endpoint.with_endpoint(before) if isinstance(endpoint, Guarded) else before(endpoint)
+    return Route(route.path, inner, methods=sorted(route.methods or ()), name=route.name)

@@ -18,9 +18,9 @@ class NotFound(Refusal):
 
 
 class TooManyRequests(Refusal):
-    """Whoever asks has asked too often; after `retry_after_s` seconds it may ask again."""
+    """The caller has had its share for now; `retry_after_s` is when there is more, at least 1."""
 
-    def __init__(self, retry_after_s: int, message: str = "Too many requests.") -> None:
+    def __init__(self, message: str, *, retry_after_s: int) -> None:
         super().__init__("too_many_requests", message)
         self.retry_after_s = retry_after_s
 

@@ -22,16 +22,23 @@ STATUSES: Final[Mapping[str, int]] = {
     "not_found": 404,
     "request_timeout": 408,
     "unauthenticated": 401,
+    "challenge_not_open": 401,
+    "signature_refused": 401,
     "forbidden": 403,
     "session_required": 403,
     "scope_missing": 403,
     "cross_site_request": 403,
+    "account_not_allowed": 403,
     "name_taken": 409,
     "key_revoked": 409,
     "too_many_keys": 409,
     "secret_in_use": 409,
+    "too_many_secrets": 409,
     "unsupported_media_type": 415,
     "too_many_requests": 429,
+    "vault_unavailable": 503,
+    "sign_in_unavailable": 503,
+    "contract_login_unavailable": 503,
 }
 _HTTP: Final = {404: ("not_found", "There is nothing at this path.")}
 

@@ -154,6 +154,7 @@ async def test_a_request_is_one_line_with_its_id_and_its_events_carry_the_same(
         "status",
         "ms",
         "error",
+        "client",
     }
     assert (request["path"], request["status"]) == ("/broken", 500)
     assert request["request_id"] == fault["request_id"]

@@ -4,6 +4,7 @@ from farebox.app.account_services import build_accounts
 from farebox.app.catalog_services import build_catalog
 from farebox.app.configuration import read_settings
 from farebox.app.ingress_services import build_ingress
+from farebox.app.sign_in_services import AccountNetworks
 from farebox.kernel.secret import Secret
 from support.manual_clock import ManualClock
 
@@ -15,7 +16,8 @@ def test_resources_are_probed_only_where_that_is_asked_for(
     given: dict[str, str], is_run: bool
 ) -> None:
     settings, url, clock = read_settings(given, needs_network=False), Secret(NOWHERE), ManualClock()
-    authenticates = build_accounts(settings, url, clock).authenticates
+    networks = AccountNetworks({}, lambda address: False, {})
+    authenticates = build_accounts(settings, url, clock, networks).authenticates
     ingress = build_ingress(settings, url, clock, authenticates)
     services = build_catalog(settings, url, clock, {}, ingress)
     assert ("probes" in {loop.name for loop in services.tasks}) is is_run
