@@ -43,8 +43,8 @@ def bearer(token: str) -> dict[str, str]:
     return {"authorization": f"Bearer {token}", **somewhere()}
 
 
-async def key(stage: Stage, *scopes: str, of: int = 0) -> str:
-    """A new personal key of an operator's, with these scopes."""
+async def key(stage: Stage, *scopes: str, owner: OwnerId = OWNERS[0]) -> str:
+    """A new personal key of an owner's, with these scopes."""
     made, name = new_token(TokenForm.KEY), f"key {next(_numbers)}"
     await stage.query(
         """
@@ -52,7 +52,7 @@ async def key(stage: Stage, *scopes: str, of: int = 0) -> str:
         VALUES ($1, $2, $1, $3, $4, $5)
         """,
         name,
-        OWNERS[of],
+        owner,
         made.prefix,
         made.digest,
         list(scopes),

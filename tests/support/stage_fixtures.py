@@ -25,7 +25,15 @@ from support.accounts import (
 from support.asgi import AsgiClient
 from support.contracts import Manners, token
 from support.planted import found_in, planted_values, sweep
-from support.stage import NetworkStage, Stage, environment_for, network_stage, own_relayer, service
+from support.stage import (
+    KEPT,
+    NetworkStage,
+    Stage,
+    environment_for,
+    network_stage,
+    own_relayer,
+    service,
+)
 from support.wasm import announcing_account, silent_account, spending_account
 
 _LOOKS: Final = 100
@@ -38,9 +46,9 @@ _WRITTEN: Final = (
     "listing_attempts",
     "listing_decisions",
     "listings",
+    "challenges",
     "ingress_counts",
     "usage_counts",
-    "challenges",
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
@@ -52,7 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-async def stage_database(postgres_server: EmbeddedPostgres, postgres_template: str) -> str:
+async def stage_database(
+    postgres_server: EmbeddedPostgres, postgres_template: str
+) -> AsyncIterator[str]:
     """A migrated database that only staged services use."""
     url = postgres_server.url.reveal()
     connection = await asyncpg.connect(url)
@@ -60,7 +70,8 @@ async def stage_database(postgres_server: EmbeddedPostgres, postgres_template: s
         await connection.execute(f"CREATE DATABASE {DATABASE} TEMPLATE {postgres_template}")
     finally:
         await connection.close()
-    return url.replace("/postgres?", f"/{DATABASE}?")
+    async with KEPT:
+        yield url.replace("/postgres?", f"/{DATABASE}?")
 
 
 @pytest.fixture(scope="session")

@@ -83,9 +83,9 @@ def build_catalog(
     ingress: IngressServices,
 ) -> CatalogServices:
     """Everything that lists, browses and searches."""
-    writing = _connections(url, _WRITERS, _WRITE_S, name="farebox-catalog")
-    upkeep = _connections(url, _KEEPERS, _KEEP_S, name="farebox-upkeep")
-    reading = _connections(url, _READERS, _READ_S, name="farebox-search")
+    writing = _database(url, "catalog", _WRITERS, within_s=_WRITE_S)
+    upkeep = _database(url, "upkeep", _KEEPERS, within_s=_KEEP_S)
+    reading = _database(url, "search", _READERS, within_s=_READ_S)
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
@@ -116,8 +116,14 @@ def build_catalog(
     )
 
 
-def _connections(url: Secret[str], number: int, longest_s: float, *, name: str) -> Database:
-    return Database(url, connections=number, wait_s=longest_s, statement_s=longest_s, name=name)
+def _database(url: Secret[str], name: str, connections: int, *, within_s: float) -> Database:
+    return Database(
+        url,
+        connections=connections,
+        wait_s=within_s,
+        statement_s=within_s,
+        name=f"farebox-{name}",
+    )
 
 
 def _probes(settings: Settings, prober: Prober) -> list[Loop]:

@@ -21,6 +21,7 @@ from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 
 T = TypeVar("T")
 PREFIX: Final = "FAREBOX_"
@@ -76,8 +77,8 @@ _NETWORK: Final = frozenset(
         "BUDGET_ASSET_STROOPS",
         "PAYER_LOSS_STROOPS",
         "BALANCE_FLOOR_STROOPS",
-        "FACILITATOR_AUTH",
         "WEB_AUTH_CONTRACT",
+        "FACILITATOR_AUTH",
     }
 )
 _MANY: Final = 1_000_000  # requests a minute
@@ -257,8 +258,8 @@ class _Reading:
 
     def _ingress(self) -> IngressSettings:
         return IngressSettings(
-            per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
-            per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
+            rate_per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
+            rate_per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
             trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
         )
 
@@ -288,42 +289,42 @@ class _Reading:
                 self._faults.append(
                     Fault(PREFIX + name + suffix, f"is needed to serve {network.value}")
                 )
-        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
-        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
-            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
-            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
         paymaster = self._value("PAYMASTER_SECRET" + suffix, rules.secret_seed, None)
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
         assets = self._value("ASSETS" + suffix, rules.asset_policy, default)
-        fee, bid = self._fees(suffix)
-        if url is None or relayer is None:
-            return None
-        return NetworkSettings(
-            network=network,
-            rpc_url=url,
-            fallback_rpc_url=fallback,
-            rpc_authority=authority,
-            relayer_secret=relayer,
-            paymaster_secret=paymaster,
-            max_fee=fee,
-            max_inclusion_fee=bid,
-            assets=assets,
-            budgets=self._budgets(suffix, assets),
-            needs_key=self._value("FACILITATOR_AUTH" + suffix, rules.access, _IS_CLOSED[network]),
-            balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
-            web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
-        )
-
-    def _fees(self, suffix: str) -> tuple[Stroops, Stroops]:
-        """The most for a settlement, and for a place in a ledger."""
         fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
         bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
         if bid > fee:
             self._faults.append(
                 Fault(f"{PREFIX}MAX_INCLUSION_FEE_STROOPS{suffix}", "no more than MAX_FEE_STROOPS")
             )
-        return Stroops(fee), Stroops(bid)
+        if url is None or relayer is None:
+            return None
+        return NetworkSettings(
+            network=network,
+            rpc_url=url,
+            fallback_rpc_url=self._fallback(suffix, url),
+            rpc_authority=authority,
+            relayer_secret=relayer,
+            paymaster_secret=paymaster,
+            max_fee=Stroops(fee),
+            max_inclusion_fee=Stroops(bid),
+            assets=assets,
+            budgets=self._budgets(suffix, assets),
+            needs_key=self._value(
+                "FACILITATOR_AUTH" + suffix, rules.access, network is Network.PUBNET
+            ),
+            balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
+            web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
+        )
+
+    def _fallback(self, suffix: str, url: Secret[str] | None) -> Secret[str] | None:
+        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
+        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
+            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
+            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
+        return fallback
 
     def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
         return Budgets(
@@ -357,7 +358,6 @@ class _Reading:
             self._faults.append(Fault(f"{PREFIX}AUTH_SIGNING_SECRET", wanted))
 
 
-_IS_CLOSED: Final = {Network.TESTNET: False, Network.PUBNET: True}
 _OFF: Final = False
 _ON: Final = True
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS

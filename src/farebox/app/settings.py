@@ -54,10 +54,10 @@ class SignInSettings:
 
 @dataclass(frozen=True, slots=True)
 class IngressSettings:
-    """How often who may ask, and who says where a request comes from."""
+    """How often who may ask, and who says from where."""
 
-    per_address: int  # requests a minute of one who shows nothing; 0 = off
-    per_key: int  # requests a minute of one key; 0 = off
+    rate_per_address: int  # requests a minute of one who shows nothing; 0 = off
+    rate_per_key: int  # requests a minute of one key; 0 = off
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...]  # whose word on addresses is taken
 
 

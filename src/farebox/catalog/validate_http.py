@@ -57,8 +57,9 @@ class ValidateEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         wait_s = await self._turns.take(client_name(client_of(scope)))
         if wait_s is not None:
-            words = f"{TURNS} validations a minute are answered."
-            raise TooManyRequests(words, retry_after_s=wait_s)
+            raise TooManyRequests(
+                f"{TURNS} validations a minute are answered.", retry_after_s=wait_s
+            )
         report = await self._validation.judge(read_question(await read_body(receive)))
         note_of(scope).say(reason=report.flaws[0].code if report.flaws else "")
         await send_json(send, 200, _encode(report_body(report)))

@@ -14,7 +14,8 @@ from farebox.kernel.errors import TooManyRequests
 from farebox.web.client_address import client_name, client_of
 from farebox.web.guard import Guarded, known_caller_of
 
-_WORDS: Final = "Too many requests within a minute."
+# what clients ask when they start, some of them once: nothing of it reaches the database
+_UNLIMITED: Final = frozenset({"/supported", "/v1/errors"})
 _CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key", b"cookie"})
 
 
@@ -46,7 +47,7 @@ class Limited:
             limit, who = self._allowed.key, caller.key_id or caller.owner
         wait_s = await self._limiter.take(limit, who)
         if wait_s is not None:
-            raise TooManyRequests(_WORDS, retry_after_s=wait_s)
+            raise TooManyRequests(retry_after_s=wait_s)
         await self._endpoint(scope, receive, send)
 
 
@@ -63,19 +64,22 @@ class GuessLimit:
         who = client_name(client_of(scope))
         wait_s = self._limiter.look(self._limit, who)
         if wait_s is not None:
-            raise TooManyRequests(_WORDS, retry_after_s=wait_s)
+            raise TooManyRequests(retry_after_s=wait_s)
         try:
             await self._app(scope, receive, send)
         except Unauthenticated:
             wait_s = await self._limiter.take(self._limit, who)
             if wait_s is not None:
-                raise TooManyRequests(_WORDS, retry_after_s=wait_s) from None
+                raise TooManyRequests(retry_after_s=wait_s) from None
             raise
 
 
 def limited(route: BaseRoute, limiter: Limiter, allowed: Rates) -> BaseRoute:
-    """The route with the limits before its endpoint, and behind its guard where it has one."""
-    if not isinstance(route, Route):
+    """The route with the limits before its endpoint, and behind its guard where it has one.
+
+    Routes whose answer is at hand have none.
+    """
+    if not isinstance(route, Route) or route.path in _UNLIMITED:
         return route
     before = partial(Limited, limiter=limiter, allowed=allowed)
     endpoint = route.endpoint

@@ -18,9 +18,9 @@ class NotFound(Refusal):
 
 
 class TooManyRequests(Refusal):
-    """The caller has had its share for now; `retry_after_s` is when there is more, at least 1."""
+    """Whoever asks has asked too often; after `retry_after_s` seconds, at least 1, it may again."""
 
-    def __init__(self, message: str, *, retry_after_s: int) -> None:
+    def __init__(self, message: str = "Too many requests.", *, retry_after_s: int) -> None:
         super().__init__("too_many_requests", message)
         self.retry_after_s = retry_after_s
 

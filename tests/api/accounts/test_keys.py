@@ -401,9 +401,11 @@ async def test_every_change_leaves_its_trace_and_nothing_secret(
     await ask(client, "DELETE", f"{KEYS}/{new['id']}", wallet.headers)
     async with database.connection() as db:
         rows = await db.fetch(
-            "SELECT owner, actor, actor_id, action, subject FROM audit_trail ORDER BY id"
+            "SELECT owner, actor, actor_id, action, subject FROM audit_trail ORDER BY done_at"
         )
-        told = await db.fetchval("SELECT request_id FROM audit_trail ORDER BY id LIMIT 1 OFFSET 1")
+        told = await db.fetchval(
+            "SELECT request_id FROM audit_trail ORDER BY done_at LIMIT 1 OFFSET 1"
+        )
     session = ("session", wallet.caller.session_id)
     assert [tuple(row) for row in rows] == [
         (wallet.owner, *session, "key.created", made["id"]),
@@ -431,7 +433,6 @@ async def test_the_operator_has_keys_of_its_own(
     assert not any(OPERATOR_KEY in row["row"] for row in owners)
 
 
-@promise("account:scopes-records")
 @pytest.mark.parametrize(("method", "ending"), [("DELETE", ""), ("POST", "/rotate")])
 async def test_somebody_elses_key_is_not_there(
     client: AsgiClient, wallet: Wallet, database: Database, method: str, ending: str

@@ -16,8 +16,9 @@ def test_resources_are_probed_only_where_that_is_asked_for(
     given: dict[str, str], is_run: bool
 ) -> None:
     settings, url, clock = read_settings(given, needs_network=False), Secret(NOWHERE), ManualClock()
-    networks = AccountNetworks({}, lambda address: False, {})
-    authenticates = build_accounts(settings, url, clock, networks).authenticates
+    authenticates = build_accounts(
+        settings, url, clock, AccountNetworks({}, lambda _: False, {})
+    ).authenticates
     ingress = build_ingress(settings, url, clock, authenticates)
     services = build_catalog(settings, url, clock, {}, ingress)
     assert ("probes" in {loop.name for loop in services.tasks}) is is_run
