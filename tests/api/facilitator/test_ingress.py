@@ -2,11 +2,13 @@
 
 import asyncio
 from typing import Any, Final
+from uuid import uuid4
 
 import pytest
 
 from farebox.accounts.credential import COOKIE
 from farebox.accounts.token import TokenForm, new_token
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support.asgi import Answer, AsgiClient
@@ -195,14 +197,15 @@ async def test_an_idempotency_key_is_its_callers_whatever_it_pays_and_shows(
     assert (await settle(first.request(), another_key)).body == made.body, "the caller's own"
     reused = await settle(second.request(), another_key)
     assert (reused.status, reused.json()["errorReason"]) == (409, Reason.IDEMPOTENCY_KEY_REUSED)
-    other = await key(gated_stage, "facilitator", of=1)
+    other = await key(gated_stage, "facilitator", owner=OWNERS[1])
     assert (await settle(second.request(), other)).json()["success"] is True
     stranger = await settle(first.request(), other)
     assert stranger.status == 409, "it never gets what another caller was told"
 
 
 async def test_usage_is_shown_to_its_owner_alone(gated_stage: Stage) -> None:
-    mine = bearer(await key(gated_stage, "facilitator"))
+    me, other = [OwnerId(f"user_{uuid4().hex}") for _ in range(2)]
+    mine = bearer(await key(gated_stage, "facilitator", owner=me))
     good, again, bad = [await gated_stage.draft() for _ in range(3)]
     for body in (good.request(), good.request(maxTimeoutSeconds=901)):
         await gated_stage.client.post("/verify", body, mine)
@@ -218,7 +221,7 @@ async def test_usage_is_shown_to_its_owner_alone(gated_stage: Stage) -> None:
     async with asyncio.timeout(20):  # the meter writes every second
         while item is None or not item["settlements"]["refused"]:
             await asyncio.sleep(0.1)
-            reader = bearer(await key(gated_stage, "read"))
+            reader = bearer(await key(gated_stage, "read", owner=me))
             (item,) = (await usage(gated_stage, reader)).json()["items"] or [None]
     assert item == {
         "date": today,
@@ -227,7 +230,7 @@ async def test_usage_is_shown_to_its_owner_alone(gated_stage: Stage) -> None:
         "settlements": {"accepted": 1, "failed": 0, "pending": 0, "refused": 1},
         "feesSponsored": str(row["fee_charged"]),
     }
-    theirs = await usage(gated_stage, bearer(await key(gated_stage, "read", of=1)))
+    theirs = await usage(gated_stage, bearer(await key(gated_stage, "read", owner=other)))
     assert (theirs.status, theirs.json()["items"]) == (200, [])
     assert theirs.json()["to"] == today
 
