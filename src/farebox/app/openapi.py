@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from farebox.web.answers import send_json
-from farebox.web.guard import Needs
+from farebox.web.guard import Guarded, Needs
 from farebox.web.operation import (
     JSON,
     Operation,
@@ -73,13 +73,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 def needs_of(route: Route) -> Needs | None:
     """What the route asks of a caller; None when it asks nothing of anybody."""
-    endpoint: object = route.endpoint
-    while endpoint is not None:
-        needs = getattr(endpoint, "needs", None)
-        if isinstance(needs, Needs):
-            return needs
-        endpoint = getattr(endpoint, "endpoint", None)
-    return None
+    return route.endpoint.needs if isinstance(route.endpoint, Guarded) else None
 
 
 def document(routes: Iterable[BaseRoute], operations: Sequence[Operation]) -> Schema:

@@ -77,7 +77,7 @@ def build_services(settings: Settings) -> Services:
     settler = facilitator.settler
     features = joined(facilitator, catalog, accounts, ingress, vault)
     return Services(
-        routes=features.routes,
+        routes=ingress.limited(features.routes),
         operations=operations(settings.networks),
         tasks=[
             Loop("clock", clock.run),
