@@ -353,6 +353,23 @@ _CATALOG: Final = (
     *_QUERIES,
 )
 
+_SIGN_IN: Final = _rows(
+    "Signing in",
+    {
+        "AU-001": "A signed challenge used twice.",
+        "AU-003": "A challenge at the end of its five minutes; clocks off; time bounds edited.",
+        "AU-009": "The service's own accounts as wallets.",
+        "AU-012": "Muxed accounts, memos, contract accounts.",
+        "AU-013": "A client domain: asked for, added, signed or not.",
+        "AU-015": "A challenge of one account, claimed for another.",
+        "AU-016": "Ten thousand challenges for one account or from one address.",
+        "AU-018": "Fee bumps, old envelopes, oversized and bomb-like XDR as a signed challenge.",
+        "AU-020": "A session at its end, after sign-out, after its account lost the signer.",
+        "AU-021": "A session's value brought along to the sign-in.",
+        "AU-041": "Sign-in shown in a frame, or told where to go afterwards.",
+    },
+)
+
 _CREDENTIALS: Final = _rows(
     "Authentication and keys",
     {
@@ -370,6 +387,18 @@ _CREDENTIALS: Final = _rows(
     },
 )
 
+_VAULT: Final = _rows(
+    "Vault",
+    {
+        "VA-001": "Sealed text, nonce, tag, version or id exchanged between rows, or edited.",
+        "VA-002": "The same secret stored twice.",
+        "VA-003": "A row moved to another owner, or sealed for another table.",
+        "VA-004": "Unknown, older and newer key versions, and rotation during use.",
+        "VA-005": "Nonces under parallel writes on two replicas.",
+        "VA-007": "Empty, 1 MB and binary values, and lines ended in a header's value.",
+    },
+)
+
 _RELIABILITY: Final = (*_NODE_RELIABILITY, *_CHANNEL_RELIABILITY, *_ENDURANCE, *_SERVICE)
 _MORE: Final = (*_ENVELOPE, *_SIMULATION, *_EXPIRATION, *_REPLAY, *_ANSWERS, *_RELIABILITY)
 
@@ -383,5 +412,7 @@ ROWS: Final = (
     *_MORE,
     *_CATALOG,
     *_OUTBOUND,
+    *_SIGN_IN,
     *_CREDENTIALS,
+    *_VAULT,
 )

@@ -175,6 +175,17 @@ def test_verification_cannot_reach_anything_that_writes() -> None:
     assert {name for name in reached if "store" in name or "storage" in name} == set()
 
 
+def test_only_what_calls_upstream_can_open_a_secret() -> None:
+    """Nobody else imports what opens it: the composition root, and the vault's own commands."""
+    opens = {"farebox.vault.open_secret", "farebox.vault.sealing", "farebox.vault.reseal"}
+    importers = {
+        _name(path)
+        for path in _modules()
+        if _package(path) != "vault" and opens & set(_imported(path))
+    }
+    assert importers == {"app/vault_services.py", "cli/vault.py"}
+
+
 def test_settings_are_handed_in_and_never_imported_by_a_feature() -> None:
     readers = {
         _name(path)

@@ -70,7 +70,6 @@ OWNERS: Final = (
             "vault:stored-by-its-owner": "Secrets are stored and listed for their owner.",
             "limit:master-key-32-bytes": "The master key has 32 bytes.",
         },
-        deferred=Later.ACCOUNTS,
     ),
     *said(
         "Automation proposal",

@@ -83,15 +83,9 @@ def build_catalog(
     ingress: IngressServices,
 ) -> CatalogServices:
     """Everything that lists, browses and searches."""
-    writing = Database(
-        url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
-    )
-    upkeep = Database(
-        url, connections=_KEEPERS, wait_s=_KEEP_S, statement_s=_KEEP_S, name="farebox-upkeep"
-    )
-    reading = Database(
-        url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
-    )
+    writing = _database(url, "catalog", _WRITERS, within_s=_WRITE_S)
+    upkeep = _database(url, "upkeep", _KEEPERS, within_s=_KEEP_S)
+    reading = _database(url, "search", _READERS, within_s=_READ_S)
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
@@ -119,6 +113,16 @@ def build_catalog(
         ],
         tasks=[restarted(loop, clock) for loop in loops],
         resources=[outbound, writing, upkeep, reading, model],
+    )
+
+
+def _database(url: Secret[str], name: str, connections: int, *, within_s: float) -> Database:
+    return Database(
+        url,
+        connections=connections,
+        wait_s=within_s,
+        statement_s=within_s,
+        name=f"farebox-{name}",
     )
 
 

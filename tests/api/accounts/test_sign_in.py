@@ -14,7 +14,7 @@ from farebox.stellar.account_entry import account_key
 from support.accounts import Multisig
 from support.asgi import Answer
 from support.node import http
-from support.promises import promise
+from support.promises import case, promise
 from support.signing_in import (
     DOMAIN,
     SERVER,
@@ -121,6 +121,7 @@ async def test_both_signers_of_a_shared_account_are_needed_and_its_own_key_is_no
         assert status == 200 or _code(answer) == "signature_refused"
 
 
+@case("AU-020")
 async def test_a_signer_that_was_removed_signs_nobody_in(stage: Stage) -> None:
     ledger = stage.ledger()
     master, friend = await ledger.account(), Keypair.random()
