@@ -177,14 +177,15 @@ async def _round(
     ):
         answers = await asyncio.to_thread(sign_in, place, logins)
         for login, answer in zip(logins, answers, strict=True):
-            wrong = _fault(login, answer)
+            wrong = fault_of(login, answer)
             if wrong:
                 found.append(f"{client}, {place.network.value}, {login.kind}, {wrong}")
                 say(found[-1])
     return found, logins
 
 
-def _fault(login: Login, answer: Answer) -> str | None:
+def fault_of(login: Login, answer: Answer) -> str | None:
+    """What went otherwise than it must; None when all is as it should be."""
     if answer.fault:
         return f"{login.name}: {answer.fault}"
     if not login.is_welcome:

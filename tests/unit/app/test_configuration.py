@@ -51,6 +51,14 @@ def test_a_network_may_have_a_fallback_that_is_another_node() -> None:
     assert "FAREBOX_FALLBACK_RPC_URL_TESTNET" in _faults(plain)
 
 
+def test_a_web_auth_contract_is_the_address_of_a_contract() -> None:
+    assert read_settings(LEAST).networks[Network.TESTNET].web_auth_contract is None
+    read = _read(FAREBOX_WEB_AUTH_CONTRACT_TESTNET=TOKEN)
+    assert read.networks[Network.TESTNET].web_auth_contract == TOKEN
+    wrong = LEAST | {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": TOKEN[:-1]}
+    assert _faults(wrong) == {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": "the C… address of a contract"}
+
+
 def test_a_test_resolver_names_servers_of_this_machine_and_addresses_of_others() -> None:
     text = "a.example=127.0.0.1:4443, b.example=[::1]:1, c.example=10.0.0.1, c.example=1.1.1.1"
     names = _read(FAREBOX_OUTBOUND_TEST_RESOLVER=text).outbound.test_resolver
