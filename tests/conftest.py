@@ -19,8 +19,9 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
+from support.planted import planted_values, sweep, sweep_server
 
-pytest_plugins = ("support.stage_fixtures", "support.proving")
+pytest_plugins = ("support.stage_fixtures", "support.proving", "support.searched_output")
 
 TEMPLATE: Final = "farebox_template"
 WORKING: Final = "farebox_tests"
@@ -68,11 +69,15 @@ async def _execute(url: Secret[str], *statements: str) -> None:
 
 
 @pytest.fixture(scope="session")
-async def postgres_template(postgres_server: EmbeddedPostgres) -> str:
-    """The name of a migrated database nobody works in."""
+async def postgres_template(postgres_server: EmbeddedPostgres) -> AsyncIterator[str]:
+    """The name of a migrated database nobody works in.
+
+    At the end of the run every database of the server is searched for what the tests planted.
+    """
     await _execute(postgres_server.url, f"CREATE DATABASE {TEMPLATE}")
     await migrate(_url_of(postgres_server, TEMPLATE), packaged_migrations())
-    return TEMPLATE
+    yield TEMPLATE
+    await sweep_server(postgres_server.url.reveal())
 
 
 @pytest.fixture(scope="session")
@@ -102,6 +107,7 @@ _DELETE_ROWS: Final = """
     DO $$
     DECLARE name text;
     BEGIN
+        PERFORM set_config('session_replication_role', 'replica', true);  -- in any order
         FOR name IN SELECT tablename FROM pg_tables
             WHERE schemaname = 'public' AND tablename <> 'schema_migrations'
         LOOP
@@ -112,11 +118,17 @@ _DELETE_ROWS: Final = """
 
 
 @pytest.fixture
-async def database(_open_database: Database) -> Database:
-    """An open pool on a migrated database in which no row is left of other tests."""
+async def database(_open_database: Database, postgres_url: Secret[str]) -> AsyncIterator[Database]:
+    """An open pool on a migrated database in which no row is left of other tests.
+
+    What the test planted is looked for in its rows, before the next one deletes them.
+    """
     async with _open_database.connection() as connection:
         await connection.execute(_DELETE_ROWS)
-    return _open_database
+    before = planted_values()
+    yield _open_database
+    if planted_values() > before:
+        await sweep(postgres_url.reveal())
 
 
 CLOSE_MS: Final = 200

@@ -107,7 +107,9 @@ async def test_an_authorization_of_more_than_the_transfer_is_refused(
 
 @promise("signature:binds-the-call", "signature:binds-the-contract")
 @pytest.mark.parametrize(
-    "change", [{"amount": 9_999}, {"pay_to": STRANGER.public_key}, {"asset": "native"}], ids=repr
+    "change",
+    [{"amount": 9_999}, {"pay_to": STRANGER.public_key}, {"asset": "native"}],
+    ids=lambda change: next(iter(change)),
 )
 async def test_an_authorization_of_another_transfer_is_refused(
     stage: Stage, change: dict[str, object]

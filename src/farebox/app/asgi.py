@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.routing import Route, Router
+from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.assembly import Services
@@ -12,13 +12,15 @@ from farebox.app.health import health_routes
 from farebox.app.lifespan import Lifespan
 from farebox.app.services import build_services
 from farebox.app.settings import Settings
+from farebox.web.client_address import ClientAddress
 from farebox.web.errors import ErrorEdge
 from farebox.web.limits import BodyLimit
 from farebox.web.request_log import RequestLog
+from farebox.web.route_table import RouteTable
 
 
 class Application:
-    """Lifespan events go to the router, requests through log, error table and body limit."""
+    """Lifespan events go to the router, requests through log, address, error table and limits."""
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
         self._lifespan = Lifespan(services, stop=stop)
@@ -28,15 +30,11 @@ class Application:
             default=_not_found,
             lifespan=self._lifespan,
         )
-        # a path without parameters is found in one step; the router tries one after the other
-        self._exact = {
-            route.path: route
-            for route in reversed(self._router.routes)
-            if isinstance(route, Route) and "{" not in route.path
-        }
-        limited: ASGIApp = BodyLimit(self._route)
+        table = RouteTable(self._router.routes)
+        limited: ASGIApp = BodyLimit(services.around(table))
         answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
-        self._edge: ASGIApp = RequestLog(answered, structlog.get_logger().bind())
+        located: ASGIApp = ClientAddress(answered, services.trusted_proxies)
+        self._edge: ASGIApp = RequestLog(located, structlog.get_logger().bind())
 
     @property
     def failure(self) -> Exception | None:
@@ -51,13 +49,6 @@ class Application:
         scope["app"] = self  # the router raises for the error table instead of answering itself
         if scope["type"] == "http":
             await self._edge(scope, receive, send)
-        else:
-            await self._router(scope, receive, send)
-
-    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = self._exact.get(scope["path"])
-        if route is not None:
-            await route.handle(scope, receive, send)
         else:
             await self._router(scope, receive, send)
 

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from itertools import count
 from typing import Protocol
 
+import structlog
+
 from farebox.facilitator.channels import Lease
 from farebox.submission.fate import SentEnvelope
+
+log = structlog.get_logger(__name__)
 
 
 class NoSourceFree(Exception):
@@ -169,5 +173,16 @@ class SourceLine:
             if waiter is None:
                 return
             waiter.follows = held
-            waiter.ready = waiter.prepare(held, sequence + 1) if waiter.prepare else None
+            waiter.ready = _prepared(waiter, held, sequence + 1)
             self._pending[held] = (sequence, waiter)
+
+
+def _prepared(waiter: Waiter, held: HeldSource, sequence: int) -> SentEnvelope | None:
+    """What a waiter has ready for this number; a fault of one must not end what others began."""
+    if waiter.prepare is None:
+        return None
+    try:
+        return waiter.prepare(held, sequence)
+    except Exception:  # it is prepared again, by its own call, when its turn comes
+        log.exception("source_line.not_prepared")
+        return None

@@ -73,7 +73,6 @@ class NetworkState:
         try:
             self._fees = await self._node.fee_stats()
             if self._is_suspect or self._clock.monotonic() >= self._settings_due_at:
-                self._is_suspect = False
                 await self._refresh_settings()
         except RpcUnavailable as outage:
             log.info("network_state.not_refreshed", network=self._network.value, why=str(outage))
@@ -85,7 +84,12 @@ class NetworkState:
                 return
 
     async def _refresh_settings(self) -> None:
-        found = await self._node.ledger_entries(setting_keys())
+        was_suspect, self._is_suspect = self._is_suspect, False
+        try:
+            found = await self._node.ledger_entries(setting_keys())
+        except RpcUnavailable:
+            self._is_suspect = self._is_suspect or was_suspect  # the doubt is not answered
+            raise
         settings = read_network_settings({entry.key: entry.data for entry in found.entries})
         self._settings_due_at = self._clock.monotonic() + _SETTINGS_EVERY_S
         if settings is None and self.settings_are_understood:

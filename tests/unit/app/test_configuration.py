@@ -1,3 +1,4 @@
+import hashlib
 import os
 from ipaddress import ip_address
 from pathlib import Path
@@ -160,7 +161,7 @@ def test_every_fault_is_named_at_once_and_no_value_is_shown() -> None:
         ("RPC_URL_TESTNET", "https://rpc.test/#part"),
         ("RPC_URL_TESTNET", "https://rpc.test/a b"),
         ("RPC_URL_TESTNET", "https://[::1"),
-        ("RELAYER_SECRET_TESTNET", Keypair.random().public_key),
+        pytest.param("RELAYER_SECRET_TESTNET", Keypair.random().public_key, id="address"),
         ("RELAYER_SECRET_TESTNET", "S" + "A" * 55),
         ("ASSETS_TESTNET", f"{TOKEN},{TOKEN}"),
         ("ASSETS_TESTNET", f"{TOKEN},"),
@@ -173,6 +174,13 @@ def test_every_fault_is_named_at_once_and_no_value_is_shown() -> None:
         ("DATABASE_URL", "postgresql:"),
         ("CATALOG_PROBE", "yes"),
         ("SEARCH_SEMANTIC", "on"),
+        ("OPERATOR_KEYS", "0f" * 32),
+        ("OPERATOR_KEYS", "sha256:" + "0f" * 31),
+        ("OPERATOR_KEYS", "sha256:" + "0g" * 32),
+        ("OPERATOR_KEYS", "md5:" + "0f" * 32),
+        ("OPERATOR_KEYS", f"sha256:{'0f' * 32},"),
+        ("OPERATOR_KEYS", f"sha256:{'0f' * 32},sha256:{'0F' * 32}"),
+        ("OPERATOR_KEYS", f"sha256:{hashlib.sha256(b'').hexdigest()}"),
         ("OUTBOUND_TEST_AUTHORITY", "/no/such/file"),
         ("OUTBOUND_TEST_RESOLVER", "seller.example.com"),
         ("OUTBOUND_TEST_RESOLVER", "=127.0.0.1:1"),
@@ -196,6 +204,7 @@ def test_a_value_that_does_not_fit_is_named(name: str, value: str) -> None:
         ("RPC_URL_TESTNET", "http://127.0.0.1:8000"),
         ("RPC_URL_TESTNET", "http://localhost:8000/rpc"),
         ("LOG_LEVEL", "Debug"),
+        ("OPERATOR_KEYS", f"sha256:{'0f' * 32}, sha256:{'1e' * 32}"),
         ("DATABASE_URL", "postgresql:///farebox?host=/run/postgresql"),
         ("CLOCK_POLL_S", "0.5"),
     ],

@@ -18,17 +18,17 @@ ACCOUNT = Keypair.random().public_key
 @pytest.mark.parametrize(
     "planted",
     [
-        SEED,
-        XDR,
-        XDR.replace("+", "-").replace("/", "_"),
+        pytest.param(SEED, id="seed"),
+        pytest.param(XDR, id="xdr"),
+        pytest.param(XDR.replace("+", "-").replace("/", "_"), id="url-safe xdr"),
         "Bearer abc.def-ghi",
         "bearer  tok_123456",
         "fbx_live_abcdefgh",
         "https://rpc.test/v1/key123?token=x",
         "postgresql://user:password@db/farebox",
         "eyJ4NDAyVmVyc2lvbiI6Mn0abcdefgh",
-        base64.b64encode(os.urandom(64)).decode(),
-        os.urandom(64).hex(),
+        pytest.param(base64.b64encode(os.urandom(64)).decode(), id="base64"),
+        pytest.param(os.urandom(64).hex(), id="hex"),
     ],
 )
 def test_a_secret_in_the_middle_of_a_sentence_is_masked(planted: str) -> None:
@@ -37,7 +37,15 @@ def test_a_secret_in_the_middle_of_a_sentence_is_masked(planted: str) -> None:
 
 @pytest.mark.parametrize(
     "plain",
-    [HASH, ACCOUNT, "stellar:testnet", "/verify", "settlement.sent", "127.0.0.1:8402", "AAAA"],
+    [
+        HASH,
+        pytest.param(ACCOUNT, id="account"),
+        "stellar:testnet",
+        "/verify",
+        "settlement.sent",
+        "127.0.0.1:8402",
+        "AAAA",
+    ],
 )
 def test_ids_and_names_are_kept(plain: str) -> None:
     assert redact_text(plain) == plain

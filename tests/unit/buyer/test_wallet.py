@@ -69,6 +69,7 @@ KEY = Keypair.random()
         json.dumps({"address": 5, "secret": KEY.secret}),
         json.dumps({"address": KEY.public_key}),
     ],
+    ids=["empty", "list", "nothing", "no seed", "no address", "address alone"],
 )
 def test_a_file_that_is_no_wallet_is_refused_without_showing_it(
     tmp_path: Path, content: str

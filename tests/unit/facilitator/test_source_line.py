@@ -134,3 +134,16 @@ async def test_only_the_impatient_are_turned_away() -> None:
     assert len(line) == 0
     with pytest.raises(NoSourceFree):
         await asyncio.wait_for(late.turn, 1)
+
+
+async def test_one_that_cannot_prepare_harms_nobody_else() -> None:
+    def broken(source: HeldSource, sequence: int, /) -> SentEnvelope:
+        raise RuntimeError("a bug of this settlement alone")
+
+    line = SourceLine()
+    one = held(line, 1)
+    first = line.join(10, broken)
+    one.pending(41)
+    one.landed(41)
+    assert line.pass_on(one)
+    assert first.turn.result().ready is None, "it prepares in its own call"

@@ -101,7 +101,7 @@ def test_bytes_after_the_envelope_or_missing_from_it_are_refused() -> None:
     assert read_landed_call(raw + bytes(200_000)) is None
 
 
-@pytest.mark.parametrize("who", [PAYER.public_key, ASSET])
+@pytest.mark.parametrize("who", [PAYER.public_key, ASSET], ids=["account", "contract"])
 @pytest.mark.parametrize("nonce", [0, -1, 2**63 - 1, -(2**63)])
 def test_the_key_of_a_nonce_is_the_networks_own(who: str, nonce: int) -> None:
     key = xdr.LedgerKey(

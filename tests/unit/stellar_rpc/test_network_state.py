@@ -32,6 +32,7 @@ class Node:
     def __init__(self) -> None:
         self.told = settings(filler=1)
         self.is_away = False
+        self.fails_settings = False
         self.settings_asked = 0
 
     async def fee_stats(self) -> FeeStats:
@@ -41,6 +42,8 @@ class Node:
     async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
         self._answer()
         self.settings_asked += 1
+        if self.fails_settings:
+            raise RpcUnavailable(Network.PUBNET, "away", certainly_not_sent=True)
         found = tuple(LedgerEntry(key, self.told[key], None) for key in keys if key in self.told)
         return LedgerEntries(found, latest_ledger=10)
 
@@ -169,3 +172,15 @@ async def test_settings_that_did_not_change_stay_as_they_are() -> None:
     await state.refresh()
     assert state.settings == known
     assert node.settings_asked == 2
+
+
+async def test_a_doubt_about_the_settings_outlives_an_outage() -> None:
+    node = Node()
+    state, _ = state_on(node)
+    await state.refresh()
+    state.suspect()
+    node.fails_settings = True
+    await state.refresh()
+    node.fails_settings = False
+    await state.refresh()
+    assert node.settings_asked == 3, "asked, failed while in doubt, asked again"

@@ -38,12 +38,14 @@ def test_one_account_cannot_be_both() -> None:
     "text",
     [
         "",
-        RELAYER.public_key,
-        RELAYER.secret[:-1],
-        RELAYER.secret + "A",
-        RELAYER.secret.lower(),
-        " " + RELAYER.secret[1:],
-        RELAYER.secret[:-1] + ("A" if RELAYER.secret[-1] != "A" else "B"),
+        pytest.param(RELAYER.public_key, id="address"),
+        pytest.param(RELAYER.secret[:-1], id="too short"),
+        pytest.param(RELAYER.secret + "A", id="too long"),
+        pytest.param(RELAYER.secret.lower(), id="small letters"),
+        pytest.param(" " + RELAYER.secret[1:], id="space"),
+        pytest.param(
+            RELAYER.secret[:-1] + ("A" if RELAYER.secret[-1] != "A" else "B"), id="checksum"
+        ),
         "S" * 56,
         "=" * 56,
         "A" * 50 + "======",

@@ -1,0 +1,65 @@
+"""The composition root of accounts: who the caller is, and the routes where that is arranged.
+
+It has connections of its own, so that no sign-in can keep one from a settlement.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.routing import BaseRoute
+
+from farebox.accounts.authenticate import Authenticator
+from farebox.accounts.key_use import KeyUses
+from farebox.accounts.keys_http import key_routes
+from farebox.accounts.manage_keys import KeyManagement
+from farebox.accounts.operator_key import OperatorKeys
+from farebox.app.assembly import Loop
+from farebox.app.restarted_loop import restarted
+from farebox.app.settings import Settings
+from farebox.app.sign_in_services import AccountNetworks, build_sign_in
+from farebox.kernel.clock import Clock
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from farebox.web.guard import Authenticates
+
+_CONNECTIONS: Final = 8
+_WAIT_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class AccountServices:
+    """Accounts as constructed, nothing of it running yet."""
+
+    authenticates: Authenticates
+    database: Database  # for whatever else is arranged for a caller
+    routes: Sequence[BaseRoute] = ()
+    tasks: Sequence[Loop] = ()
+    # entered in this order before the loops start, left in reverse after they ended
+    resources: Sequence[AbstractAsyncContextManager[object]] = ()
+
+
+def build_accounts(
+    settings: Settings, url: Secret[str], clock: Clock, networks: AccountNetworks
+) -> AccountServices:
+    """Everything that tells who a caller is."""
+    database = Database(
+        url,
+        connections=_CONNECTIONS,
+        wait_s=_WAIT_S,
+        statement_s=_WAIT_S,
+        name="farebox-accounts",
+    )
+    uses = KeyUses(database, clock)
+    operators = OperatorKeys(settings.operator_keys)
+    origin = settings.sign_in.public_url
+    authenticator = Authenticator(database, operators, uses, origin=origin)
+    sign_in, sweeping = build_sign_in(settings, database, clock, authenticator, networks)
+    return AccountServices(
+        authenticator,
+        database,
+        routes=[*key_routes(KeyManagement(database), authenticator, clock), *sign_in],
+        tasks=[restarted(loop, clock) for loop in (Loop("key uses", uses.run), sweeping)],
+        resources=[database, uses],
+    )

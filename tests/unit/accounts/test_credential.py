@@ -1,0 +1,207 @@
+"""What a request's headers show: read, not looked up."""
+
+import hashlib
+
+import pytest
+
+from farebox.accounts.credential import Credential, Form, Misuse, Shown, read_credential
+from farebox.accounts.token import TokenForm, new_token
+from support.promises import case
+
+KEY = new_token(TokenForm.KEY).shown.reveal()
+OTHER_KEY = new_token(TokenForm.KEY).shown.reveal()
+SESSION = new_token(TokenForm.SESSION).shown.reveal()
+OPERATOR = "0f" * 32
+ORIGIN = "https://farebox.example"
+
+
+def digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def shown(*headers: tuple[str, str], method: str = "GET", origin: str | None = ORIGIN) -> Shown:
+    raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
+    return read_credential(method, raw, origin=origin)
+
+
+@pytest.mark.parametrize(
+    ("token", "form"), [(KEY, Form.KEY), (SESSION, Form.SESSION), (OPERATOR, Form.OPERATOR)]
+)
+@pytest.mark.parametrize("name", ["bearer", "x-api-key"])
+def test_each_kind_of_token_is_taken_from_either_header(name: str, token: str, form: Form) -> None:
+    header = ("Authorization", f"Bearer {token}") if name == "bearer" else ("X-API-Key", token)
+    assert shown(header) == Credential(form, digest(token))
+
+
+@case("AU-027")
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
+def test_the_scheme_is_read_in_any_case(scheme: str) -> None:
+    assert shown(("Authorization", f"{scheme} {KEY}")) == Credential(Form.KEY, digest(KEY))
+
+
+@case("AU-027")
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        " ",
+        "Bearer",
+        "bearer",
+        "BEARER ",
+        "Bearer bearer",
+        "bearer Bearer",
+        f"Basic {KEY}",
+        f"Token {KEY}",
+        f"BearerX {KEY}",
+        KEY,
+        f"Bearer  {KEY}",
+        f"Bearer\t{KEY}",
+        f" Bearer {KEY}",
+        f"Bearer {KEY} ",
+        f"Bearer {KEY},{KEY}",
+        f"Bearer {KEY} {KEY}",
+        f"Bearer {KEY[:-1]}",
+        f"Bearer {KEY}0",
+        f"Bearer {KEY.upper()}",
+        f"Bearer {KEY[:-1]}é",
+        f"Bearer {KEY[:-1]}\x00",
+        "Bearer fbx_live_",
+        "Bearer fbx_test_" + KEY[9:],
+        "Bearer " + "k" * 257,
+        "Bearer " + "k" * 100_000,
+        "Bearer " + "k" * 15,
+    ],
+)
+def test_an_authorization_that_is_not_one_bearer_token_cannot_be_used(value: str) -> None:
+    assert shown(("Authorization", value)) is Misuse.UNUSABLE
+    with_cookie = [("Authorization", value), ("Cookie", f"__Host-fbx_sess={SESSION}")]
+    assert shown(*with_cookie) is Misuse.UNUSABLE
+    with_key = [("Authorization", value), ("X-API-Key", KEY)]
+    assert shown(*with_key) is Misuse.UNUSABLE
+
+
+@case("AU-027")
+def test_two_headers_of_one_name_cannot_be_used_even_if_they_agree() -> None:
+    assert shown(*[("Authorization", f"Bearer {KEY}")] * 2) is Misuse.UNUSABLE
+    assert shown(*[("X-API-Key", KEY)] * 2) is Misuse.UNUSABLE
+
+
+@case("AU-027")
+def test_two_credentials_that_differ_cannot_be_used() -> None:
+    both = [("Authorization", f"Bearer {KEY}"), ("X-API-Key", OTHER_KEY)]
+    assert shown(*both) is Misuse.UNUSABLE
+    agreeing = [("Authorization", f"Bearer {KEY}"), ("X-API-Key", KEY)]
+    assert shown(*agreeing) == Credential(Form.KEY, digest(KEY))
+
+
+def test_a_header_goes_before_the_cookie() -> None:
+    cookie = ("Cookie", f"__Host-fbx_sess={SESSION}")
+    for header in (("Authorization", f"Bearer {KEY}"), ("X-API-Key", KEY)):
+        assert shown(header, cookie) == Credential(Form.KEY, digest(KEY))
+        assert shown(header, cookie, method="POST") == Credential(Form.KEY, digest(KEY))
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        f"__Host-fbx_sess={SESSION}",
+        f"theme=dark; __Host-fbx_sess={SESSION}; a=b",
+        f"__Host-fbx_sess={SESSION};__Host-fbx_sess={SESSION}",
+        f"broken;;=;  __Host-fbx_sess={SESSION}",
+    ],
+)
+def test_a_session_is_read_from_its_cookie(cookie: str) -> None:
+    assert shown(("Cookie", cookie)) == Credential(Form.SESSION, digest(SESSION))
+
+
+@case("AU-027")
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        f"__Host-fbx_sess={KEY}",
+        f"__Host-fbx_sess={OPERATOR}",
+        f"key={KEY}",
+        f"__Host-fbx_sess={SESSION}; key={KEY}",
+        "__Host-fbx_sess=",
+        f'__Host-fbx_sess="{SESSION}"',
+        f"__Host-fbx_sess={SESSION}x",
+        f"__Host-fbx_sess={SESSION}; __Host-fbx_sess={new_token(TokenForm.SESSION).shown.reveal()}",
+        f"__Host-fbx_sess={SESSION}; a=" + "b" * 16_384,
+    ],
+)
+def test_a_cookie_with_anything_but_one_session_cannot_be_used(cookie: str) -> None:
+    assert shown(("Cookie", cookie)) is Misuse.UNUSABLE
+
+
+def test_headers_without_a_credential_show_nothing() -> None:
+    assert shown() is None
+    assert shown(("Cookie", "theme=dark; fbx_sess=1"), ("Accept", "*/*")) is None
+    assert shown(("Cookie", f"__host-fbx_sess={SESSION}")) is None
+
+
+COOKIE = ("Cookie", f"__Host-fbx_sess={SESSION}")
+OURS = ("Origin", ORIGIN)
+CSRF = ("X-Farebox-CSRF", "1")
+HOST = ("Host", "farebox.example")
+
+
+@case("AU-038")
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "post", "LOCK"])
+def test_the_cookie_changes_something_only_from_a_page_of_ours(method: str) -> None:
+    taken = Credential(Form.SESSION, digest(SESSION))
+    assert shown(COOKIE, OURS, CSRF, HOST, method=method) == taken
+    same = ("Sec-Fetch-Site", "same-origin")
+    assert shown(COOKIE, OURS, CSRF, HOST, same, method=method) == taken
+    for given in (
+        [],
+        [OURS],
+        [CSRF],
+        [OURS, ("X-Farebox-CSRF", "")],
+        [OURS, CSRF, OURS],
+        [OURS, CSRF, ("Sec-Fetch-Site", "same-site")],
+        [OURS, CSRF, ("Sec-Fetch-Site", "cross-site")],
+    ):
+        assert shown(COOKIE, HOST, *given, method=method) is Misuse.CROSS_SITE, given
+
+
+@case("AU-038")
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null",
+        "",
+        "https://evil.example",
+        "https://farebox.example.evil.example",
+        "https://evil-farebox.example",
+        "https://sub.farebox.example",
+        "http://farebox.example",
+        "https://farebox.example:444",
+        "https://farebox.example/",
+        "HTTPS://FAREBOX.EXAMPLE",
+    ],
+)
+def test_another_origin_is_not_ours(origin: str) -> None:
+    given = [COOKIE, CSRF, HOST, ("Origin", origin)]
+    assert shown(*given, method="POST") is Misuse.CROSS_SITE
+
+
+def test_without_a_public_url_our_origin_is_the_host_that_was_asked() -> None:
+    taken = Credential(Form.SESSION, digest(SESSION))
+    host = ("Host", "127.0.0.1:8402")
+    for origin, expected in (
+        ("http://127.0.0.1:8402", taken),
+        ("https://127.0.0.1:8402", taken),
+        ("http://127.0.0.1", Misuse.CROSS_SITE),
+        ("http://localhost:8402", Misuse.CROSS_SITE),
+        ("ftp://127.0.0.1:8402", Misuse.CROSS_SITE),
+    ):
+        given = [COOKIE, CSRF, host, ("Origin", origin)]
+        assert shown(*given, method="POST", origin=None) == expected
+    assert shown(COOKIE, CSRF, OURS, method="POST", origin=None) is Misuse.CROSS_SITE
+    two = [COOKIE, CSRF, OURS, HOST, HOST]
+    assert shown(*two, method="POST", origin=None) is Misuse.CROSS_SITE
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_reading_with_the_cookie_needs_no_proof(method: str) -> None:
+    assert shown(COOKIE, method=method) == Credential(Form.SESSION, digest(SESSION))
