@@ -1,7 +1,7 @@
 """The stage and the special payers as fixtures, each made once and only when a test asks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from support.accounts import (
 )
 from support.asgi import AsgiClient
 from support.contracts import Manners, token
+from support.planted import found_in, planted_values, sweep
 from support.stage import (
     KEPT,
     NetworkStage,
@@ -44,7 +45,9 @@ _WRITTEN: Final = (
     "listing_attempts",
     "listing_decisions",
     "listings",
-    "validation_turns",
+    "challenges",
+    "ingress_counts",
+    "usage_counts",
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
@@ -94,7 +97,10 @@ async def stage(
     """The service for both networks, with honest nodes and an empty journal."""
     opened = Stage(stage_client, stage_networks, environment_for(stage_networks, stage_database))
     await _clear(opened)
+    before = planted_values()
     yield opened
+    if planted_values() > before:
+        await sweep(stage_database)
     await _clear(opened)
 
 
@@ -161,11 +167,12 @@ async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
 
 
 @pytest.fixture
-def log_text(tmp_path: Path) -> Callable[[], str]:
-    """Everything the process logs from here on, down to debug."""
+def log_text(tmp_path: Path) -> Iterator[Callable[[], str]]:
+    """Everything the process logs from here on, down to debug; nothing planted may be in it."""
     path = tmp_path / "log"
     configure_logging(LogLevel.DEBUG, open_log(path))
-    return path.read_text
+    yield path.read_text
+    assert found_in(path.read_text()) == []
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from farebox.app.health import health_routes
 from farebox.app.lifespan import Lifespan
 from farebox.app.services import build_services
 from farebox.app.settings import Settings
+from farebox.web.client_address import ClientAddress
 from farebox.web.errors import ErrorEdge
 from farebox.web.limits import BodyLimit
 from farebox.web.request_log import RequestLog
@@ -19,7 +20,7 @@ from farebox.web.route_table import RouteTable
 
 
 class Application:
-    """Lifespan events go to the router, requests through log, error table and body limit."""
+    """Lifespan events go to the router, requests through log, address, error table and limits."""
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
         self._lifespan = Lifespan(services, stop=stop)
@@ -30,9 +31,10 @@ class Application:
             lifespan=self._lifespan,
         )
         table = RouteTable(self._router.routes)
-        limited: ASGIApp = BodyLimit(table)
+        limited: ASGIApp = BodyLimit(services.around(table))
         answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
-        self._edge: ASGIApp = RequestLog(answered, structlog.get_logger().bind())
+        located: ASGIApp = ClientAddress(answered, services.trusted_proxies)
+        self._edge: ASGIApp = RequestLog(located, structlog.get_logger().bind())
 
     @property
     def failure(self) -> Exception | None:

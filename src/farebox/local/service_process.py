@@ -87,9 +87,11 @@ def _environment(options: ServiceOptions) -> dict[str, str]:
         "FAREBOX_PORT": str(options.port),
         "FAREBOX_LOG_FILE": str(options.log),
         "FAREBOX_CATALOG_LOCAL": "1",  # what is paid for here is on this machine too
+        "FAREBOX_RATE_PER_ADDRESS": "0",  # whoever asks here asks from one address
     }
     for network, served in options.networks.items():
         label = network.label.upper()
         settings[f"FAREBOX_RPC_URL_{label}"] = served.rpc_url
         settings[f"FAREBOX_RELAYER_SECRET_{label}"] = served.relayer.reveal()
+        settings[f"FAREBOX_FACILITATOR_AUTH_{label}"] = "open"
     return kept | settings

@@ -1,0 +1,80 @@
+"""What stands before the routes: how often an asker is answered, by address or by key."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from farebox.ingress.limiter import Limiter
+from farebox.ingress.limits import Limit
+from farebox.kernel.caller import Unauthenticated
+from farebox.kernel.errors import TooManyRequests
+from farebox.web.client_address import client_name, client_of
+from farebox.web.guard import known_caller_of
+
+_CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key", b"cookie"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """How often who may ask."""
+
+    address: Limit  # somebody who shows nothing
+    key: Limit  # a key; the holder of a session, and the operator, likewise
+    guess: Limit  # credentials that are not valid, from one address
+
+
+def rates(*, per_address: int, per_key: int) -> Rates:
+    """The limits of the routes; guessing is as free as asking without anything."""
+    return Rates(Limit("address", per_address), Limit("key", per_key), Limit("guess", per_address))
+
+
+class Limited:
+    """An endpoint that answers each asker so often a minute; behind the guard, if there is one."""
+
+    def __init__(self, endpoint: ASGIApp, limiter: Limiter, allowed: Rates) -> None:
+        self._endpoint, self._limiter, self._allowed = endpoint, limiter, allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = known_caller_of(scope)
+        if caller is None:
+            limit, who = self._allowed.address, client_name(client_of(scope))
+        else:
+            limit, who = self._allowed.key, caller.key_id or caller.owner
+        wait_s = await self._limiter.take(limit, who)
+        if wait_s is not None:
+            raise TooManyRequests(retry_after_s=wait_s)
+        await self._endpoint(scope, receive, send)
+
+
+class GuessLimit:
+    """Looks no credential up for an address that has shown too many that were not valid."""
+
+    def __init__(self, app: ASGIApp, limiter: Limiter, limit: Limit) -> None:
+        self._app, self._limiter, self._limit = app, limiter, limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not any(name in _CREDENTIALS for name, _ in scope["headers"]):
+            await self._app(scope, receive, send)
+            return
+        who = client_name(client_of(scope))
+        wait_s = self._limiter.look(self._limit, who)
+        if wait_s is not None:
+            raise TooManyRequests(retry_after_s=wait_s)
+        try:
+            await self._app(scope, receive, send)
+        except Unauthenticated:
+            wait_s = await self._limiter.take(self._limit, who)
+            if wait_s is not None:
+                raise TooManyRequests(retry_after_s=wait_s) from None
+            raise
+
+
+def limited(route: BaseRoute, limiter: Limiter, allowed: Rates) -> BaseRoute:
+    """The route with a limit before its endpoint."""
+    if not isinstance(route, Route):
+        return route
+    endpoint = Limited(route.endpoint, limiter, allowed)
+    methods = sorted(route.methods or ())
+    return Route(route.path, endpoint, methods=methods, name=route.name)
