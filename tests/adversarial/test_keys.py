@@ -358,7 +358,7 @@ async def test_what_was_done_to_keys_is_in_the_trail_without_any_secret(
     answers.append(await ask(client, "DELETE", f"{KEYS}/{new['id']}", wallet.headers))
     assert [answer.status for answer in answers] == [201, 409, 200, 404, 200]
     async with database.connection() as db:
-        rows = await db.fetch("SELECT * FROM audit_trail ORDER BY id")
+        rows = await db.fetch("SELECT * FROM audit_trail ORDER BY done_at")
     told = [(row["owner"], row["actor"], row["action"], row["subject"]) for row in rows]
     assert told == [
         (wallet.owner, "session", "key.created", made["id"]),

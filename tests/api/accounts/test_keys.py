@@ -401,9 +401,13 @@ async def test_every_change_leaves_its_trace_and_nothing_secret(
     await ask(client, "DELETE", f"{KEYS}/{new['id']}", wallet.headers)
     async with database.connection() as db:
         rows = await db.fetch(
-            "SELECT owner, actor, actor_id, action, subject FROM audit_trail ORDER BY id"
+            "SELECT owner, actor, actor_id, action, subject FROM audit_trail ORDER BY done_at"
         )
-        told = await db.fetchval("SELECT request_id FROM audit_trail ORDER BY id LIMIT 1 OFFSET 1")
+        told = await db.fetchval(
+            "SELECT request_id FROM audit_trail ORDER BY done_at LIMIT 1 OFFSET 1"
+        )
+            "SELECT request_id FROM audit_trail ORDER BY done_at LIMIT 1 OFFSET 1"
+        )
     session = ("session", wallet.caller.session_id)
     assert [tuple(row) for row in rows] == [
         (wallet.owner, *session, "key.created", made["id"]),
