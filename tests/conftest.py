@@ -133,6 +133,8 @@ async def database(_open_database: Database, postgres_url: Secret[str]) -> Async
     yield _open_database
     if planted_values() > before:
         await sweep(postgres_url.reveal())
+        async with _open_database.connection() as connection:
+            await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
 
 
 CLOSE_MS: Final = 200
