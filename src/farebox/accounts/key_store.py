@@ -1,7 +1,6 @@
 """The rows of personal keys."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -26,27 +25,25 @@ async def take_turn(db: Connection, owner: OwnerId) -> None:
     await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 13))", owner)
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What an owner has already."""
+async def count_live(db: Connection, owner: OwnerId) -> int:
+    """How many of the owner's keys work now."""
+    count: int = await db.fetchval(
+        f"SELECT count(*) FROM api_keys WHERE owner = $1 AND {_LIVE}", owner
+    )
+    return count
 
-    live: int  # keys that work
-    is_named: bool  # whether one of them, not rotated, has the name asked for
 
-
-async def find_room(db: Connection, owner: OwnerId, *, name: str) -> Room:
-    """What the owner has beside a key of this name."""
-    row = await db.fetchrow(
+async def has_name(db: Connection, owner: OwnerId, name: str) -> bool:
+    """Whether a key of the owner that works and was not rotated has the name."""
+    found: bool = await db.fetchval(
         f"""
-        SELECT count(*) AS live,
-               count(*) FILTER (WHERE name = $2 AND revoked_at IS NULL) > 0 AS is_named
-        FROM api_keys WHERE owner = $1 AND {_LIVE}
+        SELECT EXISTS (SELECT FROM api_keys
+                       WHERE owner = $1 AND name = $2 AND revoked_at IS NULL AND {_LIVE})
         """,
         owner,
         name,
     )
-    assert row is not None  # noqa: S101 - an aggregate has one row
-    return Room(row["live"], row["is_named"])
+    return found
 
 
 async def add_key(

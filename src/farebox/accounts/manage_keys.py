@@ -63,6 +63,8 @@ class KeyManagement:
         owner = caller.owner
         async with self._turns.turn(owner), self._database.transaction() as db:
             await key_store.take_turn(db, owner)
+            if await key_store.has_name(db, owner, terms.name):
+                raise NameTaken
             issued = await _issue(db, owner, new_id(ID_KIND), terms)
             await write_deed(db, Deed(caller, Action.KEY_CREATED, issued.key.id, request_id))
         return issued
@@ -132,10 +134,7 @@ class KeyManagement:
 
 async def _issue(db: Connection, owner: OwnerId, key_id: str, terms: KeyTerms) -> IssuedKey:
     """Whoever calls holds the owner's turn."""
-    room = await key_store.find_room(db, owner, name=terms.name)
-    if room.is_named:
-        raise NameTaken
-    if room.live >= MOST_LIVE:
+    if await key_store.count_live(db, owner) >= MOST_LIVE:
         raise TooManyKeys
     token = new_token(TokenForm.KEY)
     key = await key_store.add_key(

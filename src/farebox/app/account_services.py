@@ -18,7 +18,6 @@ from farebox.accounts.operator_key import OperatorKeys
 from farebox.app.assembly import Loop
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
-from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
@@ -26,7 +25,7 @@ from farebox.web.guard import Authenticates
 
 _ASKERS: Final = 4  # for one short statement a request, which no change may keep waiting
 _MANAGERS: Final = 6
-_WAIT_S: Final = 2.0
+_WAIT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +40,7 @@ class AccountServices:
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
-def build_accounts(
-    settings: Settings, url: Secret[str], clock: Clock, networks: AccountNetworks
-) -> AccountServices:
+def build_accounts(settings: Settings, url: Secret[str], clock: Clock) -> AccountServices:
     """Everything that tells who a caller is."""
     asking = _database(url, "callers", _ASKERS)
     database = _database(url, "accounts", _MANAGERS)
@@ -51,12 +48,11 @@ def build_accounts(
     operators = OperatorKeys(settings.operator_keys)
     origin = settings.sign_in.public_url
     authenticator = Authenticator(asking, operators, uses, origin=origin)
-    sign_in, sweeping = build_sign_in(settings, database, clock, authenticator, networks)
     return AccountServices(
         authenticator,
         database,
-        routes=[*key_routes(KeyManagement(database), authenticator, clock), *sign_in],
-        tasks=[restarted(loop, clock) for loop in (Loop("key uses", uses.run), sweeping)],
+        routes=key_routes(KeyManagement(database), authenticator, clock),
+        tasks=[restarted(Loop("key uses", uses.run), clock)],
         resources=[asking, database, uses],
     )
 
