@@ -353,6 +353,23 @@ _CATALOG: Final = (
     *_QUERIES,
 )
 
+_SIGN_IN: Final = _rows(
+    "Signing in",
+    {
+        "AU-001": "A signed challenge used twice.",
+        "AU-003": "A challenge at the end of its five minutes; clocks off; time bounds edited.",
+        "AU-009": "The service's own accounts as wallets.",
+        "AU-012": "Muxed accounts, memos, contract accounts.",
+        "AU-013": "A client domain: asked for, added, signed or not.",
+        "AU-015": "A challenge of one account, claimed for another.",
+        "AU-016": "Ten thousand challenges for one account or from one address.",
+        "AU-018": "Fee bumps, old envelopes, oversized and bomb-like XDR as a signed challenge.",
+        "AU-020": "A session at its end, after sign-out, after its account lost the signer.",
+        "AU-021": "A session's value brought along to the sign-in.",
+        "AU-041": "Sign-in shown in a frame, or told where to go afterwards.",
+    },
+)
+
 _CREDENTIALS: Final = _rows(
     "Authentication and keys",
     {
@@ -395,6 +412,7 @@ ROWS: Final = (
     *_MORE,
     *_CATALOG,
     *_OUTBOUND,
+    *_SIGN_IN,
     *_CREDENTIALS,
     *_VAULT,
 )

@@ -19,6 +19,23 @@ class OpenChallenge:
     expires_at: datetime
 
 
+async def find_turn(
+    db: Connection, client: str, *, most: int, within: timedelta
+) -> timedelta | None:
+    """After how long the client may have a challenge again; None when it may now."""
+    turn: timedelta | None = await db.fetchval(
+        """
+        SELECT issued_at + $3::interval - clock_timestamp() FROM challenges
+        WHERE client = $1 AND issued_at > clock_timestamp() - $3::interval
+        ORDER BY issued_at DESC OFFSET $2 - 1 LIMIT 1
+        """,
+        client,
+        most,
+        within,
+    )
+    return turn
+
+
 async def put_challenge(
     db: Connection, challenge: OpenChallenge, *, most: int, within: timedelta
 ) -> timedelta | None:
@@ -27,16 +44,7 @@ async def put_challenge(
     Inside a transaction: of two requests that arrive at once, one waits for the other.
     """
     await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 12))", challenge.client)
-    turn: timedelta | None = await db.fetchval(
-        """
-        SELECT issued_at + $3::interval - clock_timestamp() FROM challenges
-        WHERE client = $1 AND issued_at > clock_timestamp() - $3::interval
-        ORDER BY issued_at DESC OFFSET $2 - 1 LIMIT 1
-        """,
-        challenge.client,
-        most,
-        within,
-    )
+    turn = await find_turn(db, challenge.client, most=most, within=within)
     if turn is not None:
         return turn
     await db.execute(

@@ -16,7 +16,7 @@ from farebox.storage.pool import Database
 _EVERY_S: Final = 30.0
 _AT_ONCE: Final = 500
 _CHALLENGES_KEPT: Final = timedelta(minutes=1)  # as long as a client's challenges are counted
-_SESSIONS_KEPT: Final = timedelta(days=7)
+_SESSIONS_KEPT: Final = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
 

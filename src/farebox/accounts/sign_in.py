@@ -31,6 +31,7 @@ from farebox.storage.pool import Database
 MOST_OPEN: Final = 50  # challenges of one account; another one closes the oldest
 MOST_TRIES: Final = 64  # of one challenge: each is a question to the network
 WITHIN: Final = timedelta(minutes=1)
+_ANY_NUMBER: Final = 2**31 - 1
 _MUXED_LENGTH: Final = 69
 
 
@@ -105,7 +106,7 @@ class SignIn:
         per_minute: int,
     ) -> None:
         self._database, self.setup = database, setup
-        self._is_ours, self._per_minute = is_ours, per_minute
+        self._is_ours, self._per_minute = is_ours, per_minute or _ANY_NUMBER
 
     async def challenge(self, asked: Asked) -> NewChallenge:
         """A challenge for the account, open for five minutes at most.
@@ -122,16 +123,19 @@ class SignIn:
         if address == setup.server or self._is_ours(address):
             raise AccountNotAllowed
         proof = Proof.TRANSACTION if is_account(address) else Proof.ENTRIES
-        issued = await _login(setup.logins[network], proof).issue(address)
+        login = _login(setup.logins[network], proof)
+        async with self._database.connection() as db:  # before anything is made for it
+            turn = await challenge_store.find_turn(
+                db, asked.client, most=self._per_minute, within=WITHIN
+            )
+        _judge_turn(turn)
+        issued = await login.issue(address)
         kept = OpenChallenge(issued.digest, network, address, asked.client, issued.expires_at)
         async with self._database.transaction() as db:
             turn = await challenge_store.put_challenge(
-                db, kept, most=self._per_minute or 2**31 - 1, within=WITHIN
+                db, kept, most=self._per_minute, within=WITHIN
             )
-            if turn is not None:
-                wait_s = max(1, math.ceil(turn.total_seconds()))
-                words = "Too many challenges were asked for from here."
-                raise TooManyRequests(words, retry_after_s=wait_s)
+            _judge_turn(turn)
             await challenge_store.close_oldest(db, network, address, most=MOST_OPEN)
         return NewChallenge(network, issued, setup.domain, setup.server)
 
@@ -200,6 +204,13 @@ def _network(setup: SignInSetup, name: str) -> Network:
     if network is None or network not in setup.logins:
         raise BadSignIn("unsupported_network", "The network is not served here.")
     return network
+
+
+def _judge_turn(turn: timedelta | None) -> None:
+    if turn is not None:
+        wait_s = max(1, math.ceil(turn.total_seconds()))
+        words = "Too many challenges were asked for from here."
+        raise TooManyRequests(words, retry_after_s=wait_s)
 
 
 def _login(logins: NetworkLogins, proof: Proof) -> Login:

@@ -32,7 +32,12 @@ from farebox.web.json_body import read_json
 from farebox.web.request_note import note_of
 
 AUTH: Final = "/v1/auth"
-NO_STORE: Final = (b"cache-control", b"no-store")
+# what holds a session is kept by nobody and shown in nobody's frame
+PRIVATE: Final = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+)
 _encode: Final = msgspec.json.Encoder().encode
 _CHALLENGE: Final = msgspec.json.Decoder(ChallengeRequest)
 _VERIFY: Final = msgspec.json.Decoder(VerifyRequest)
@@ -68,7 +73,7 @@ class ChallengeEndpoint:
         client = self._edge.client_of(scope)
         asked = Asked(said.network, said.address, client, said.home_domain, said.memo)
         made = await self._edge.sign_in.challenge(asked)
-        await send_json(send, 200, _encode(challenge_body(made)), [NO_STORE])
+        await send_json(send, 200, _encode(challenge_body(made)), PRIVATE)
 
 
 class VerifyEndpoint:
@@ -89,7 +94,7 @@ class VerifyEndpoint:
             said.network, *document, claimed=said.address, request_id=note.request_id
         )
         note.say(caller=session.user.id, session=session.id)
-        headers = [NO_STORE]
+        headers = [*PRIVATE]
         if is_cookie:
             headers.append(_set_cookie(session.token))
         body = session_body(session, said.delivery, csrf_header=CSRF_HEADER)
@@ -105,7 +110,7 @@ class MeEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = caller_of(scope)
         body = me_body(caller, await self._edge.sessions.end_of(caller))
-        await send_json(send, 200, _encode(body), [NO_STORE])
+        await send_json(send, 200, _encode(body), PRIVATE)
 
 
 class LogoutEndpoint:
@@ -119,7 +124,7 @@ class LogoutEndpoint:
         ended = await self._edge.sessions.end(
             caller_of(scope), everywhere=said.everywhere, request_id=note_of(scope).request_id
         )
-        await send_json(send, 200, _encode(LogoutBody(ended)), [NO_STORE, _clear_cookie()])
+        await send_json(send, 200, _encode(LogoutBody(ended)), [*PRIVATE, _clear_cookie()])
 
 
 def _set_cookie(token: Secret[str]) -> tuple[bytes, bytes]:

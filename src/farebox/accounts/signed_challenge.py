@@ -62,6 +62,8 @@ def _read(reader: XdrReader, terms: ChallengeTerms) -> SignedChallenge:
         raise Malformed  # with another sequence number it could be submitted
     reader.expect(_TIME_BOUNDS)
     min_time, max_time = reader.uint64(), reader.uint64()
+    if min_time >= max_time:
+        raise Malformed  # also one that never ends, which 0 stands for
     reader.expect(_NO_MEMO)
     reader.expect(2)  # operations
     reader.expect(1)  # a source of its own

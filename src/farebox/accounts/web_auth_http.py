@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from farebox.accounts.public_place import PublicPlace
 from farebox.accounts.sign_in import Asked
-from farebox.accounts.sign_in_http import NO_STORE, SignInEdge
+from farebox.accounts.sign_in_http import PRIVATE, SignInEdge
 from farebox.accounts.sign_in_wire import (
     StandardTokenBody,
     StandardVerifyRequest,
@@ -53,7 +53,7 @@ class StandardChallenge:
             said.get("memo"),
         )
         made = await self._edge.sign_in.challenge(asked)
-        await send_json(send, 200, _encode(standard_challenge_body(made)), [NO_STORE])
+        await send_json(send, 200, _encode(standard_challenge_body(made)), PRIVATE)
 
 
 class StandardVerify:
@@ -70,7 +70,7 @@ class StandardVerify:
         )
         note.say(caller=session.user.id, session=session.id)
         body = StandardTokenBody(session.token.reveal())
-        await send_json(send, 200, _encode(body), [NO_STORE])
+        await send_json(send, 200, _encode(body), PRIVATE)
 
 
 def _signed(scope: Scope, body: bytes) -> tuple[str | None, str | None]:

@@ -13,6 +13,7 @@ from farebox.app.facilitator_services import build_facilitator
 from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
+from farebox.app.operations import operations
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks
 from farebox.app.vault_services import build_vault
@@ -73,26 +74,22 @@ def build_services(settings: Settings) -> Services:
     catalog = build_catalog(settings, settings.database_url, clock, rpc, ingress)
     vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
     facilitator = build_facilitator(shared, networks, ingress.facilitator, catalog.reports)
+    settler = facilitator.settler
     features = joined(facilitator, catalog, accounts, ingress, vault)
     return Services(
-        routes=features.routes,
+        routes=ingress.limited(features.routes),
+        operations=operations(settings.networks),
         tasks=[
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[
-            database,
-            clock,
-            *features.resources,
-            *rpc.values(),
-            _drained(facilitator.settler),
-        ],
+        resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
         around=ingress.around,
         failure_bodies=failure_bodies(),
         trusted_proxies=settings.ingress.trusted_proxies,
-        leave=partial(_leave, facilitator.settler, departure, networks, settings.stop_grace_s),
+        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
 
 

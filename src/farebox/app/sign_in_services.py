@@ -14,7 +14,6 @@ from farebox.accounts.sessions import Sessions
 from farebox.accounts.sign_in import NetworkLogins, SignIn, SignInSetup
 from farebox.accounts.sign_in_http import SignInEdge, sign_in_routes
 from farebox.accounts.signed_challenge import ChallengeTerms
-from farebox.accounts.wallet_login import WalletLogin
 from farebox.accounts.web_auth_http import web_auth_routes
 from farebox.app.assembly import Loop
 from farebox.app.settings import Settings
@@ -70,6 +69,9 @@ def _setup(
     secret = settings.sign_in.signing_secret
     if secret is None:
         return None
+    # it knows the public SDK, which takes a second to load: only where somebody can sign in
+    from farebox.accounts.wallet_login import WalletLogin
+
     signer = read_signers(secret, None).relayer
     domain = Domain(place.domain, place.domain, signer)
     logins = {}

@@ -25,6 +25,7 @@ from farebox.search.plan import (
     small_stages,
     strict_query,
     strict_stages,
+    whole_stages,
 )
 from farebox.search.request_text import asked_for, with_words_put_right
 from farebox.search.scope import Scope
@@ -189,20 +190,30 @@ class FirstPage:
         gathering = Gathering(db, scope, walk, bar)
         if asked.is_nothing:
             return gathering
-        if _is_looked_at_whole(asked, scope.filters):
-            await self._gather_all(gathering, asked)
-            return gathering
-        return gathering if await self._gather_some(gathering, asked) else None
+        is_whole = asked.census.is_small or scope.filters.pay_to is not None
+        gather = self._gather_all if is_whole else self._gather_some
+        return gathering if await gather(gathering, asked) else None
 
-    async def _gather_all(self, gathering: Gathering, asked: Asked) -> None:
-        """Everything with any of the words is ranked: there is not much of it."""
+    async def _gather_all(self, gathering: Gathering, asked: Asked) -> bool:
+        """Everything with any of the words is ranked: there is not much of it.
+
+        Whether that is all there is to look for.
+        """
         form = Form.OWNED if gathering.scope.filters.pay_to is not None else Form.INDEX
+        if not asked.census.is_small:  # of one recipient
+            for stage in whole_stages(asked.strict, form):
+                await gathering.run(stage)
+            if gathering.count >= asked.enough or not asked.expression.may_be_relaxed:
+                return True
+        if asked.may_be_widened:
+            return False
         walk, is_relaxed = gathering.walk, asked.expression.may_be_relaxed
         for stage in small_stages(
             asked.strict, walk.must, walk.sought, is_relaxed=is_relaxed, form=form
         ):
             await gathering.run(stage)
         await self._look_near(gathering, asked)
+        return True
 
     async def _gather_some(self, gathering: Gathering, asked: Asked) -> bool:
         """Every word first; when they find too little, fewer words, others and the meaning.
@@ -232,17 +243,13 @@ class FirstPage:
             await gathering.run_near(self._meanings, sense, model=self._meaning.name)
 
 
-def _is_looked_at_whole(asked: Asked, filters: Filters) -> bool:
-    return asked.census.is_small or filters.pay_to is not None
-
-
 def _is_likely_widened(asked: Asked, filters: Filters) -> bool:
     """Whether more is likely to be looked for than every word, so that it is read beforehand."""
-    if not asked.may_be_widened or _is_looked_at_whole(asked, filters):
+    if asked.census.is_small or not asked.may_be_widened:
         return asked.may_be_widened
     stages = strict_stages(asked.strict, asked.expression, asked.sought)
-    if asked.is_keywords:
-        return not stages
+    if asked.is_keywords or filters.pay_to is not None:
+        return not stages or not asked.is_keywords
     filtered = asked.census.filter_share(filters.network, filters.type)
     likely = max((stage.share for stage in stages), default=0.0) * filtered
     return likely * asked.census.documents < asked.enough

@@ -406,8 +406,6 @@ async def test_every_change_leaves_its_trace_and_nothing_secret(
         told = await db.fetchval(
             "SELECT request_id FROM audit_trail ORDER BY done_at LIMIT 1 OFFSET 1"
         )
-            "SELECT request_id FROM audit_trail ORDER BY done_at LIMIT 1 OFFSET 1"
-        )
     session = ("session", wallet.caller.session_id)
     assert [tuple(row) for row in rows] == [
         (wallet.owner, *session, "key.created", made["id"]),

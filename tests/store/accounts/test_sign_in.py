@@ -30,7 +30,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.faults import Conflict
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
-from support.promises import promise
+from support.promises import case, promise
 
 NET = Network.TESTNET
 SERVER = account_address(bytes([9]) * 32)
@@ -208,6 +208,7 @@ async def test_a_client_address_has_so_many_challenges_a_minute_over_all_replica
         await _challenge(both[1])
 
 
+@case("AU-016")
 async def test_an_account_has_so_many_open_challenges_and_a_stranger_cannot_lock_it_out(
     database: Database, login: _Login
 ) -> None:
@@ -237,6 +238,7 @@ async def test_a_challenge_asks_the_network_so_often_and_no_more(
     assert login.asked == MOST_TRIES
 
 
+@case("AU-016")
 async def test_what_is_over_is_forgotten(
     database: Database, login: _Login, clock: ManualClock
 ) -> None:

@@ -13,6 +13,7 @@ from farebox.accounts.api_key import (
     judge_rotator,
     judge_terms,
 )
+from farebox.accounts.token import TokenForm, new_token
 from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId, SessionRequired
 from farebox.kernel.errors import NotFound
 from farebox.kernel.ids import new_id
@@ -63,6 +64,22 @@ def test_a_name_too_short_too_long_or_not_printable_is_refused(name: str) -> Non
         judged(name)
     assert refused.value.code == "invalid_name"
     assert name not in refused.value.message or len(name) < 2
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        *(new_token(form).shown.reveal() for form in TokenForm),
+        "S" + "A" * 55,
+    ],
+)
+def test_a_secret_that_was_pasted_for_a_name_is_refused_and_not_repeated(secret: str) -> None:
+    for name in (secret, f" {secret}", f"my key {secret}."):
+        with pytest.raises(BadKeyTerms) as refused:
+            judged(name)
+        assert refused.value.code == "invalid_name"
+        assert secret not in refused.value.message
+    judged("fbx_live_ keys of S")
 
 
 @pytest.mark.parametrize("life", [SHORTEST_LIFE, LONGEST_LIFE])
