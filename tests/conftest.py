@@ -21,6 +21,10 @@ from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
 from support.planted import planted_values, sweep, sweep_server
 
+# as the service does, which may be too late here: threads of numpy's that wait for each other by
+# spinning take whole cores from the other tests
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 pytest_plugins = ("support.stage_fixtures", "support.proving", "support.searched_output")
 
 TEMPLATE: Final = "farebox_template"
