@@ -64,6 +64,7 @@ EDGES = {
     "http",
     "audit_http",
     "keys_http",
+    "operations",
     "sign_in_http",
     "usage_http",
     "validate_http",

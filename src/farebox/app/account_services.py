@@ -18,7 +18,6 @@ from farebox.accounts.operator_key import OperatorKeys
 from farebox.app.assembly import Loop
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
-from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
@@ -40,9 +39,7 @@ class AccountServices:
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
-def build_accounts(
-    settings: Settings, url: Secret[str], clock: Clock, networks: AccountNetworks
-) -> AccountServices:
+def build_accounts(settings: Settings, url: Secret[str], clock: Clock) -> AccountServices:
     """Everything that tells who a caller is."""
     database = Database(
         url,
@@ -55,11 +52,10 @@ def build_accounts(
     operators = OperatorKeys(settings.operator_keys)
     origin = settings.sign_in.public_url
     authenticator = Authenticator(database, operators, uses, origin=origin)
-    sign_in, sweeping = build_sign_in(settings, database, clock, authenticator, networks)
     return AccountServices(
         authenticator,
         database,
-        routes=[*key_routes(KeyManagement(database), authenticator, clock), *sign_in],
-        tasks=[restarted(loop, clock) for loop in (Loop("key uses", uses.run), sweeping)],
+        routes=key_routes(KeyManagement(database), authenticator, clock),
+        tasks=[restarted(Loop("key uses", uses.run), clock)],
         resources=[database, uses],
     )

@@ -218,7 +218,7 @@ async def test_signing_in_and_out_leaves_a_trace_without_the_token(stage: Stage)
     owner = user_id(Network.TESTNET, key.public_key)
     rows = await stage.query(
         "SELECT action, actor, subject, audit_trail::text AS row FROM audit_trail"
-        " WHERE owner = $1 ORDER BY id",
+        " WHERE owner = $1 ORDER BY done_at",
         owner,
     )
     assert [row["action"] for row in rows] == ["session.created", "session.revoked"]

@@ -86,8 +86,14 @@ def test_what_is_for_tests_is_refused_wherever_others_can_reach_the_service(
         assert {fault.name for fault in faults} == {
             "FAREBOX_OUTBOUND_TEST_AUTHORITY",
             "FAREBOX_OUTBOUND_TEST_RESOLVER",
+            "FAREBOX_HOST",
         }
-    assert faults_off_loopback(_read(), "0.0.0.0") == []
+
+
+def test_a_service_to_which_nobody_could_show_a_key_stays_on_the_loopback() -> None:
+    assert [fault.name for fault in faults_off_loopback(_read(), "0.0.0.0")] == ["FAREBOX_HOST"]
+    with_keys = _read(FAREBOX_OPERATOR_KEYS="sha256:" + "ab" * 32)
+    assert faults_off_loopback(with_keys, "0.0.0.0") == []
 
 
 def test_a_fallback_alone_serves_no_network() -> None:
