@@ -1,6 +1,7 @@
 """The rows of personal keys."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -25,25 +26,27 @@ async def take_turn(db: Connection, owner: OwnerId) -> None:
     await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 13))", owner)
 
 
-async def count_live(db: Connection, owner: OwnerId) -> int:
-    """How many of the owner's keys work now."""
-    count: int = await db.fetchval(
-        f"SELECT count(*) FROM api_keys WHERE owner = $1 AND {_LIVE}", owner
-    )
-    return count
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What an owner has already."""
+
+    live: int  # keys that work
+    is_named: bool  # whether one of them, not rotated, has the name asked for
 
 
-async def has_name(db: Connection, owner: OwnerId, name: str) -> bool:
-    """Whether a key of the owner that works and was not rotated has the name."""
-    found: bool = await db.fetchval(
+async def find_room(db: Connection, owner: OwnerId, *, name: str) -> Room:
+    """What the owner has beside a key of this name."""
+    row = await db.fetchrow(
         f"""
-        SELECT EXISTS (SELECT FROM api_keys
-                       WHERE owner = $1 AND name = $2 AND revoked_at IS NULL AND {_LIVE})
+        SELECT count(*) AS live,
+               count(*) FILTER (WHERE name = $2 AND revoked_at IS NULL) > 0 AS is_named
+        FROM api_keys WHERE owner = $1 AND {_LIVE}
         """,
         owner,
         name,
     )
-    return found
+    assert row is not None  # noqa: S101 - an aggregate has one row
+    return Room(row["live"], row["is_named"])
 
 
 async def add_key(
@@ -52,6 +55,11 @@ async def add_key(
     """The key is there; of those that do not work any more only the newest are left."""
     row = await db.fetchrow(
         f"""
+        WITH forgotten AS (
+            DELETE FROM api_keys WHERE id IN (
+                SELECT id FROM api_keys WHERE owner = $2 AND NOT ({_LIVE})
+                ORDER BY created_at DESC, id DESC OFFSET {KEPT_DEAD})
+        )
         INSERT INTO api_keys (id, owner, name, prefix, digest, grants, expires_at,
                               created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), clock_timestamp())
@@ -66,14 +74,6 @@ async def add_key(
         terms.expires_at,
     )
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
-    await db.execute(
-        f"""
-        DELETE FROM api_keys WHERE id IN (
-            SELECT id FROM api_keys WHERE owner = $1 AND NOT ({_LIVE})
-            ORDER BY created_at DESC, id DESC OFFSET {KEPT_DEAD})
-        """,
-        owner,
-    )
     return _key(row)
 
 
