@@ -11,6 +11,7 @@ from typing import Final
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -24,6 +25,10 @@ from support.planted import planted_values, sweep, sweep_server
 # as the service does, which may be too late here: threads of numpy's that wait for each other by
 # spinning take whole cores from the other tests
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# a property is judged by what it finds and not by how busy the machine is
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 pytest_plugins = ("support.stage_fixtures", "support.proving", "support.searched_output")
 
