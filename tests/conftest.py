@@ -11,6 +11,7 @@ from typing import Final
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -20,6 +21,14 @@ from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
 from support.planted import planted_values, sweep, sweep_server
+
+# as the service does, which may be too late here: threads of numpy's that wait for each other by
+# spinning take whole cores from the other tests
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# a property is judged by what it finds and not by how busy the machine is
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 pytest_plugins = ("support.stage_fixtures", "support.proving", "support.searched_output")
 
@@ -118,7 +127,7 @@ _DELETE_ROWS: Final = """
 
 
 @pytest.fixture
-async def database(_open_database: Database, postgres_url: Secret[str]) -> AsyncIterator[Database]:
+async def database(_open_database: Database) -> AsyncIterator[Database]:
     """An open pool on a migrated database in which no row is left of other tests.
 
     What the test planted is looked for in its rows, before the next one deletes them.
@@ -128,7 +137,9 @@ async def database(_open_database: Database, postgres_url: Secret[str]) -> Async
     before = planted_values()
     yield _open_database
     if planted_values() > before:
-        await sweep(postgres_url.reveal())
+        async with _open_database.connection() as connection:
+            await sweep(connection)
+            await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
 
 
 CLOSE_MS: Final = 200

@@ -64,6 +64,7 @@ EDGES = {
     "http",
     "audit_http",
     "keys_http",
+    "operations",
     "sign_in_http",
     "usage_http",
     "validate_http",
@@ -184,6 +185,25 @@ def test_only_what_calls_upstream_can_open_a_secret() -> None:
         if _package(path) != "vault" and opens & set(_imported(path))
     }
     assert importers == {"app/vault_services.py", "cli/vault.py"}
+
+
+def test_the_service_loads_the_sdk_only_where_somebody_can_sign_in() -> None:
+    """It takes a second of processor time: longer than all the rest of a start."""
+    reached: set[str] = set()
+    waiting = ["farebox.app.asgi"]
+    while waiting:
+        module = waiting.pop()
+        path = PACKAGE.parent / (module.replace(".", "/") + ".py")
+        if module in reached or not path.is_file():
+            continue
+        reached.add(module)
+        for node in ast.parse(path.read_text()).body:  # what is loaded with the module itself
+            if isinstance(node, ast.Import):
+                waiting += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                waiting += [f"{node.module}", *(f"{node.module}.{a.name}" for a in node.names)]
+            assert "stellar_sdk" not in " ".join(waiting), module
+    assert "farebox.app.sign_in_services" in reached
 
 
 def test_settings_are_handed_in_and_never_imported_by_a_feature() -> None:

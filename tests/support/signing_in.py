@@ -6,6 +6,7 @@ from stellar_sdk import Keypair, TransactionEnvelope
 
 from farebox.kernel.networks import Network
 from support.asgi import Answer, AsgiClient
+from support.planted import planted
 
 # what signs the challenges of every staged service
 SERVER: Final = Keypair.from_raw_ed25519_seed(b"farebox tests sign challenges so")
@@ -54,7 +55,7 @@ async def session_of(
     key = key or Keypair.random()
     answer = await tried(client, key.public_key, key, network=network)
     assert answer.status == 200, (answer.status, answer.body)
-    return str(answer.json()["token"])
+    return planted(str(answer.json()["token"]))
 
 
 def bearer(token: str) -> dict[str, str]:

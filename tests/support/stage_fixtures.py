@@ -13,6 +13,7 @@ from farebox.app.setting_rules import LogLevel
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet
 from farebox.local.postgres import EmbeddedPostgres
+from support import gated
 from support.accounts import (
     ContractAccount,
     Multisig,
@@ -23,7 +24,7 @@ from support.accounts import (
 )
 from support.asgi import AsgiClient
 from support.contracts import Manners, token
-from support.planted import found_in, planted_values, sweep
+from support.planted import found_in, planted_values, sweep_at
 from support.stage import (
     KEPT,
     NetworkStage,
@@ -100,7 +101,7 @@ async def stage(
     before = planted_values()
     yield opened
     if planted_values() > before:
-        await sweep(stage_database)
+        await sweep_at(stage_database)
     await _clear(opened)
 
 
@@ -164,6 +165,28 @@ async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
     environment = stage.environment | await own_relayer(stage) | strict
     async with service(environment) as client:
         yield Stage(client, stage.networks, environment)
+
+
+@pytest.fixture(scope="session")
+async def gated_service(
+    stage_networks: Networks, stage_database: str
+) -> AsyncIterator[tuple[AsgiClient, dict[str, str]]]:
+    """A second service that asks for a key on testnet and counts who asks how often."""
+    relayer = await stage_networks[Network.TESTNET].ledger.account()
+    environment = environment_for(stage_networks, stage_database) | gated.SETTINGS
+    environment["FAREBOX_RELAYER_SECRET_TESTNET"] = relayer.secret
+    async with service(environment) as client:
+        yield client, environment
+
+
+@pytest.fixture
+async def gated_stage(
+    stage: Stage, gated_service: tuple[AsgiClient, dict[str, str]]
+) -> AsyncIterator[Stage]:
+    """That service, with honest nodes and an empty journal."""
+    client, environment = gated_service
+    yield Stage(client, stage.networks, environment)
+    await stage.query("DELETE FROM api_keys")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The rows of challenges that are open; every moment is the database's."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
@@ -15,56 +15,30 @@ class OpenChallenge:
     digest: bytes
     network: Network
     address: Address
-    client: str  # the client address that asked for it
     expires_at: datetime
 
 
-async def find_turn(
-    db: Connection, client: str, *, most: int, within: timedelta
-) -> timedelta | None:
-    """After how long the client may have a challenge again; None when it may now."""
-    turn: timedelta | None = await db.fetchval(
-        """
-        SELECT issued_at + $3::interval - clock_timestamp() FROM challenges
-        WHERE client = $1 AND issued_at > clock_timestamp() - $3::interval
-        ORDER BY issued_at DESC OFFSET $2 - 1 LIMIT 1
-        """,
-        client,
-        most,
-        within,
-    )
-    return turn
-
-
-async def put_challenge(
-    db: Connection, challenge: OpenChallenge, *, most: int, within: timedelta
-) -> timedelta | None:
-    """None when the challenge is open; else after how long the client may have one again.
-
-    Inside a transaction: of two requests that arrive at once, one waits for the other.
-    """
-    await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 12))", challenge.client)
-    turn = await find_turn(db, challenge.client, most=most, within=within)
-    if turn is not None:
-        return turn
+async def put_challenge(db: Connection, challenge: OpenChallenge) -> None:
+    """The challenge is open."""
     await db.execute(
         """
-        INSERT INTO challenges (digest, network, address, client, issued_at, expires_at)
-        VALUES ($1, $2, $3, $4, clock_timestamp(), $5)
+        INSERT INTO challenges (digest, network, address, issued_at, expires_at)
+        VALUES ($1, $2, $3, clock_timestamp(), $4)
         """,
         challenge.digest,
         challenge.network.value,
         challenge.address,
-        challenge.client,
         challenge.expires_at,
     )
-    return None
 
 
 async def close_oldest(db: Connection, network: Network, address: Address, *, most: int) -> None:
-    """At most so many challenges of the account are open, the newest ones."""
+    """At most so many challenges of the account are open, the newest ones.
+
+    Inside a transaction: of two requests that arrive at once, one waits for the other.
+    """
     await db.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended($1, 13))", f"{network.value} {address}"
+        "SELECT pg_advisory_xact_lock(hashtextextended($1, 12))", f"{network.value} {address}"
     )
     await db.execute(
         """
@@ -118,16 +92,15 @@ async def consume_challenge(
     return consumed is not None
 
 
-async def sweep_challenges(db: Connection, *, kept: timedelta, limit: int) -> int:
-    """Challenges that are over for so long are forgotten, whatever became of them; how many."""
+async def sweep_challenges(db: Connection, *, limit: int) -> int:
+    """Challenges that are over are forgotten, whatever became of them; how many."""
     gone = await db.fetch(
         """
         DELETE FROM challenges WHERE digest IN (
-            SELECT digest FROM challenges WHERE expires_at < clock_timestamp() - $1::interval
-            LIMIT $2 FOR UPDATE SKIP LOCKED)
+            SELECT digest FROM challenges WHERE expires_at < clock_timestamp()
+            LIMIT $1 FOR UPDATE SKIP LOCKED)
         RETURNING digest
         """,
-        kept,
         limit,
     )
     return len(gone)

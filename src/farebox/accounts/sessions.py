@@ -15,8 +15,7 @@ from farebox.storage.pool import Database
 
 _EVERY_S: Final = 30.0
 _AT_ONCE: Final = 500
-_CHALLENGES_KEPT: Final = timedelta(minutes=1)  # as long as a client's challenges are counted
-_SESSIONS_KEPT: Final = timedelta(days=7)
+_SESSIONS_KEPT: Final = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
 
@@ -74,9 +73,7 @@ class Sessions:
         total, gone = 0, _AT_ONCE
         while gone >= _AT_ONCE:
             async with self._database.connection() as db:
-                challenges = await challenge_store.sweep_challenges(
-                    db, kept=_CHALLENGES_KEPT, limit=_AT_ONCE
-                )
+                challenges = await challenge_store.sweep_challenges(db, limit=_AT_ONCE)
                 sessions = await session_store.sweep_sessions(
                     db, kept=_SESSIONS_KEPT, limit=_AT_ONCE
                 )

@@ -1,10 +1,8 @@
 """Sign in with a wallet: a challenge, its signature, and one session for it."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from farebox.accounts import challenge_store, session_store
 from farebox.accounts.challenge_store import OpenChallenge
@@ -30,9 +28,16 @@ from farebox.storage.pool import Database
 
 MOST_OPEN: Final = 50  # challenges of one account; another one closes the oldest
 MOST_TRIES: Final = 64  # of one challenge: each is a question to the network
-WITHIN: Final = timedelta(minutes=1)
-_ANY_NUMBER: Final = 2**31 - 1
+_TOO_OFTEN: Final = "Too many challenges were asked for from here."
 _MUXED_LENGTH: Final = 69
+
+
+class Turns(Protocol):
+    """So many challenges a minute for each client address."""
+
+    async def take(self, who: str) -> int | None:
+        """A turn is taken (None), or the seconds until there is one, at least 1."""
+        ...
 
 
 class BadSignIn(Refusal):
@@ -93,20 +98,20 @@ class Asked:
 class SignIn:
     """Every replica may issue and every other one verify: what is open is in the database.
 
-    Without a `setup` nobody can sign in. `is_ours` tells the operator's accounts. `per_minute`:
-    challenges of one client address in a minute; 0 stands for any number.
+    Without a `setup` nobody can sign in. `turns` counts the challenges of each client address;
+    `is_ours` tells the operator's accounts.
     """
 
     def __init__(
         self,
         database: Database,
         setup: SignInSetup | None,
+        turns: Turns,
         *,
         is_ours: Callable[[Address], bool],
-        per_minute: int,
     ) -> None:
-        self._database, self.setup = database, setup
-        self._is_ours, self._per_minute = is_ours, per_minute or _ANY_NUMBER
+        self._database, self.setup, self._turns = database, setup, turns
+        self._is_ours = is_ours
 
     async def challenge(self, asked: Asked) -> NewChallenge:
         """A challenge for the account, open for five minutes at most.
@@ -124,18 +129,13 @@ class SignIn:
             raise AccountNotAllowed
         proof = Proof.TRANSACTION if is_account(address) else Proof.ENTRIES
         login = _login(setup.logins[network], proof)
-        async with self._database.connection() as db:  # before anything is made for it
-            turn = await challenge_store.find_turn(
-                db, asked.client, most=self._per_minute, within=WITHIN
-            )
-        _judge_turn(turn)
+        wait_s = await self._turns.take(asked.client)
+        if wait_s is not None:
+            raise TooManyRequests(_TOO_OFTEN, retry_after_s=wait_s)
         issued = await login.issue(address)
-        kept = OpenChallenge(issued.digest, network, address, asked.client, issued.expires_at)
+        kept = OpenChallenge(issued.digest, network, address, issued.expires_at)
         async with self._database.transaction() as db:
-            turn = await challenge_store.put_challenge(
-                db, kept, most=self._per_minute, within=WITHIN
-            )
-            _judge_turn(turn)
+            await challenge_store.put_challenge(db, kept)
             await challenge_store.close_oldest(db, network, address, most=MOST_OPEN)
         return NewChallenge(network, issued, setup.domain, setup.server)
 
@@ -204,13 +204,6 @@ def _network(setup: SignInSetup, name: str) -> Network:
     if network is None or network not in setup.logins:
         raise BadSignIn("unsupported_network", "The network is not served here.")
     return network
-
-
-def _judge_turn(turn: timedelta | None) -> None:
-    if turn is not None:
-        wait_s = max(1, math.ceil(turn.total_seconds()))
-        words = "Too many challenges were asked for from here."
-        raise TooManyRequests(words, retry_after_s=wait_s)
 
 
 def _login(logins: NetworkLogins, proof: Proof) -> Login:

@@ -18,14 +18,14 @@ from farebox.accounts.operator_key import OperatorKeys
 from farebox.app.assembly import Loop
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
-from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from farebox.web.guard import Authenticates
 
-_CONNECTIONS: Final = 8
-_WAIT_S: Final = 2.0
+_ASKERS: Final = 4  # for one short statement a request, which no change may keep waiting
+_MANAGERS: Final = 6
+_WAIT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +40,28 @@ class AccountServices:
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
-def build_accounts(
-    settings: Settings, url: Secret[str], clock: Clock, networks: AccountNetworks
-) -> AccountServices:
+def build_accounts(settings: Settings, url: Secret[str], clock: Clock) -> AccountServices:
     """Everything that tells who a caller is."""
-    database = Database(
-        url,
-        connections=_CONNECTIONS,
-        wait_s=_WAIT_S,
-        statement_s=_WAIT_S,
-        name="farebox-accounts",
-    )
+    asking = _database(url, "callers", _ASKERS)
+    database = _database(url, "accounts", _MANAGERS)
     uses = KeyUses(database, clock)
     operators = OperatorKeys(settings.operator_keys)
     origin = settings.sign_in.public_url
-    authenticator = Authenticator(database, operators, uses, origin=origin)
-    sign_in, sweeping = build_sign_in(settings, database, clock, authenticator, networks)
+    authenticator = Authenticator(asking, operators, uses, origin=origin)
     return AccountServices(
         authenticator,
         database,
-        routes=[*key_routes(KeyManagement(database), authenticator, clock), *sign_in],
-        tasks=[restarted(loop, clock) for loop in (Loop("key uses", uses.run), sweeping)],
-        resources=[database, uses],
+        routes=key_routes(KeyManagement(database), authenticator, clock),
+        tasks=[restarted(Loop("key uses", uses.run), clock)],
+        resources=[asking, database, uses],
+    )
+
+
+def _database(url: Secret[str], purpose: str, connections: int) -> Database:
+    return Database(
+        url,
+        connections=connections,
+        wait_s=_WAIT_S,
+        statement_s=_WAIT_S,
+        name=f"farebox-{purpose}",
     )

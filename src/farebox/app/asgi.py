@@ -1,15 +1,16 @@
 """The ASGI application: what surrounds every route, in the order a request meets it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.routing import Router
+from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.assembly import Services
-from farebox.app.health import health_routes
+from farebox.app.health import HEALTH_OPERATIONS, health_routes
 from farebox.app.lifespan import Lifespan
+from farebox.app.openapi import SCHEMA, openapi_route
 from farebox.app.services import build_services
 from farebox.app.settings import Settings
 from farebox.web.client_address import ClientAddress
@@ -24,8 +25,10 @@ class Application:
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
         self._lifespan = Lifespan(services, stop=stop)
+        routes = [*services.routes, *health_routes(services.parts)]
+        operations = [*services.operations, *HEALTH_OPERATIONS, SCHEMA]
         self._router = Router(
-            [*services.routes, *health_routes(services.parts)],
+            [*routes, openapi_route(routes, operations)],
             redirect_slashes=False,
             default=_not_found,
             lifespan=self._lifespan,
@@ -35,6 +38,11 @@ class Application:
         answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
         located: ASGIApp = ClientAddress(answered, services.trusted_proxies)
         self._edge: ASGIApp = RequestLog(located, structlog.get_logger().bind())
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Every route that is served."""
+        return self._router.routes
 
     @property
     def failure(self) -> Exception | None:

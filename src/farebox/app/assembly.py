@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from farebox.app.health import Part
 from farebox.web.errors import FailureBody
+from farebox.web.operation import Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Services:
     """The service as constructed, nothing of it running yet."""
 
     routes: Sequence[BaseRoute]
+    operations: Sequence[Operation] = ()  # what the API schema says of the routes
     tasks: Sequence[Loop] = ()
     parts: Sequence[Part] = ()
     # entered in this order before the loops start, left in reverse after they ended

@@ -107,8 +107,8 @@ def build_catalog(
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
         routes=[
-            *ingress.limited(discovery_routes(Browse(reading))),
-            *ingress.limited(search_routes(_search(reading, model, clock))),
+            *discovery_routes(Browse(reading)),
+            *search_routes(_search(reading, model, clock)),
             *validate_routes(validation, ingress.turns("validate", most=TURNS)),
         ],
         tasks=[restarted(loop, clock) for loop in loops],

@@ -156,7 +156,8 @@ def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
     """
     if rules.is_loopback_host(host):
         return []
-    faults = [] if settings.operator_keys else [_NO_KEYS]
+    can_show = settings.operator_keys or settings.sign_in.signing_secret is not None
+    faults = [] if can_show else [_NO_KEYS]
     named = {
         "CATALOG_LOCAL": settings.lists_local_urls,
         "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
@@ -363,7 +364,7 @@ _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
 _NO_KEYS: Final = Fault(
     f"{PREFIX}HOST",
     f"a loopback address such as 127.0.0.1, until callers can be authenticated: set {PREFIX}"
-    "OPERATOR_KEYS first",
+    f"OPERATOR_KEYS or {PREFIX}AUTH_SIGNING_SECRET first",
 )
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",

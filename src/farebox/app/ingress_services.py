@@ -16,7 +16,7 @@ from farebox.app.assembly import Loop
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
 from farebox.facilitator.http import Ingress
-from farebox.ingress.http import GuessLimit, Limited, Rates, limited, rates
+from farebox.ingress.http import GuessLimit, Rates, limited, rates
 from farebox.ingress.limiter import Limiter, Turns
 from farebox.ingress.limits import Limit
 from farebox.ingress.meter import Meter
@@ -77,7 +77,7 @@ def build_ingress(
     return IngressServices(
         limiter,
         allowed,
-        _facilitator(settings, limiter, allowed, meter, authenticates),
+        _facilitator(settings, meter, authenticates),
         routes=usage_routes(Usage(metering, clock), authenticates),
         tasks=[
             restarted(Loop("ingress counts", limiter.run), clock),
@@ -87,13 +87,7 @@ def build_ingress(
     )
 
 
-def _facilitator(
-    settings: Settings,
-    limiter: Limiter,
-    allowed: Rates,
-    meter: Meter,
-    authenticates: Authenticates,
-) -> Ingress:
+def _facilitator(settings: Settings, meter: Meter, authenticates: Authenticates) -> Ingress:
     """What the networks ask of a caller; where each asks for a key, nobody else is read at all."""
     needs = {
         name: Needs(Grant.FACILITATOR, is_optional=not own.needs_key)
@@ -101,10 +95,7 @@ def _facilitator(
     }
     at_all = Needs(Grant.FACILITATOR, is_optional=any(each.is_optional for each in needs.values()))
 
-    def before(endpoint: ASGIApp) -> ASGIApp:
-        return Limited(endpoint, limiter, allowed)
+    def guarded(endpoint: ASGIApp, *, goes_on: bool) -> Guarded:
+        return Guarded(endpoint, authenticates, at_all, goes_on=goes_on)
 
-    def guarded(endpoint: ASGIApp, *, goes_on: bool) -> ASGIApp:
-        return Guarded(before(endpoint), authenticates, at_all, goes_on=goes_on)
-
-    return Ingress(needs, meter, guarded, before)
+    return Ingress(needs, meter, guarded)

@@ -13,8 +13,9 @@ from farebox.app.facilitator_services import build_facilitator
 from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
+from farebox.app.operations import operations
 from farebox.app.settings import Settings
-from farebox.app.sign_in_services import AccountNetworks
+from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.vault_services import build_vault
 from farebox.facilitator.departure import Departure
 from farebox.facilitator.http import failure_bodies
@@ -68,15 +69,17 @@ def build_services(settings: Settings) -> Services:
     ledgers = {name: each.ledgers for name, each in networks.items()}
     rpc = {name: each.rpc for name, each in networks.items()}
     known = AccountNetworks(rpc, partial(_is_ours, operators), ledgers)
-    accounts = build_accounts(settings, settings.database_url, clock, known)
+    accounts = build_accounts(settings, settings.database_url, clock)
     ingress = build_ingress(settings, settings.database_url, clock, accounts.authenticates)
+    sign_in = build_sign_in(settings, clock, accounts, ingress, known)
     catalog = build_catalog(settings, settings.database_url, clock, rpc, ingress)
     vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
     facilitator = build_facilitator(shared, networks, ingress.facilitator, catalog.reports)
     settler = facilitator.settler
-    features = joined(facilitator, catalog, accounts, ingress, vault)
+    features = joined(facilitator, catalog, accounts, sign_in, ingress, vault)
     return Services(
-        routes=features.routes,
+        routes=ingress.limited(features.routes),
+        operations=operations(settings.networks),
         tasks=[
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),

@@ -1,10 +1,11 @@
 """The composition root of signing in: constructors only, top to bottom."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from farebox.accounts.contract_challenge import Domain, Ground
@@ -12,11 +13,13 @@ from farebox.accounts.contract_sign_in import ContractSignIn
 from farebox.accounts.public_place import PublicPlace
 from farebox.accounts.sessions import Sessions
 from farebox.accounts.sign_in import NetworkLogins, SignIn, SignInSetup
-from farebox.accounts.sign_in_http import SignInEdge, sign_in_routes
+from farebox.accounts.sign_in_http import SignInEdge, session_routes, sign_in_routes
 from farebox.accounts.signed_challenge import ChallengeTerms
-from farebox.accounts.wallet_login import WalletLogin
 from farebox.accounts.web_auth_http import web_auth_routes
+from farebox.app.account_services import AccountServices
 from farebox.app.assembly import Loop
+from farebox.app.ingress_services import IngressServices
+from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
@@ -24,9 +27,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.rpc import SorobanRpc
 from farebox.stellar.signers import read_signers
-from farebox.storage.pool import Database
 from farebox.web.client_address import client_name, client_of
-from farebox.web.guard import Authenticates
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +39,38 @@ class AccountNetworks:
     ledgers: Mapping[Network, LedgerClock]
 
 
+@dataclass(frozen=True, slots=True)
+class SignInServices:
+    """Signing in as constructed, nothing of it running yet."""
+
+    routes: Sequence[BaseRoute]
+    tasks: Sequence[Loop]
+    resources: Sequence[AbstractAsyncContextManager[object]] = ()
+
+
 def build_sign_in(
     settings: Settings,
-    database: Database,
     clock: Clock,
-    authenticates: Authenticates,
+    accounts: AccountServices,
+    ingress: IngressServices,
     networks: AccountNetworks,
-) -> tuple[list[Route], Loop]:
+) -> SignInServices:
     """The routes by which wallets sign in and out, and the loop that forgets what is over."""
     place = _place(settings)
-    sessions = Sessions(database, clock)
+    sessions = Sessions(accounts.database, clock)
     sign_in = SignIn(
-        database,
+        accounts.database,
         _setup(settings, place, clock, networks),
+        ingress.turns("challenge", most=settings.sign_in.challenges_per_minute),
         is_ours=networks.is_ours,
-        per_minute=settings.sign_in.challenges_per_minute,
     )
-    edge = SignInEdge(sign_in, sessions, authenticates, _client_of, settings.sign_in.public_url)
-    routes = [*sign_in_routes(edge), *web_auth_routes(edge, place, networks.nodes)]
-    return routes, Loop("sessions", sessions.run)
+    origin = settings.sign_in.public_url
+    edge = SignInEdge(sign_in, sessions, accounts.authenticates, _client_of, origin)
+    anybodys = [*sign_in_routes(edge), *web_auth_routes(edge, place, networks.nodes)]
+    return SignInServices(
+        routes=[*ingress.limited(anybodys), *session_routes(edge)],
+        tasks=[restarted(Loop("sessions", sessions.run), clock)],
+    )
 
 
 def _place(settings: Settings) -> PublicPlace:
@@ -70,6 +84,9 @@ def _setup(
     secret = settings.sign_in.signing_secret
     if secret is None:
         return None
+    # it knows the public SDK, which takes a second to load: only where somebody can sign in
+    from farebox.accounts.wallet_login import WalletLogin
+
     signer = read_signers(secret, None).relayer
     domain = Domain(place.domain, place.domain, signer)
     logins = {}

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -106,7 +106,6 @@ class Ingress:
     needs: Mapping[Network, Needs]
     meter: Meter
     guarded: Guards
-    limited: Callable[[ASGIApp], ASGIApp]  # an endpoint that anybody may use, so often
 
     def owner(self, scope: Scope, network: Network) -> OwnerId | None:
         """Who asks; None for a caller without credentials where none are needed.
@@ -320,12 +319,11 @@ def facilitator_routes(
     # to judge a payment takes no database
     verify = ingress.guarded(VerifyEndpoint(verifier, ingress), goes_on=True)
     settle = ingress.guarded(SettleEndpoint(answering, ingress, reports), goes_on=False)
-    found = ingress.limited(SettlementEndpoint(journal))
     return [
         Route(VERIFY, verify, methods=["POST"]),
         Route(SETTLE, settle, methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
-        Route("/v1/settlements/{transaction}", found, methods=["GET"]),
+        Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
         Route("/v1/errors", FixedEndpoint(errors_body(listing_reasons)), methods=["GET"]),
     ]
 

@@ -1,6 +1,7 @@
 """What stands before the routes: how often an asker is answered, by address or by key."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.routing import BaseRoute, Route
@@ -11,8 +12,10 @@ from farebox.ingress.limits import Limit
 from farebox.kernel.caller import Unauthenticated
 from farebox.kernel.errors import TooManyRequests
 from farebox.web.client_address import client_name, client_of
-from farebox.web.guard import known_caller_of
+from farebox.web.guard import Guarded, known_caller_of
 
+# what clients ask when they start, some of them once: nothing of it reaches the database
+_UNLIMITED: Final = frozenset({"/supported", "/v1/errors"})
 _CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key", b"cookie"})
 
 
@@ -72,9 +75,13 @@ class GuessLimit:
 
 
 def limited(route: BaseRoute, limiter: Limiter, allowed: Rates) -> BaseRoute:
-    """The route with a limit before its endpoint."""
-    if not isinstance(route, Route):
+    """The route with the limits before its endpoint, and behind its guard where it has one.
+
+    Routes whose answer is at hand have none.
+    """
+    if not isinstance(route, Route) or route.path in _UNLIMITED:
         return route
-    endpoint = Limited(route.endpoint, limiter, allowed)
-    methods = sorted(route.methods or ())
-    return Route(route.path, endpoint, methods=methods, name=route.name)
+    before = partial(Limited, limiter=limiter, allowed=allowed)
+    endpoint = route.endpoint
+    inner = endpoint.with_endpoint(before) if isinstance(endpoint, Guarded) else before(endpoint)
+    return Route(route.path, inner, methods=sorted(route.methods or ()), name=route.name)

@@ -4,6 +4,7 @@ from typing import Final
 
 _MINUTE_S: Final = 60.0
 _MOST_NAMES: Final = 50_000
+_DUST: Final = 1e-6  # of a request: what sums of parts may lack
 
 
 class _Bucket:
@@ -21,7 +22,7 @@ class _Bucket:
         self.left_at = now
         if now < self.closed_until:
             return self.closed_until - now
-        return 0.0 if self.left >= 1 else (1 - self.left) * _MINUTE_S / most
+        return 0.0 if self.left > 1 - _DUST else (1 - self.left) * _MINUTE_S / most
 
 
 class TokenBuckets:
@@ -48,9 +49,10 @@ class TokenBuckets:
         return wait_s
 
     def close(self, name: str, *, until: float) -> None:
-        """The name takes nothing before `until`: whoever counts for all processes said so."""
+        """What was taken last is given back, and nothing is taken before `until`."""
         bucket = self._buckets.get(name)
         if bucket is not None:
+            bucket.left += 1
             bucket.closed_until = max(bucket.closed_until, until)
 
     def wait_s(self, name: str, *, most: int, now: float) -> float:

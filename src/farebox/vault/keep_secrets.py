@@ -24,6 +24,7 @@ from farebox.vault.stored_secret import (
     StoredSecret,
     TooManySecrets,
     is_secret_id,
+    judge_apart,
     judge_name,
     judge_value,
 )
@@ -55,6 +56,7 @@ class Vault:
         """
         name = judge_name(name)
         judge_value(value, purpose)
+        judge_apart(name, value)
         secret_id = new_id(ID_KIND)
         sealed = self._sealer.seal(value, Context(caller.owner, purpose.value, secret_id))
         try:

@@ -16,6 +16,7 @@ ID_KIND: Final = "sec"
 SHORTEST_NAME: Final = 2
 LONGEST_NAME: Final = 80
 LONGEST_VALUE: Final = 16_384  # characters
+SHOWN_BY_CHANCE: Final = 6  # a shorter value may well be part of a name
 MOST_SECRETS: Final = 100  # of one owner
 # What a header's value may hold (RFC 9110) without its obsolete parts: no line can be ended.
 _HEADER_VALUE: Final = re.compile(r"[!-~](?:[ -~]*[!-~])?", re.ASCII)
@@ -78,6 +79,16 @@ def judge_name(text: str) -> str:
         words = f"A name has {SHORTEST_NAME} to {LONGEST_NAME} characters, all of them printable."
         raise BadSecret("invalid_name", words)
     return name
+
+
+def judge_apart(name: str, value: Secret[str]) -> None:
+    """Returns if the name, which is shown, does not hold the value, which is not.
+
+    Raises:
+        BadSecret: `invalid_name`.
+    """
+    if len(value.reveal()) >= SHOWN_BY_CHANCE and value.reveal() in name:
+        raise BadSecret("invalid_name", "A name is shown: it must not hold the value.")
 
 
 def judge_value(value: Secret[str], purpose: Purpose) -> None:

@@ -1,6 +1,6 @@
 """What stands before a route that not everybody may use."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -83,6 +83,11 @@ class Guarded:
     ) -> None:
         self._endpoint, self._authenticates = endpoint, authenticates
         self.needs, self._goes_on = needs, goes_on
+
+    def with_endpoint(self, change: Callable[[ASGIApp], ASGIApp]) -> "Guarded":
+        """The same guard before what `change` makes of its endpoint."""
+        endpoint = change(self._endpoint)
+        return Guarded(endpoint, self._authenticates, self.needs, goes_on=self._goes_on)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from typing import Final
+from typing import Any, Final
 
 from stellar_sdk import Keypair, Signer, TransactionBuilder, TransactionEnvelope
 from stellar_sdk.sep.stellar_web_authentication import read_challenge_transaction
@@ -13,7 +13,8 @@ from farebox.kernel.networks import Network
 from farebox.stellar.account_entry import account_key
 from support.accounts import Multisig
 from support.asgi import Answer
-from support.node import http
+from support.node import http, result
+from support.planted import planted
 from support.promises import case, promise
 from support.signing_in import (
     DOMAIN,
@@ -173,6 +174,29 @@ async def test_without_its_node_nobody_is_signed_in_and_the_challenge_stays_open
     assert (await verify(stage.client, document)).status == 200
 
 
+async def test_what_a_node_far_behind_or_beside_itself_says_of_an_account_lets_nobody_in(
+    stage: Stage,
+) -> None:
+    key = Keypair.random()  # not on the ledger, so that its own key would do
+    asked = await challenge(stage.client, key.public_key)
+    document = signed(asked["transactionXdr"], Network.TESTNET, key)
+
+    def old(told: dict[str, Any]) -> None:
+        told["latestLedger"] -= 1_000
+
+    def strange(told: dict[str, Any]) -> None:
+        wanted = account_key(Address(key.public_key))
+        entry = base64.b64encode(wanted + bytes(8)).decode()
+        told["entries"] = [{"key": base64.b64encode(wanted).decode(), "xdr": entry}]
+
+    for lie in (old, strange):
+        stage.node().on("getLedgerEntries", result(lie))
+        answer = await verify(stage.client, document)
+        assert (answer.status, _code(answer)) == (503, "service_unavailable"), lie
+    stage.node().reset()
+    assert (await verify(stage.client, document)).status == 200
+
+
 async def test_signing_out_ends_the_session_or_all_of_the_wallets(stage: Stage) -> None:
     key = Keypair.random()
     first, second, third = [await session_of(stage.client, key) for _ in range(3)]
@@ -194,7 +218,7 @@ async def test_signing_in_and_out_leaves_a_trace_without_the_token(stage: Stage)
     owner = user_id(Network.TESTNET, key.public_key)
     rows = await stage.query(
         "SELECT action, actor, subject, audit_trail::text AS row FROM audit_trail"
-        " WHERE owner = $1 ORDER BY id",
+        " WHERE owner = $1 ORDER BY done_at",
         owner,
     )
     assert [row["action"] for row in rows] == ["session.created", "session.revoked"]
@@ -219,7 +243,7 @@ async def test_a_page_of_ours_gets_a_cookie_and_no_token(stage: Stage) -> None:
     name, _, token = pair.partition("=")
     assert name == "__Host-fbx_sess"
     assert {"Secure", "HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=86400"} == set(attributes)
-    assert token.encode() not in answer.body
+    assert planted(token).encode() not in answer.body
     cookie = {"cookie": pair}
     me = await stage.client.request("GET", "/v1/auth/me", headers=cookie)
     assert me.status == 200

@@ -112,6 +112,7 @@ async def test_a_key_with_the_scope_and_the_operator_keep_secrets_and_others_do_
         ({"name": "Name", "value": "VALUE", "purpose": "cookie"}, "invalid_request"),
         ({"name": "Name", "value": "VALUE" * 4000}, "invalid_request"),
         ({"name": "N", "value": "VALUE"}, "invalid_name"),
+        ({"name": "key VALUE-1234", "value": "VALUE-1234"}, "invalid_name"),
         ({"name": "N\0ame", "value": "VALUE"}, "invalid_name"),
         ({"name": "Name", "value": "VALUE\r\nX-Admin: 1"}, "value_not_for_header"),
         ({"name": "Name", "value": "two words", "purpose": "bearer"}, "value_not_for_header"),

@@ -2,6 +2,7 @@
 
 import base64
 import os
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +90,17 @@ def test_a_new_key_can_be_set_and_comes_behind_the_known_ones() -> None:
     both = read_master_keys(f"{first},{new_master_key(known).reveal()}")
     assert isinstance(both, MasterKeys)
     assert set(both.keys) == {1, 2}
+
+
+def test_a_file_that_holds_keys_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "farebox.toml"
+    path.write_text(f'master_keys = "{entry(1)}"\n')
+    given = {"FAREBOX_CONFIG": str(path)}
+    path.chmod(0o644)
+    with pytest.raises(SettingsRefused, match="chmod 600"):
+        read_settings(given, needs_network=False)
+    path.chmod(0o600)
+    assert read_settings(given, needs_network=False).master_keys is not None
 
 
 def test_a_fault_of_the_setting_is_named_without_its_value() -> None:

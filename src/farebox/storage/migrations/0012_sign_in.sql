@@ -22,7 +22,6 @@ CREATE TABLE challenges (
     digest bytea PRIMARY KEY,                             -- of exactly what was issued
     network text NOT NULL,
     address text NOT NULL,
-    client text NOT NULL,                                 -- the client address that asked for it
     issued_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
     tries integer NOT NULL DEFAULT 0,                     -- how often it was held against the ledger
@@ -30,4 +29,3 @@ CREATE TABLE challenges (
 );
 CREATE INDEX challenges_expiry ON challenges (expires_at);
 CREATE INDEX challenges_account ON challenges (network, address, issued_at);
-CREATE INDEX challenges_client ON challenges (client, issued_at);
