@@ -15,6 +15,7 @@ from support.gated import (
     asked,
     bearer,
     key,
+    session,
     settled_for,
     somewhere,
     turned_away,
@@ -81,9 +82,12 @@ async def test_the_right_key_passes_and_its_owner_is_whoasked(gated_stage: Stage
         gated_stage, first.request(), bearer(await key(gated_stage, "facilitator"))
     )
     assert (verdict.json()["isValid"], outcome.json()["success"]) == (True, True)
-    of_operator = await gated_stage.client.post("/settle", second.request(), bearer(OPERATORS[1]))
-    assert of_operator.json()["success"] is True
-    assert await settled_for(gated_stage) == [(OWNERS[0], "confirmed"), (OWNERS[1], "confirmed")]
+    token, user = await session(gated_stage)
+    for each, body in ((OPERATORS[1], second.request()), (token, third.request())):
+        answer = await gated_stage.client.post("/settle", body, bearer(each))
+        assert answer.json()["success"] is True
+    owners = (OWNERS[0], OWNERS[1], user)
+    assert await settled_for(gated_stage) == [(owner, "confirmed") for owner in owners]
 
 
 @case("AU-044")

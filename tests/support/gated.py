@@ -5,8 +5,11 @@ import itertools
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stellar_sdk import Keypair
+
 from farebox.accounts.token import TokenForm, new_token
-from farebox.kernel.caller import OwnerId, operator_id
+from farebox.kernel.caller import OwnerId, operator_id, user_id
+from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason
 from support.asgi import Answer
 from support.stage import Stage
@@ -60,6 +63,28 @@ async def key(stage: Stage, *scopes: str, owner: OwnerId = OWNERS[0]) -> str:
         list(scopes),
     )
     return made.shown.reveal()
+
+
+async def session(stage: Stage) -> tuple[str, OwnerId]:
+    """A wallet's new session, and whose it is."""
+    address = Keypair.random().public_key
+    made, owner = new_token(TokenForm.SESSION), user_id(Network.TESTNET, address)
+    await stage.query(
+        "INSERT INTO users (id, network, address) VALUES ($1, $2, $3)",
+        owner,
+        Network.TESTNET.value,
+        address,
+    )
+    await stage.query(
+        """
+        INSERT INTO sessions (id, digest, user_id, expires_at)
+        VALUES ($1, $2, $3, now() + interval '1 hour')
+        """,
+        f"session of {address}",
+        made.digest,
+        owner,
+    )
+    return made.shown.reveal(), owner
 
 
 async def usage(stage: Stage, headers: Mapping[str, str], query: str = "") -> Answer:
