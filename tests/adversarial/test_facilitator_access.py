@@ -76,8 +76,8 @@ async def test_a_key_without_the_scope_is_refused(gated_stage: Stage) -> None:
 
 @case("AU-044")
 @promise("ingress:callers-authenticated")
-async def test_the_right_key_passes_and_its_owner_is_whoasked(gated_stage: Stage) -> None:
-    first, second = await gated_stage.draft(), await gated_stage.draft()
+async def test_whoever_shows_a_good_credential_passes_and_is_who_asked(gated_stage: Stage) -> None:
+    first, second, third = [await gated_stage.draft() for _ in range(3)]
     verdict, outcome = await asked(
         gated_stage, first.request(), bearer(await key(gated_stage, "facilitator"))
     )
