@@ -20,6 +20,7 @@ from support.gated import (
     somewhere,
     turned_away,
     usage,
+    within_a_minute,
 )
 from support.promises import case, promise
 from support.stage import Stage
@@ -95,6 +96,7 @@ async def test_whoever_shows_a_good_credential_passes_and_is_who_asked(gated_sta
 async def test_a_key_is_answered_so_often_a_minute_wherever_it_asks_from(
     gated_stage: Stage,
 ) -> None:
+    await within_a_minute()
     body = (await gated_stage.draft()).request()
     one, other = [await key(gated_stage, "facilitator") for _ in range(2)]
     for _ in range(PER_KEY):
@@ -108,6 +110,7 @@ async def test_a_key_is_answered_so_often_a_minute_wherever_it_asks_from(
 async def test_guesses_from_one_address_come_to_an_end_before_they_are_looked_up(
     gated_stage: Stage,
 ) -> None:
+    await within_a_minute()
     address = somewhere()
     statuses = []
     for _ in range(PER_ADDRESS + 2):
@@ -123,6 +126,7 @@ async def test_guesses_from_one_address_come_to_an_end_before_they_are_looked_up
 
 @case("AU-044")
 async def test_addresses_made_up_in_front_of_ones_own_gain_nothing(gated_stage: Stage) -> None:
+    await within_a_minute()
     body = (await gated_stage.draft(Network.PUBNET)).request()
     own = somewhere()["x-forwarded-for"]
     statuses = []
