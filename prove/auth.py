@@ -75,6 +75,7 @@ def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:
         "extra_sessions": sum(each.extra_sessions for each in outcomes),
         "extra_keys": sum(each.extra_keys for each in outcomes),
         "late_accepts": sum(each.late_accepts for each in outcomes),
+        "unavailable": sum(each.unavailable for each in outcomes),
         "unexplained": sum(len(each.odd) for each in outcomes),
         "failing": [str(each.case) for each in outcomes if each.is_broken][:10],
     }

@@ -23,7 +23,7 @@ _WATCHERS: Final = 2  # of each, on each replica
 _WAVES: Final = 3  # in which they come
 _REVOKED: Final = 0.1  # of the changes
 _SPREAD_S: Final = 0.02  # over which requests that are made at once go out
-_SLOWEST_S: Final = 0.02  # a statement's way to the database
+_SLOWEST_S: Final = 0.01  # a statement's way to the database
 _AFTERWARDS_S: Final = 0.15  # so long the watchers go on
 _SIGNING_SECRET: Final = Keypair.from_raw_ed25519_seed(b"farebox proofs sign in like this").secret
 _SETTINGS: Final = {
@@ -32,6 +32,7 @@ _SETTINGS: Final = {
     "FAREBOX_RPC_TIMEOUT_S": "20",
 }
 _REFUSED: Final = frozenset({"challenge_not_open", "key_revoked", "too_many_requests"})
+_AWAY: Final = "service_unavailable"  # no connection was to be had in time
 
 
 class Kind(StrEnum):
@@ -66,6 +67,7 @@ class Outcome:
     extra_keys: int = 0
     late_accepts: int = 0
     used: int = 0  # requests let in by what was watched
+    unavailable: int = 0  # requests that found no room on a busy machine
     odd: list[str] = field(default_factory=list)
 
     @property
@@ -115,8 +117,11 @@ class _Play:
 
     def judge(self, told: Sequence[Told], *allowed: int) -> None:
         """Every answer is one of these, or a refusal that says why."""
+        self.outcome.unavailable += sum(each.code == _AWAY for each in told)
         self.outcome.odd += [
-            str(each) for each in told if each.status not in allowed and each.code not in _REFUSED
+            str(each)
+            for each in told
+            if each.status not in allowed and each.code not in (*_REFUSED, _AWAY)
         ]
 
 

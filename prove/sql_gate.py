@@ -19,7 +19,13 @@ from prove.pg_frames import (
 
 _LOOK_S: Final = 0.25  # between two looks whether the server has left an idle connection
 _GONE = (*LOST, CutOff)
-_POOLS_APART: Final = (b"accounts", b"catalog", b"search", b"upkeep")  # no step of a settlement
+_POOLS_APART: Final = (
+    b"accounts",
+    b"callers",
+    b"catalog",
+    b"search",
+    b"upkeep",
+)  # no step of a settlement
 
 
 class SqlGate:

@@ -132,7 +132,7 @@ _DELETE_ROWS: Final = """
 
 
 @pytest.fixture
-async def database(_open_database: Database, postgres_url: Secret[str]) -> AsyncIterator[Database]:
+async def database(_open_database: Database) -> AsyncIterator[Database]:
     """An open pool on a migrated database in which no row is left of other tests.
 
     What the test planted is looked for in its rows, before the next one deletes them.
@@ -142,8 +142,8 @@ async def database(_open_database: Database, postgres_url: Secret[str]) -> Async
     before = planted_values()
     yield _open_database
     if planted_values() > before:
-        await sweep(postgres_url.reveal())
         async with _open_database.connection() as connection:
+            await sweep(connection)
             await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
 
 

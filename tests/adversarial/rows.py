@@ -383,6 +383,7 @@ _CREDENTIALS: Final = _rows(
         "AU-036": "One wallet by session and by key, on two networks; two wallets.",
         "AU-037": "Pages of other origins that want to read.",
         "AU-038": "Requests that another site has a browser send along with the session cookie.",
+        "AU-044": "The facilitator without a key, with a wrong one, with one too weak, too often.",
         "AU-048": "What the audit trail says of keys, and what it must not.",
     },
 )

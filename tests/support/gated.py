@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from farebox.accounts.token import TokenForm, new_token
 from farebox.kernel.caller import OwnerId, operator_id
+from farebox.x402.reasons import REGISTRY, Reason
 from support.asgi import Answer
 from support.stage import Stage
 
 OPERATORS: Final = ("an-operators-key-of-some-length", "another-operators-key-as-long")
+ROUTES: Final = ("/verify", "/settle")
 _numbers: Final = itertools.count(1)
 
 
@@ -69,3 +71,26 @@ async def settled_for(stage: Stage) -> list[tuple[OwnerId | None, str]]:
     """Who asked for the settlements there are, and their states."""
     rows: list[Any] = await stage.query("SELECT caller, state FROM settlements ORDER BY claimed_at")
     return [(row["caller"], row["state"]) for row in rows]
+
+
+async def asked(stage: Stage, body: object, headers: dict[str, str]) -> list[Answer]:
+    return [await stage.client.post(path, body, headers) for path in ROUTES]
+
+
+def turned_away(answers: list[Answer], status: int, reason: Reason) -> None:
+    """Both answers have the status, and are valid failing verdicts."""
+    verdict, outcome = answers
+    assert (verdict.status, outcome.status) == (status, status), (verdict.body, outcome.body)
+    sentence = REGISTRY[reason].sentence
+    assert verdict.json() == {
+        "isValid": False,
+        "invalidReason": reason,
+        "invalidMessage": sentence,
+    }
+    assert outcome.json() == {
+        "success": False,
+        "errorReason": reason,
+        "errorMessage": sentence,
+        "transaction": "",
+        "network": "",
+    }

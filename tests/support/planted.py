@@ -13,6 +13,8 @@ from typing import Final
 
 import asyncpg
 
+from farebox.storage.pool import Connection
+
 SHORTEST: Final = 12  # characters; anything shorter turns up by chance
 _CHUNK: Final = 100_000  # characters looked at together
 _SHAPE: Final = re.compile(  # of a session or key, and of a seed
@@ -80,14 +82,10 @@ def found_in(text: str, *, shapes: bool = True) -> list[str]:
     return leaks + [each.group()[:8] for each in _SHAPE.finditer(text) if shapes]
 
 
-async def found_in_database(url: str) -> list[str]:
+async def found_in_database(db: Connection) -> list[str]:
     """The tables in which something planted stands, whatever the column and its type."""
-    db = await asyncpg.connect(url)
-    try:
-        tables = [row["name"] for row in await db.fetch(_TABLES)]
-        rows = await db.fetch(_rows_as_text(tables)) if tables else []
-    finally:
-        await db.close()
+    tables = [row["name"] for row in await db.fetch(_TABLES)]
+    rows = await db.fetch(_rows_as_text(tables)) if tables else []
     return [row["name"] for row in rows if row["text"] and found_in(row["text"])]
 
 
@@ -99,15 +97,24 @@ def _rows_as_text(tables: Sequence[str]) -> str:
     )
 
 
-async def sweep(url: str) -> None:
+async def sweep(db: Connection) -> None:
     """No table of the database holds anything planted.
 
     Raises:
         SecretFound: one does.
     """
-    tables = await found_in_database(url)
+    tables = await found_in_database(db)
     if tables:
         raise SecretFound(f"a planted secret stands in {', '.join(tables)}")
+
+
+async def sweep_at(url: str) -> None:
+    """The same, over a connection of its own."""
+    db = await asyncpg.connect(url)
+    try:
+        await sweep(db)
+    finally:
+        await db.close()
 
 
 async def sweep_server(url: str) -> None:
@@ -123,4 +130,4 @@ async def sweep_server(url: str) -> None:
     finally:
         await db.close()
     for row in names:
-        await sweep(url.replace(f"/{current}?", f"/{row['datname']}?"))
+        await sweep_at(url.replace(f"/{current}?", f"/{row['datname']}?"))

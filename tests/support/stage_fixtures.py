@@ -24,7 +24,7 @@ from support.accounts import (
 )
 from support.asgi import AsgiClient
 from support.contracts import Manners, token
-from support.planted import found_in, planted_values, sweep
+from support.planted import found_in, planted_values, sweep_at
 from support.stage import (
     KEPT,
     NetworkStage,
@@ -101,7 +101,7 @@ async def stage(
     before = planted_values()
     yield opened
     if planted_values() > before:
-        await sweep(stage_database)
+        await sweep_at(stage_database)
     await _clear(opened)
 
 

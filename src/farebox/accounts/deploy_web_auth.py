@@ -87,6 +87,11 @@ class Deployed:
     live_until_ledger: int | None  # the last one before the contract is archived, if that is told
 
 
+def contract_from(network: Network, payer: Address) -> Address:
+    """Where the contract is, or will be, that this account deploys."""
+    return contract_of(network, payer, _SALT)
+
+
 class WebAuthDeployment:
     """One network, and the account that pays there; `tell` is told each step."""
 
@@ -111,7 +116,7 @@ class WebAuthDeployment:
         """
         wasm = (files("farebox.accounts") / "web_auth.wasm").read_bytes()
         code, payer = hashlib.sha256(wasm).digest(), self._source.address
-        contract = contract_of(self._network, payer, _SALT)
+        contract = contract_from(self._network, payer)
         place = instance_key(contract)
         steps = [
             (place, code_key(code), "put the code there", upload_code(wasm)),

@@ -75,6 +75,9 @@ class IssuedKeyBody(KeyBody, rename="camel"):
 
     key: str
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id!r})"
+
 
 class PaginationBody(msgspec.Struct, rename="camel"):
     """How the list goes on."""

@@ -140,12 +140,18 @@ def _cookie(text: str) -> tuple[bytes, bytes]:
 
 
 def sign_in_routes(edge: SignInEdge) -> list[Route]:
-    """Signing in is for everybody, the rest for whoever has."""
-    me = Guarded(MeEndpoint(edge), edge.authenticates, Needs(Grant.READ))
-    logout = Guarded(LogoutEndpoint(edge), edge.authenticates, Needs())
+    """The routes by which anybody may sign in."""
     return [
         Route(f"{AUTH}/challenge", ChallengeEndpoint(edge), methods=["POST"]),
         Route(f"{AUTH}/verify", VerifyEndpoint(edge), methods=["POST"]),
+    ]
+
+
+def session_routes(edge: SignInEdge) -> list[Route]:
+    """The routes of whoever has signed in."""
+    me = Guarded(MeEndpoint(edge), edge.authenticates, Needs(Grant.READ))
+    logout = Guarded(LogoutEndpoint(edge), edge.authenticates, Needs())
+    return [
         Route(f"{AUTH}/me", me, methods=["GET"]),
         Route(f"{AUTH}/logout", logout, methods=["POST"]),
     ]

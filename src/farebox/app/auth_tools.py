@@ -5,14 +5,27 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from farebox.accounts.deploy_web_auth import DeployRefused, Turn, WebAuthDeployment
+from farebox.accounts.deploy_web_auth import (
+    DeployRefused,
+    Turn,
+    WebAuthDeployment,
+    contract_from,
+)
 from farebox.app.channel_tools import operator_node, running_watcher
 from farebox.app.settings import NetworkSettings, Settings
-from farebox.facilitator.operator_ledger import OperatorLedger, Terms, succeeded
+from farebox.facilitator.operator_ledger import (
+    OperatorLedger,
+    OutcomeUnknown,
+    Terms,
+    succeeded,
+)
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
+from farebox.kernel.errors import Outage
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerClock
-from farebox.stellar.signers import Relayer
+from farebox.stellar.signers import Relayer, read_signers
 from farebox.stellar.splice import SignedTransaction
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
@@ -59,6 +72,28 @@ class OperatorSender:
             if succeeded(fate):
                 return
             self._ledger.judge(fate, signed.hash, is_last=left == 0, doing=doing)
+
+
+def contract_of_payer(network: Network, payer: Secret[str]) -> Address:
+    """Where the web-auth contract will be that the account of this seed deploys."""
+    return contract_from(network, read_signers(payer, None).relayer.address)
+
+
+async def deploy_at_start(settings: Settings, network: Network) -> Address:
+    """The contract and the signing account are on the ledger, paid by the relayer.
+
+    Raises:
+        Refusal: the network does not take it.
+        Outage: the node is away, or has not shown what became of it.
+    """
+    own, secret = settings.networks[network], settings.sign_in.signing_secret
+    payer = read_signers(own.relayer_secret, None).relayer
+    signer = None if secret is None else read_signers(secret, None).relayer
+    async with auth_tools(settings, own, payer, lambda line: None) as tools:
+        try:
+            return (await tools.deployment.deploy(signer)).contract
+        except OutcomeUnknown as unknown:
+            raise Outage(network.value, "a transaction may still land") from unknown
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from farebox.accounts.contract_sign_in import ContractSignIn
 from farebox.accounts.public_place import PublicPlace
 from farebox.accounts.sessions import Sessions
 from farebox.accounts.sign_in import NetworkLogins, SignIn, SignInSetup
-from farebox.accounts.sign_in_http import SignInEdge, sign_in_routes
+from farebox.accounts.sign_in_http import SignInEdge, session_routes, sign_in_routes
 from farebox.accounts.signed_challenge import ChallengeTerms
 from farebox.accounts.web_auth_http import web_auth_routes
 from farebox.app.account_services import AccountServices
@@ -66,9 +66,9 @@ def build_sign_in(
     )
     origin = settings.sign_in.public_url
     edge = SignInEdge(sign_in, sessions, accounts.authenticates, _client_of, origin)
-    routes = [*sign_in_routes(edge), *web_auth_routes(edge, place, networks.nodes)]
+    anybodys = [*sign_in_routes(edge), *web_auth_routes(edge, place, networks.nodes)]
     return SignInServices(
-        routes=ingress.limited(routes),
+        routes=[*ingress.limited(anybodys), *session_routes(edge)],
         tasks=[restarted(Loop("sessions", sessions.run), clock)],
     )
 

@@ -76,7 +76,7 @@ UNSETTLED: Final = record(
         "errorReason": _REASON,
         "errorMessage": _STRING,
         "transaction": _HASH,
-        "network": one_of(*(network.value for network in Network), ""),
+        "network": {"type": "string", "description": "As it was sent; empty when it was not."},
     },
     payer=_PAYER,
 )

@@ -6,6 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from farebox.accounts.api_key import KeyTerms
+from farebox.accounts.keys_wire import issued_key_body
+from farebox.accounts.manage_keys import KeyManagement
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -213,13 +216,12 @@ async def test_a_key_is_written_to_no_log(
 
 
 async def test_what_is_made_is_not_shown_by_its_text(database: Database) -> None:
-    from farebox.accounts.api_key import KeyTerms
-    from farebox.accounts.manage_keys import KeyManagement
-
     wallet = await signed_in(database)
     terms = KeyTerms(new_id("name"), frozenset(), None)
     issued = await KeyManagement(database).create(wallet.caller, terms, request_id="1")
-    assert issued.shown.reveal() not in f"{issued!r} {issued}"
+    body = issued_key_body(issued)
+    assert body.key == issued.shown.reveal()
+    assert body.key not in f"{issued!r} {issued} {body!r} {body}"
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])

@@ -13,113 +13,27 @@ from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
 from support.asgi import Answer, AsgiClient
 from support.gated import (
-    OPERATORS,
     OWNERS,
     PER_ADDRESS,
-    PER_KEY,
+    asked,
     bearer,
     key,
-    settled_for,
     somewhere,
+    turned_away,
     usage,
 )
-from support.promises import case, promise
+from support.promises import promise
 from support.stage import Stage, own_relayer, service
 
 NOWHERE: Final = "postgresql://farebox@127.0.0.1:1/farebox"
-ROUTES: Final = ("/verify", "/settle")
-WORTHLESS: Final = {
-    "not a key": "Bearer no-key-of-anybodys-at-all",
-    "unknown key": f"Bearer {new_token(TokenForm.KEY).shown.reveal()}",
-    "unknown session": f"Bearer {new_token(TokenForm.SESSION).shown.reveal()}",
-    "another scheme": f"Basic {OPERATORS[0]}",
-    "empty": "",
-}
-
-
-async def _asked(stage: Stage, body: object, headers: dict[str, str]) -> list[Answer]:
-    return [await stage.client.post(path, body, headers) for path in ROUTES]
-
-
-def _turned_away(answers: list[Answer], status: int, reason: Reason) -> None:
-    """Both answers have the status, and are valid failing verdicts."""
-    verdict, outcome = answers
-    assert (verdict.status, outcome.status) == (status, status), (verdict.body, outcome.body)
-    sentence = REGISTRY[reason].sentence
-    assert verdict.json() == {
-        "isValid": False,
-        "invalidReason": reason,
-        "invalidMessage": sentence,
-    }
-    assert outcome.json() == {
-        "success": False,
-        "errorReason": reason,
-        "errorMessage": sentence,
-        "transaction": "",
-        "network": "",
-    }
-
-
-@case("AU-044")
-@promise("ingress:callers-authenticated")
-async def test_without_a_key_a_network_that_asks_for_one_is_closed_and_the_other_open(
-    gated_stage: Stage,
-) -> None:
-    draft = await gated_stage.draft()
-    answers = await _asked(gated_stage, draft.request(), somewhere())
-    _turned_away(answers, 401, Reason.UNAUTHENTICATED)
-    assert {answer.headers["www-authenticate"] for answer in answers} == {"Bearer"}
-    assert await gated_stage.rows() == 0
-    assert gated_stage.node().counts()["simulateTransaction"] == 0, "nobody is judged for nothing"
-    pubnet = await gated_stage.draft(Network.PUBNET)
-    verdict, outcome = await _asked(gated_stage, pubnet.request(), somewhere())
-    assert (verdict.json()["isValid"], outcome.json()["success"]) == (True, True)
-    assert await settled_for(gated_stage) == [(None, "confirmed")]
-
-
-@case("AU-044")
-@promise("ingress:callers-authenticated")
-@pytest.mark.parametrize("shown", WORTHLESS.values(), ids=WORTHLESS)
-@pytest.mark.parametrize("network", list(Network))
-async def test_a_wrong_key_is_refused_even_where_none_is_needed(
-    gated_stage: Stage, shown: str, network: Network
-) -> None:
-    draft = await gated_stage.draft(network)
-    headers = {"authorization": shown, **somewhere()}
-    answers = await _asked(gated_stage, draft.request(), headers)
-    _turned_away(answers, 401, Reason.UNAUTHENTICATED)
-    assert await gated_stage.rows() == 0
-
-
-@case("AU-044")
-async def test_a_key_without_the_scope_is_refused(gated_stage: Stage) -> None:
-    headers = bearer(await key(gated_stage, "read", "wrappers"))
-    for network in Network:
-        draft = await gated_stage.draft(network)
-        answers = await _asked(gated_stage, draft.request(), headers)
-        _turned_away(answers, 403, Reason.SCOPE_MISSING)
-    assert await gated_stage.rows() == 0
 
 
 async def test_a_session_that_a_browser_sends_by_itself_is_refused(gated_stage: Stage) -> None:
     token = new_token(TokenForm.SESSION).shown.reveal()
     draft = await gated_stage.draft()
     headers = {"cookie": f"{COOKIE}={token}", "origin": "https://evil.test", **somewhere()}
-    answers = await _asked(gated_stage, draft.request(), headers)
-    _turned_away(answers, 403, Reason.CROSS_SITE_REQUEST)
-
-
-@case("AU-044")
-@promise("ingress:callers-authenticated")
-async def test_the_right_key_passes_and_its_owner_is_who_asked(gated_stage: Stage) -> None:
-    first, second = await gated_stage.draft(), await gated_stage.draft()
-    verdict, outcome = await _asked(
-        gated_stage, first.request(), bearer(await key(gated_stage, "facilitator"))
-    )
-    assert (verdict.json()["isValid"], outcome.json()["success"]) == (True, True)
-    of_operator = await gated_stage.client.post("/settle", second.request(), bearer(OPERATORS[1]))
-    assert of_operator.json()["success"] is True
-    assert await settled_for(gated_stage) == [(OWNERS[0], "confirmed"), (OWNERS[1], "confirmed")]
+    answers = await asked(gated_stage, draft.request(), headers)
+    turned_away(answers, 403, Reason.CROSS_SITE_REQUEST)
 
 
 @promise("ingress:rate-limited")
@@ -130,8 +44,8 @@ async def test_an_address_is_answered_so_often_a_minute_over_both_routes(
     headers, elsewhere = somewhere(), somewhere()
     for _ in range(PER_ADDRESS):
         assert (await gated_stage.client.post("/verify", body, headers)).status == 200
-    answers = await _asked(gated_stage, body, headers)
-    _turned_away(answers, 429, Reason.TOO_MANY_REQUESTS)
+    answers = await asked(gated_stage, body, headers)
+    turned_away(answers, 429, Reason.TOO_MANY_REQUESTS)
     assert all(1 <= int(answer.headers["retry-after"]) <= 60 for answer in answers)
     assert REGISTRY[Reason.TOO_MANY_REQUESTS].retry is Retry.LATER
     assert await gated_stage.rows() == 0
@@ -143,40 +57,9 @@ async def test_an_address_is_answered_so_often_a_minute_over_both_routes(
         assert free.status == 200, "start-up and monitoring are not limited"
 
 
-@case("AU-044")
-@promise("ingress:rate-limited")
-async def test_a_key_is_answered_so_often_a_minute_wherever_it_asks_from(
-    gated_stage: Stage,
-) -> None:
-    body = (await gated_stage.draft()).request()
-    one, other = [await key(gated_stage, "facilitator") for _ in range(2)]
-    for _ in range(PER_KEY):
-        assert (await gated_stage.client.post("/verify", body, bearer(one))).status == 200
-    answers = await _asked(gated_stage, body, bearer(one))
-    _turned_away(answers, 429, Reason.TOO_MANY_REQUESTS)
-    assert (await gated_stage.client.post("/verify", body, bearer(other))).status == 200
-
-
-@case("AU-044")
-async def test_guesses_from_one_address_come_to_an_end_before_they_are_looked_up(
-    gated_stage: Stage,
-) -> None:
-    address = somewhere()
-    statuses = []
-    for _ in range(PER_ADDRESS + 2):
-        guess = bearer(new_token(TokenForm.KEY).shown.reveal()) | address
-        statuses.append((await gated_stage.client.post("/verify", b"{}", guess)).status)
-    assert statuses == [401] * PER_ADDRESS + [429] * 2
-    held_back = bearer(OPERATORS[0]) | address
-    assert (await usage(gated_stage, held_back)).status == 429, "on every route"
-    body = (await gated_stage.draft(Network.PUBNET)).request()
-    anonymous = await gated_stage.client.post("/verify", body, address)
-    assert anonymous.status == 200, "who shows nothing guesses nothing"
-
-
 async def test_the_budget_of_a_key_turns_away_its_caller_alone(gated_stage: Stage) -> None:
     body = (await gated_stage.draft(Network.PUBNET)).request()
-    answers = await _asked(gated_stage, body, bearer(await key(gated_stage, "facilitator")))
+    answers = await asked(gated_stage, body, bearer(await key(gated_stage, "facilitator")))
     told = [answers[0].json()["invalidReason"], answers[1].json()["errorReason"]]
     assert told == [Reason.SPONSOR_BUDGET_EXHAUSTED] * 2
     assert (await gated_stage.client.post("/settle", body, somewhere())).json()["success"] is True
@@ -261,7 +144,7 @@ async def test_without_the_database_an_open_network_is_judged_and_a_closed_one_i
         away = Stage(client, gated_stage.networks, gone)
         for headers in (somewhere(), bearer(token)):
             assert (await _judged(client, opened, headers))["isValid"] is True
-        _turned_away(await _asked(away, closed, bearer(token)), 503, Reason.SERVICE_UNAVAILABLE)
+        turned_away(await asked(away, closed, bearer(token)), 503, Reason.SERVICE_UNAVAILABLE)
         unpaid = await client.post("/settle", opened, bearer(token))
         assert (unpaid.status, unpaid.json()["errorReason"]) == (503, Reason.SERVICE_UNAVAILABLE)
         headers = somewhere()

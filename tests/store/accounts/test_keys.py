@@ -9,6 +9,7 @@ from farebox.accounts.api_key import KeyTerms
 from farebox.accounts.manage_keys import KeyManagement
 from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId
 from farebox.kernel.ids import new_id
+from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 
 OWNER = OwnerId("user_1")
@@ -75,3 +76,24 @@ async def test_the_look_up_goes_by_the_index(database: Database) -> None:
             await db.execute("SET LOCAL enable_seqscan = off")
             plan = await db.fetch(f"EXPLAIN SELECT FROM {table} WHERE digest = '\\x00'")
         assert f"{table}_digest_key" in "\n".join(row[0] for row in plan)
+
+
+async def test_an_owner_who_waits_for_its_turn_holds_one_connection_of_a_replica(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    """Somebody else's transaction holds the owner's turn, as on another replica."""
+    terms = [KeyTerms(f"key {n}", frozenset(), None) for n in range(8)]
+    async with Database(postgres_url, connections=2, wait_s=1) as small:
+        keys = KeyManagement(small)
+        async with database.transaction() as db:
+            await key_store.take_turn(db, OWNER)
+            waiting = [
+                asyncio.create_task(keys.create(CALLER, each, request_id="1")) for each in terms
+            ]
+            await asyncio.sleep(0.05)
+            await asyncio.wait_for(small.ping(), 1)
+            stranger = Caller(OwnerId("user_2"), CallerKind.SESSION)
+            made = await keys.create(stranger, terms[0], request_id="1")
+            assert made.key.owner == "user_2"
+            assert not any(each.done() for each in waiting)
+        await asyncio.gather(*waiting)

@@ -11,7 +11,15 @@ from stellar_sdk import Keypair
 
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
-from support.planted import SecretFound, found_in, found_in_database, planted, sweep, sweep_server
+from support.planted import (
+    SecretFound,
+    found_in,
+    found_in_database,
+    planted,
+    sweep,
+    sweep_at,
+    sweep_server,
+)
 from support.searched_output import judge_report
 
 SPELLINGS: list[Callable[[str], str]] = [
@@ -58,15 +66,15 @@ async def test_a_value_in_any_column_of_any_table_is_found(
 ) -> None:
     url = postgres_url.reveal()
     value = planted(secrets.token_urlsafe(24))
-    assert await found_in_database(url) == []
     async with database.connection() as db:
+        assert await found_in_database(db) == []
         await db.execute(f"CREATE TABLE careless (n integer, kept {column})")
         try:
             await db.execute(f"INSERT INTO careless SELECT 1, {stored}", value)
-            assert await found_in_database(url) == ["public.careless"]
-            for search in (sweep, sweep_server):
+            assert await found_in_database(db) == ["public.careless"]
+            for search in (sweep(db), sweep_at(url), sweep_server(url)):
                 with pytest.raises(SecretFound, match=r"public\.careless"):
-                    await search(url)
+                    await search
         finally:
             await db.execute("DROP TABLE careless")
 

@@ -1,5 +1,7 @@
 """Re-sealing under another master key, and what a start without a needed key does."""
 
+import asyncio
+
 import pytest
 
 from farebox.kernel.secret import Secret
@@ -79,6 +81,31 @@ async def test_a_value_given_meanwhile_is_never_put_back(database: Database) -> 
     assert await both.opened(secret) == latest.reveal()
     assert await resealing(database, []).run() == Resealed(1, 0, ())
     assert await both.opened(secret) == latest.reveal()
+
+
+async def test_values_given_while_everything_is_resealed_are_the_ones_that_stay(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    async with Database(postgres_url, connections=4) as elsewhere:
+        old, caller = keeper(elsewhere, OLD), somebody()
+        made = [await old.keep(caller, a_value()) for _ in range(12)]
+        latest: dict[str, str] = {}
+
+        async def rotate(part: int) -> None:
+            for turn in range(36):
+                value, secret = a_value(), made[(turn * 5 + part) % 12 // 3 * 3 + part]
+                await old.vault.rotate(caller, "r", secret.id, value)
+                latest[secret.id] = value.reveal()
+
+        async def reseal() -> None:
+            for _ in range(12):
+                await Resealing(database, Sealer(keys(NEW, OLD)), lambda _: None, batch=2).run()
+
+        await asyncio.gather(reseal(), *(rotate(part) for part in range(3)))
+    assert (await resealing(database, []).run()).left == 0
+    both = keeper(database, NEW, OLD)
+    assert {each.id: await both.opened(each) for each in made} == latest
+    assert await versions(database) == [2] * 12
 
 
 async def test_what_does_not_open_is_named_and_holds_up_nothing_else(database: Database) -> None:
