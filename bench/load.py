@@ -32,6 +32,7 @@ class Plan(msgspec.Struct, frozen=True):
     in_flight: int
     duration_s: float
     expect: list[str]  # body i is answered by something that contains expect[i % len(expect)]
+    headers: dict[str, str] = {}
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -61,6 +62,7 @@ class _Lane:
 def request_bytes(plan: Plan) -> list[bytes]:
     """Every request of the plan as the bytes that go on the wire."""
     head = f"POST {plan.path} HTTP/1.1\r\nHost: {plan.host}:{plan.port}\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in plan.headers.items())
     head += "Content-Type: application/json\r\nContent-Length: "
     bodies = [base64.b64decode(body) for body in plan.bodies]
     return [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]

@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
@@ -24,6 +24,7 @@ class Requests:
     path: str
     bodies: tuple[bytes, ...]
     expect: tuple[str, ...]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -93,6 +94,7 @@ async def load(
         in_flight=in_flight,
         duration_s=seconds,
         expect=list(requests.expect),
+        headers=dict(requests.headers),
     )
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -53,6 +53,7 @@ class ServedNetwork:
         settings = {
             f"FAREBOX_RPC_URL_{suffix}": self.devnet.rpc_url,
             f"FAREBOX_RELAYER_SECRET_{suffix}": self.relayer.reveal(),
+            f"FAREBOX_FACILITATOR_AUTH_{suffix}": "open",
         }
         if self.devnet.authority is not None:
             settings[f"FAREBOX_RPC_AUTHORITY_{suffix}"] = str(self.devnet.authority)
@@ -173,7 +174,12 @@ async def our_process(
     """Farebox, ready; its logs are `name`.log and `name`.jsonl in `folder`."""
     port = free_port()
     log = folder / f"{name}.jsonl"
-    env = {"FAREBOX_PORT": str(port), "FAREBOX_LOG_FILE": str(log), **(settings or {})}
+    env = {
+        "FAREBOX_PORT": str(port),
+        "FAREBOX_LOG_FILE": str(log),
+        "FAREBOX_RATE_PER_ADDRESS": "0",  # the load comes from one address
+        **(settings or {}),
+    }
     for served in networks:
         env |= served.settings()
     url, said = f"http://127.0.0.1:{port}", folder / f"{name}.log"

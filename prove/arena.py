@@ -39,6 +39,7 @@ SETTINGS: Final = {
     "FAREBOX_RPC_TIMEOUT_S": "1",
     "FAREBOX_CLOCK_POLL_S": "0.5",
     "FAREBOX_SEARCH_SEMANTIC": "off",
+    "FAREBOX_RATE_PER_ADDRESS": "0",
 }
 _START_S: Final = 20.0
 _LOOK_S: Final = 0.01

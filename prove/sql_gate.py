@@ -19,7 +19,13 @@ from prove.pg_frames import (
 
 _LOOK_S: Final = 0.25  # between two looks whether the server has left an idle connection
 _GONE = (*LOST, CutOff)
-_CATALOGS_POOLS: Final = (b"catalog", b"search", b"upkeep")
+_POOLS_APART: Final = (
+    b"accounts",
+    b"callers",
+    b"catalog",
+    b"search",
+    b"upkeep",
+)  # no step of a settlement
 
 
 class SqlGate:
@@ -66,7 +72,7 @@ class SqlGate:
             if code != PROTOCOL_3:  # a request to cancel: nothing is answered
                 upstream[1].write(startup)
                 return
-            is_catalogs = any(b"\0farebox-%s\0" % each in startup for each in _CATALOGS_POOLS)
+            is_catalogs = any(b"\0farebox-%s\0" % each in startup for each in _POOLS_APART)
             line = _Line(self._gate, (reader, writer), upstream, is_catalogs=is_catalogs)
             await line.carry(startup)
         except CutOff as cut:

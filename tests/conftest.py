@@ -11,6 +11,7 @@ from typing import Final
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -19,8 +20,17 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
+from support.planted import planted_values, sweep, sweep_server
 
-pytest_plugins = ("support.stage_fixtures", "support.proving")
+# as the service does, which may be too late here: threads of numpy's that wait for each other by
+# spinning take whole cores from the other tests
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# a property is judged by what it finds and not by how busy the machine is
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
+
+pytest_plugins = ("support.stage_fixtures", "support.proving", "support.searched_output")
 
 TEMPLATE: Final = "farebox_template"
 WORKING: Final = "farebox_tests"
@@ -68,11 +78,15 @@ async def _execute(url: Secret[str], *statements: str) -> None:
 
 
 @pytest.fixture(scope="session")
-async def postgres_template(postgres_server: EmbeddedPostgres) -> str:
-    """The name of a migrated database nobody works in."""
+async def postgres_template(postgres_server: EmbeddedPostgres) -> AsyncIterator[str]:
+    """The name of a migrated database nobody works in.
+
+    At the end of the run every database of the server is searched for what the tests planted.
+    """
     await _execute(postgres_server.url, f"CREATE DATABASE {TEMPLATE}")
     await migrate(_url_of(postgres_server, TEMPLATE), packaged_migrations())
-    return TEMPLATE
+    yield TEMPLATE
+    await sweep_server(postgres_server.url.reveal())
 
 
 @pytest.fixture(scope="session")
@@ -113,11 +127,19 @@ _DELETE_ROWS: Final = """
 
 
 @pytest.fixture
-async def database(_open_database: Database) -> Database:
-    """An open pool on a migrated database in which no row is left of other tests."""
+async def database(_open_database: Database) -> AsyncIterator[Database]:
+    """An open pool on a migrated database in which no row is left of other tests.
+
+    What the test planted is looked for in its rows, before the next one deletes them.
+    """
     async with _open_database.connection() as connection:
         await connection.execute(_DELETE_ROWS)
-    return _open_database
+    before = planted_values()
+    yield _open_database
+    if planted_values() > before:
+        async with _open_database.connection() as connection:
+            await sweep(connection)
+            await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
 
 
 CLOSE_MS: Final = 200

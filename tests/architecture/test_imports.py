@@ -60,7 +60,16 @@ MAY_IMPORT = MappingProxyType(
 )
 # what a feature's edge may use beside what its package may
 EDGE_MAY_IMPORT = {"web"}
-EDGES = {"http", "audit_http", "keys_http", "sign_in_http", "usage_http", "validate_http"}
+EDGES = {
+    "http",
+    "audit_http",
+    "keys_http",
+    "operations",
+    "sign_in_http",
+    "usage_http",
+    "validate_http",
+    "web_auth_http",
+}
 # a library from outside: who may know it
 OUTSIDE = MappingProxyType(
     {
@@ -165,6 +174,36 @@ def test_verification_cannot_reach_anything_that_writes() -> None:
         waiting += [name for name in _imported(path) if name.startswith("farebox.")]
     assert "farebox.facilitator.verify" in reached
     assert {name for name in reached if "store" in name or "storage" in name} == set()
+
+
+def test_only_what_calls_upstream_can_open_a_secret() -> None:
+    """Nobody else imports what opens it: the composition root, and the vault's own commands."""
+    opens = {"farebox.vault.open_secret", "farebox.vault.sealing", "farebox.vault.reseal"}
+    importers = {
+        _name(path)
+        for path in _modules()
+        if _package(path) != "vault" and opens & set(_imported(path))
+    }
+    assert importers == {"app/vault_services.py", "cli/vault.py"}
+
+
+def test_the_service_loads_the_sdk_only_where_somebody_can_sign_in() -> None:
+    """It takes a second of processor time: longer than all the rest of a start."""
+    reached: set[str] = set()
+    waiting = ["farebox.app.asgi"]
+    while waiting:
+        module = waiting.pop()
+        path = PACKAGE.parent / (module.replace(".", "/") + ".py")
+        if module in reached or not path.is_file():
+            continue
+        reached.add(module)
+        for node in ast.parse(path.read_text()).body:  # what is loaded with the module itself
+            if isinstance(node, ast.Import):
+                waiting += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                waiting += [f"{node.module}", *(f"{node.module}.{a.name}" for a in node.names)]
+            assert "stellar_sdk" not in " ".join(waiting), module
+    assert "farebox.app.sign_in_services" in reached
 
 
 def test_settings_are_handed_in_and_never_imported_by_a_feature() -> None:

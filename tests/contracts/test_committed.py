@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Final
 
 import pytest
@@ -105,3 +106,7 @@ def test_the_page_says_what_a_contract_is_for(name: str) -> None:
 
 def test_the_token_has_the_whole_token_interface() -> None:
     assert _functions("mannered_token") == INTERFACE | {"mint", "behave", "upgrade"}
+
+
+def test_the_service_deploys_the_contract_that_is_committed() -> None:
+    assert (files("farebox.accounts") / "web_auth.wasm").read_bytes() == wasm_of("web_auth")

@@ -161,7 +161,7 @@ async def test_a_relayer_that_cannot_pay_the_reserves_is_told_so_and_nothing_is_
     stage = Stage(alone.client, alone.networks, alone.environment | secret)
     refused = await channels(stage, "create", "--count", "5")
     assert refused.code == 2
-    assert "1 XLM of reserve for each channel" in refused.err.splitlines()[-1]
+    assert "1 XLM of reserve for each account" in refused.err.splitlines()[-1]
     assert (await listed(stage), await reserves_sponsored(stage)) == ([], 0)
     assert (await channels(stage, "create", "--count", "1")).code == 0
 

@@ -11,11 +11,15 @@ OWNERS: Final = (
             "challenge:single-use": "A challenge is a Stellar transaction that works once.",
             "challenge:five-minutes": "A challenge is valid five minutes.",
             "session:24-hours": "A session is valid 24 hours.",
+        },
+    ),
+    *said(
+        "Authentication records",
+        {
             "api-key:shown-once": "A key's plaintext is seen at creation and rotation only.",
             "api-key:hashed": "A key is stored as a hash only.",
             "api-key:prefix": "A key has the fixed prefix that ends in _live_.",
         },
-        deferred=Later.ACCOUNTS,
     ),
     *said(
         "States: challenge",
@@ -25,16 +29,15 @@ OWNERS: Final = (
             ),
             "challenge:expires": "An expired challenge cannot be used.",
         },
-        deferred=Later.ACCOUNTS,
+    ),
+    *said(
+        "Authentication",
+        {"session:not-broadcast": "Logging in puts nothing on the ledger."},
     ),
     *said(
         "Authentication",
         {
-            "session:not-broadcast": "Logging in puts nothing on the ledger.",
             "account:stable-user-id": "Session and key resolve to one stable user id.",
-            "account:scopes-records": (
-                "The user id scopes wrappers, secrets, logs, payments and quotas."
-            ),
             "api-key:life": "Keys are created, listed, rotated and revoked under /v1/api-keys.",
             "operator-key:never-a-users": "The operator key is never given to console users.",
             "operator-key:compared-as-digest": (
@@ -46,7 +49,15 @@ OWNERS: Final = (
             ),
             "version:v1-management": "Management lives below /v1.",
         },
-        deferred=Later.ACCOUNTS,
+    ),
+    *said(
+        "Authentication",
+        {
+            "account:scopes-records": (
+                "The user id scopes wrappers, secrets, logs, payments and quotas."
+            ),
+        },
+        deferred=Later.GATEWAY,
     ),
     *said(
         "Vault secret",
@@ -59,7 +70,6 @@ OWNERS: Final = (
             "vault:stored-by-its-owner": "Secrets are stored and listed for their owner.",
             "limit:master-key-32-bytes": "The master key has 32 bytes.",
         },
-        deferred=Later.ACCOUNTS,
     ),
     *said(
         "Automation proposal",

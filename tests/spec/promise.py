@@ -8,7 +8,6 @@ from enum import StrEnum
 class Later(StrEnum):
     """The later work that owns a promise which nothing holds yet."""
 
-    ACCOUNTS = "accounts, keys and vault"
     GATEWAY = "gateway"
     AGENTS = "MCP and skills"
     AUTOMATION = "automation"

@@ -39,15 +39,9 @@ SERVICE: Final = (
             "log:no-authorization-xdr": "Authorization XDR never reaches the log.",
             "log:no-secrets": "Secrets never reach the log.",
             "log:no-authorization-headers": "Authorization headers never reach the log.",
-        },
-    ),
-    *said(
-        "Authentication: exposure",
-        {
             "ingress:callers-authenticated": "Hosted, the facilitator asks who calls.",
             "ingress:rate-limited": "Hosted, callers are limited in rate at the ingress.",
         },
-        deferred=Later.ACCOUNTS,
     ),
     *said(
         "Errors",

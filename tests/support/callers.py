@@ -19,8 +19,9 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient, started
+from support.planted import planted
 
-OPERATOR_KEY: Final = "an operator's key that only the tests know".replace(" ", "-")
+OPERATOR_KEY: Final = planted("an operator's key that only the tests know".replace(" ", "-"))
 OPERATOR_DIGEST: Final = hashlib.sha256(OPERATOR_KEY.encode()).digest()
 OPERATOR: Final = operator_id(OPERATOR_DIGEST)
 OPERATOR_SETTING: Final = {"FAREBOX_OPERATOR_KEYS": f"sha256:{OPERATOR_DIGEST.hex()}"}
@@ -69,6 +70,7 @@ async def signed_in(
     """A wallet with a session that began just now."""
     address = address or Keypair.random().public_key
     token, session_id = new_token(TokenForm.SESSION), new_id("ses")
+    planted(token.shown.reveal())
     owner = user_id(network, address)
     async with database.transaction() as db:
         await db.execute(
@@ -118,4 +120,6 @@ async def made_key(client: AsgiClient, headers: Mapping[str, str], **terms: Any)
     """A personal key of the caller's, as it is answered, with the key itself."""
     answer = await ask(client, "POST", "/v1/api-keys", headers, {"name": new_id("name")} | terms)
     assert answer.status == 201, answer.body
-    return answer.json()
+    made = answer.json()
+    planted(made["key"])
+    return made

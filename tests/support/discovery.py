@@ -13,6 +13,31 @@ Json = dict[str, object]
 
 SELLER: Final = Address("GBEAOWSZPZZBUFLOFYDZTXS4YDCTETOG47VPDTOUMJIINDWFGIK53RM6")
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+LOCAL_HOSTS: Final = [
+    "localhost",
+    "LOCALHOST.",
+    "api.localhost",
+    "db",
+    "metadata.google.internal",
+    "printer.local",
+    "nas.lan",
+    "x.home.arpa",
+    "1.0.0.127.in-addr.arpa",
+    "a.b1",
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0x7f.0.0.1",
+    "017700000001",
+    "10.0.0.8",
+    "169.254.169.254",
+    "8.8.8.8",
+    "１２７.0.0.1",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "[fe80::1%25eth0]",
+]
 
 
 def http_info(**more: object) -> Json:

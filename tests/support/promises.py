@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -28,10 +29,29 @@ def citations(mark: str) -> dict[str, set[str]]:
     Read from the sources and not from a run, so that it is whole whichever tests are chosen.
     """
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for path in sorted(TESTS.rglob("test_*.py")):
-        for identity in _cited(ast.parse(path.read_text()), mark):
+    for path, tree in parsed_tests():
+        for identity in _cited(tree, mark):
             found[identity].add(str(path.relative_to(TESTS)))
     return dict(found)
+
+
+def named_members(of: str) -> frozenset[str]:
+    """Every name that a test takes from the class `of`, as in `of.NAME`."""
+    return frozenset(
+        node.attr
+        for _, tree in parsed_tests()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == of
+    )
+
+
+@cache
+def parsed_tests() -> tuple[tuple[Path, ast.Module], ...]:
+    """Every file of tests with its syntax tree, read once a run."""
+    paths = sorted(TESTS.rglob("test_*.py"))
+    return tuple((path, ast.parse(path.read_text())) for path in paths)
 
 
 def _cited(tree: ast.Module, mark: str) -> Iterator[str]:

@@ -16,10 +16,14 @@ from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, Party, Scene
 from farebox.x402.reasons import REGISTRY, Reason
 from support.asgi import Answer, AsgiClient, started
+from support.kept_connections import KeptConnections
 from support.ledger import Ledger
 from support.node import ScriptedNode
 from support.payments import Draft, Json
+from support.planted import planted
+from support.signing_in import SERVER
 
+KEPT: Final = KeptConnections()  # closed with the stage's database
 HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 _PAYERS: Final = 8
 _LIFE_LEDGERS: Final = 150
@@ -47,6 +51,7 @@ async def own_relayer(stage: "Stage") -> dict[str, str]:
     what a test counts would depend on the tests before it.
     """
     relayer = await stage.ledger().account()
+    planted(relayer.secret)
     return {"FAREBOX_RELAYER_SECRET_TESTNET": relayer.secret}
 
 
@@ -168,11 +173,7 @@ class Stage:
 
     async def query(self, sql: str, *args: object) -> list[asyncpg.Record]:
         """Rows of the service's own database."""
-        db = await asyncpg.connect(self.environment["FAREBOX_DATABASE_URL"])
-        try:
-            return await db.fetch(sql, *args)
-        finally:
-            await db.close()
+        return await KEPT.fetch(self.environment["FAREBOX_DATABASE_URL"], sql, *args)
 
 
 def key_of(party: Party) -> Keypair:
@@ -213,14 +214,17 @@ def environment_for(
     environment = {
         "FAREBOX_DATABASE_URL": database_url,
         "FAREBOX_CLOCK_POLL_S": "0.1",
-        "FAREBOX_RPC_TIMEOUT_S": "2",
         "FAREBOX_SETTLE_DEADLINE_S": "15",
+        "FAREBOX_AUTH_SIGNING_SECRET": SERVER.secret,
+        "FAREBOX_CHALLENGES_PER_MINUTE": "0",  # every test comes from one address
+        "FAREBOX_RATE_PER_ADDRESS": "0",  # every test asks from one address
         "FAREBOX_SEARCH_SEMANTIC": "off",  # a second of loading that no settlement needs
     }
     for network, stage in networks.items():
         label = network.label.upper()
         environment[f"FAREBOX_RPC_URL_{label}"] = stage.node.url
         environment[f"FAREBOX_RELAYER_SECRET_{label}"] = stage.relayer.secret
+        environment[f"FAREBOX_FACILITATOR_AUTH_{label}"] = "open"
     return environment | settings
 
 
@@ -253,6 +257,7 @@ async def network_stage(network: Network, devnet: Devnet) -> AsyncIterator[Netwo
     """A node in front of a devnet, with a scene and an operator's account on it."""
     ledger = Ledger(network, devnet.rpc_url)
     relayer = await ledger.account()
+    planted(relayer.secret)
     scene = await devnet.scene(payers=_PAYERS, payees=2)
     async with ScriptedNode(devnet.rpc_url) as node:
         yield NetworkStage(devnet, ledger, node, scene, relayer)

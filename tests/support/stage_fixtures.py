@@ -1,7 +1,7 @@
 """The stage and the special payers as fixtures, each made once and only when a test asks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ from farebox.app.setting_rules import LogLevel
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet
 from farebox.local.postgres import EmbeddedPostgres
+from support import gated
 from support.accounts import (
     ContractAccount,
     Multisig,
@@ -23,7 +24,16 @@ from support.accounts import (
 )
 from support.asgi import AsgiClient
 from support.contracts import Manners, token
-from support.stage import NetworkStage, Stage, environment_for, network_stage, own_relayer, service
+from support.planted import found_in, planted_values, sweep_at
+from support.stage import (
+    KEPT,
+    NetworkStage,
+    Stage,
+    environment_for,
+    network_stage,
+    own_relayer,
+    service,
+)
 from support.wasm import announcing_account, silent_account, spending_account
 
 _LOOKS: Final = 100
@@ -36,7 +46,9 @@ _WRITTEN: Final = (
     "listing_attempts",
     "listing_decisions",
     "listings",
-    "validation_turns",
+    "challenges",
+    "ingress_counts",
+    "usage_counts",
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 Networks = dict[Network, NetworkStage]
@@ -48,7 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-async def stage_database(postgres_server: EmbeddedPostgres, postgres_template: str) -> str:
+async def stage_database(
+    postgres_server: EmbeddedPostgres, postgres_template: str
+) -> AsyncIterator[str]:
     """A migrated database that only staged services use."""
     url = postgres_server.url.reveal()
     connection = await asyncpg.connect(url)
@@ -56,7 +70,8 @@ async def stage_database(postgres_server: EmbeddedPostgres, postgres_template: s
         await connection.execute(f"CREATE DATABASE {DATABASE} TEMPLATE {postgres_template}")
     finally:
         await connection.close()
-    return url.replace("/postgres?", f"/{DATABASE}?")
+    async with KEPT:
+        yield url.replace("/postgres?", f"/{DATABASE}?")
 
 
 @pytest.fixture(scope="session")
@@ -83,7 +98,10 @@ async def stage(
     """The service for both networks, with honest nodes and an empty journal."""
     opened = Stage(stage_client, stage_networks, environment_for(stage_networks, stage_database))
     await _clear(opened)
+    before = planted_values()
     yield opened
+    if planted_values() > before:
+        await sweep_at(stage_database)
     await _clear(opened)
 
 
@@ -149,12 +167,35 @@ async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
         yield Stage(client, stage.networks, environment)
 
 
+@pytest.fixture(scope="session")
+async def gated_service(
+    stage_networks: Networks, stage_database: str
+) -> AsyncIterator[tuple[AsgiClient, dict[str, str]]]:
+    """A second service that asks for a key on testnet and counts who asks how often."""
+    relayer = await stage_networks[Network.TESTNET].ledger.account()
+    environment = environment_for(stage_networks, stage_database) | gated.SETTINGS
+    environment["FAREBOX_RELAYER_SECRET_TESTNET"] = relayer.secret
+    async with service(environment) as client:
+        yield client, environment
+
+
 @pytest.fixture
-def log_text(tmp_path: Path) -> Callable[[], str]:
-    """Everything the process logs from here on, down to debug."""
+async def gated_stage(
+    stage: Stage, gated_service: tuple[AsgiClient, dict[str, str]]
+) -> AsyncIterator[Stage]:
+    """That service, with honest nodes and an empty journal."""
+    client, environment = gated_service
+    yield Stage(client, stage.networks, environment)
+    await stage.query("DELETE FROM api_keys")
+
+
+@pytest.fixture
+def log_text(tmp_path: Path) -> Iterator[Callable[[], str]]:
+    """Everything the process logs from here on, down to debug; nothing planted may be in it."""
     path = tmp_path / "log"
     configure_logging(LogLevel.DEBUG, open_log(path))
-    return path.read_text
+    yield path.read_text
+    assert found_in(path.read_text()) == []
 
 
 @pytest.fixture(scope="session")

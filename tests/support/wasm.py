@@ -47,8 +47,10 @@ def _import(module: str, name: str, type_index: int) -> bytes:
     return _text(module) + _text(name) + b"\x00" + _unsigned(type_index)
 
 
-def _module(imports: list[tuple[str, str, int]], code: bytes, export: str) -> bytes:
-    """A module with one function of three parameters; imports are (module, name, parameters)."""
+def _module(
+    imports: list[tuple[str, str, int]], code: bytes, export: str, *, takes: int = 3
+) -> bytes:
+    """A module with one function of so many parameters; imports are (module, name, parameters)."""
     parameters = [count for _, _, count in imports]
     own = len(imports)  # functions are numbered after the imported ones
     interface = bytes(4) + _PROTOCOL.to_bytes(4) + bytes(4)
@@ -56,7 +58,7 @@ def _module(imports: list[tuple[str, str, int]], code: bytes, export: str) -> by
     return b"".join(
         (
             b"\x00asm\x01\x00\x00\x00",
-            _section(1, _list([_function_type(count) for count in [*parameters, 3]])),
+            _section(1, _list([_function_type(count) for count in [*parameters, takes]])),
             _section(2, _list([_import(m, n, i) for i, (m, n, _) in enumerate(imports)])),
             _section(3, _list([_unsigned(own)])),
             _section(7, _list([_text(export) + b"\x00" + _unsigned(own)])),
@@ -99,3 +101,14 @@ def spending_account() -> bytes:
     parts = b"".join(_SIGNATURE + _constant(index << 32 | 4) + _call(0) for index in range(3))
     spend = parts + _call(1) + _DROP + _constant(_VOID)
     return _module([("v", "1", 2), ("d", "_", 3)], spend, _CHECK_AUTH)
+
+
+def endless_account() -> bytes:
+    """Works until it is stopped."""
+    forever = b"\x03\x40\x0c\x00\x0b"
+    return _module([], forever + _constant(_VOID), _CHECK_AUTH)
+
+
+def careless_web_auth() -> bytes:
+    """A web-auth contract that asks nobody."""
+    return _module([], _constant(_VOID), "web_auth_verify", takes=1)

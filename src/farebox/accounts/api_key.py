@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from farebox.accounts.token import holds_secret
 from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId, SessionRequired
 from farebox.kernel.errors import NotFound, Refusal
 from farebox.kernel.ids import is_id
@@ -95,6 +96,8 @@ def judge_terms(
     if not SHORTEST_NAME <= len(trimmed) <= LONGEST_NAME or not trimmed.isprintable():
         words = f"A name has {SHORTEST_NAME} to {LONGEST_NAME} characters, all of them printable."
         raise BadKeyTerms("invalid_name", words)
+    if holds_secret(trimmed):
+        raise BadKeyTerms("invalid_name", "A name is seen by others: it is no place for a key.")
     return KeyTerms(
         trimmed,
         DEFAULT_GRANTS if grants is None else frozenset(grants),

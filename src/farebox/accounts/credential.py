@@ -58,10 +58,7 @@ def read_credential(method: str, headers: Headers, *, origin: str | None) -> Sho
     cookie counts for a method that changes something only with the header `X-Farebox-CSRF` and
     with our own origin: `origin`, or the request's host where that is None.
     """
-    found: dict[bytes, list[bytes]] = {}
-    for name, value in headers:
-        if name in _READ:
-            found.setdefault(name, []).append(value)
+    found = _named(headers)
     if b"authorization" in found or b"x-api-key" in found:
         return _of_headers(found.get(b"authorization", []), found.get(b"x-api-key", []))
     if b"cookie" not in found:
@@ -70,6 +67,19 @@ def read_credential(method: str, headers: Headers, *, origin: str | None) -> Sho
     if isinstance(shown, Credential) and method not in _SAFE and not _is_ours(found, origin):
         return Misuse.CROSS_SITE
     return shown
+
+
+def is_from_our_page(headers: Headers, *, origin: str | None) -> bool:
+    """Whether a page of our own sent the request: its origin and the header `X-Farebox-CSRF`."""
+    return _is_ours(_named(headers), origin)
+
+
+def _named(headers: Headers) -> dict[bytes, list[bytes]]:
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        if name in _READ:
+            found.setdefault(name, []).append(value)
+    return found
 
 
 def _of_headers(authorizations: Sequence[bytes], keys: Sequence[bytes]) -> Shown:

@@ -52,6 +52,11 @@ async def add_key(
     """The key is there; of those that do not work any more only the newest are left."""
     row = await db.fetchrow(
         f"""
+        WITH forgotten AS (
+            DELETE FROM api_keys WHERE id IN (
+                SELECT id FROM api_keys WHERE owner = $2 AND NOT ({_LIVE})
+                ORDER BY created_at DESC, id DESC OFFSET {KEPT_DEAD})
+        )
         INSERT INTO api_keys (id, owner, name, prefix, digest, grants, expires_at,
                               created_at, updated_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), clock_timestamp())
@@ -66,14 +71,6 @@ async def add_key(
         terms.expires_at,
     )
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
-    await db.execute(
-        f"""
-        DELETE FROM api_keys WHERE id IN (
-            SELECT id FROM api_keys WHERE owner = $1 AND NOT ({_LIVE})
-            ORDER BY created_at DESC, id DESC OFFSET {KEPT_DEAD})
-        """,
-        owner,
-    )
     return _key(row)
 
 

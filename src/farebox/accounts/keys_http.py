@@ -7,7 +7,7 @@ import msgspec
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from farebox.accounts.api_key import Place, judge_terms
+from farebox.accounts.api_key import judge_terms
 from farebox.accounts.keys_wire import (
     CreateKeyRequest,
     KeyPlace,
@@ -15,6 +15,7 @@ from farebox.accounts.keys_wire import (
     issued_key_body,
     key_body,
     key_list_body,
+    key_place,
 )
 from farebox.accounts.manage_keys import KeyManagement
 from farebox.kernel.clock import Clock
@@ -63,16 +64,11 @@ class ListKeys:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asked = read_page(scope["query_string"], KeyPlace)
-        page = await self._keys.page(
-            caller_of(scope).owner, after=_behind(asked.after), limit=asked.limit
-        )
-        cursor = None if page.after is None else write_cursor(KeyPlace(*page.after))
+        after = None if asked.after is None else asked.after.place
+        page = await self._keys.page(caller_of(scope).owner, after=after, limit=asked.limit)
+        cursor = None if page.after is None else write_cursor(key_place(page.after))
         body = key_list_body(page.keys, limit=asked.limit, next_cursor=cursor)
         await send_json(send, 200, _encode(body), _NO_STORE)
-
-
-def _behind(place: KeyPlace | None) -> Place | None:
-    return None if place is None else (place.created_at, place.id)
 
 
 class RotateKey:

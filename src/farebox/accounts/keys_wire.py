@@ -1,7 +1,7 @@
 """The JSON shapes of personal keys."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import msgspec
@@ -13,10 +13,13 @@ from farebox.accounts.api_key import (
     LONGEST_OVERLAP,
     SHORTEST_LIFE,
     ApiKey,
+    Place,
 )
 from farebox.accounts.manage_keys import IssuedKey
 from farebox.kernel.caller import Grant
 
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_US: Final = 2**53  # the year 2255
 _LEAST_S: Final = int(SHORTEST_LIFE.total_seconds())
 _MOST_S: Final = int(LONGEST_LIFE.total_seconds())
 _OVERLAP_S: Final = int(LONGEST_OVERLAP.total_seconds())
@@ -72,6 +75,9 @@ class IssuedKeyBody(KeyBody, rename="camel"):
 
     key: str
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.id!r})"
+
 
 class PaginationBody(msgspec.Struct, rename="camel"):
     """How the list goes on."""
@@ -90,8 +96,19 @@ class KeyListBody(msgspec.Struct, rename="camel"):
 class KeyPlace(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """Where a page of keys ended, as its cursor holds it."""
 
-    created_at: Moment
+    created_us: Annotated[int, Meta(ge=0, le=_LAST_US)]  # since 1970
     id: Annotated[str, Meta(pattern=r"^key_[0-9A-Za-z]{22}\Z")]
+
+    @property
+    def place(self) -> Place:
+        """The place itself."""
+        return _EPOCH + timedelta(microseconds=self.created_us), self.id
+
+
+def key_place(place: Place) -> KeyPlace:
+    """The place as a cursor holds it."""
+    created_at, key_id = place
+    return KeyPlace((created_at - _EPOCH) // timedelta(microseconds=1), key_id)
 
 
 def key_body(key: ApiKey) -> KeyBody:

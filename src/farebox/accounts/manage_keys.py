@@ -17,6 +17,7 @@ from farebox.accounts.api_key import (
     judge_id,
     judge_rotator,
 )
+from farebox.accounts.owner_turn import OwnerTurns
 from farebox.accounts.token import TokenForm, new_token
 from farebox.audit.audit_store import write_deed
 from farebox.audit.trail import Action, Deed
@@ -48,6 +49,7 @@ class KeyManagement:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._turns = OwnerTurns()
 
     async def create(self, caller: Caller, terms: KeyTerms, *, request_id: str) -> IssuedKey:
         """The caller has one more key.
@@ -55,13 +57,15 @@ class KeyManagement:
         Raises:
             NameTaken: a live key of the caller's has the name.
             TooManyKeys: the caller has as many as anybody may.
+            TooManyRequests: too many changes of the caller's wait already; here and below.
             DatabaseUnavailable: if the commit broke there may be a key that nobody was shown.
         """
-        async with self._database.transaction() as db:
-            await key_store.take_turn(db, caller.owner)
-            if await key_store.has_name(db, caller.owner, terms.name):
+        owner = caller.owner
+        async with self._turns.turn(owner), self._database.transaction() as db:
+            await key_store.take_turn(db, owner)
+            if await key_store.has_name(db, owner, terms.name):
                 raise NameTaken
-            issued = await _issue(db, caller.owner, new_id(ID_KIND), terms)
+            issued = await _issue(db, owner, new_id(ID_KIND), terms)
             await write_deed(db, Deed(caller, Action.KEY_CREATED, issued.key.id, request_id))
         return issued
 
@@ -92,7 +96,7 @@ class KeyManagement:
         """
         judge_rotator(caller, key_id)
         owner, successor = caller.owner, new_id(ID_KIND)
-        async with self._database.transaction() as db:
+        async with self._turns.turn(owner), self._database.transaction() as db:
             await key_store.take_turn(db, owner)
             old = await key_store.retire_key(
                 db, owner, key_id, successor=successor, overlap=overlap
@@ -116,12 +120,13 @@ class KeyManagement:
             DatabaseUnavailable: if the commit broke, whether the key still works is unknown.
         """
         judge_id(key_id)
-        async with self._database.transaction() as db:
-            revoked = await key_store.revoke_key(db, caller.owner, key_id)
+        owner = caller.owner
+        async with self._turns.turn(owner), self._database.transaction() as db:
+            revoked = await key_store.revoke_key(db, owner, key_id)
             if revoked is not None:
                 await write_deed(db, Deed(caller, Action.KEY_REVOKED, key_id, request_id))
                 return revoked
-            known = await key_store.find_key(db, caller.owner, key_id)
+            known = await key_store.find_key(db, owner, key_id)
         if known is None:
             raise NotFound
         return known

@@ -24,6 +24,9 @@ class TokenForm(StrEnum):
 _PATTERN: Final = re.compile(
     rb"(%s|%s)[0-9A-Za-z]{%d}\Z" % (TokenForm.SESSION.encode(), TokenForm.KEY.encode(), _LENGTH)
 )
+_INSIDE: Final = re.compile(
+    r"fbx_(?:live|sess)_[0-9A-Za-z]{8}|(?<![A-Z2-7])S[A-Z2-7]{55}(?![A-Z2-7])", re.ASCII
+)
 _FORMS: Final = {form.encode(): form for form in TokenForm}
 
 
@@ -51,3 +54,8 @@ def form_of(token: bytes) -> TokenForm | None:
     """What a token stands for; None when it is not spelled like one of ours."""
     found = _PATTERN.match(token)
     return _FORMS[found.group(1)] if found else None
+
+
+def holds_secret(text: str) -> bool:
+    """Whether a text that others will see holds what looks like a token or an account's seed."""
+    return _INSIDE.search(text) is not None

@@ -23,8 +23,9 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from farebox.web.guard import Authenticates
 
-_CONNECTIONS: Final = 8
-_WAIT_S: Final = 2.0
+_ASKERS: Final = 4  # for one short statement a request, which no change may keep waiting
+_MANAGERS: Final = 6
+_WAIT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +42,26 @@ class AccountServices:
 
 def build_accounts(settings: Settings, url: Secret[str], clock: Clock) -> AccountServices:
     """Everything that tells who a caller is."""
-    database = Database(
-        url,
-        connections=_CONNECTIONS,
-        wait_s=_WAIT_S,
-        statement_s=_WAIT_S,
-        name="farebox-accounts",
-    )
+    asking = _database(url, "callers", _ASKERS)
+    database = _database(url, "accounts", _MANAGERS)
     uses = KeyUses(database, clock)
-    authenticator = Authenticator(database, OperatorKeys(settings.operator_keys), uses, origin=None)
+    operators = OperatorKeys(settings.operator_keys)
+    origin = settings.sign_in.public_url
+    authenticator = Authenticator(asking, operators, uses, origin=origin)
     return AccountServices(
         authenticator,
         database,
         routes=key_routes(KeyManagement(database), authenticator, clock),
         tasks=[restarted(Loop("key uses", uses.run), clock)],
-        resources=[database, uses],
+        resources=[asking, database, uses],
+    )
+
+
+def _database(url: Secret[str], purpose: str, connections: int) -> Database:
+    return Database(
+        url,
+        connections=connections,
+        wait_s=_WAIT_S,
+        statement_s=_WAIT_S,
+        name=f"farebox-{purpose}",
     )

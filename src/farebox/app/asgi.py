@@ -1,17 +1,19 @@
 """The ASGI application: what surrounds every route, in the order a request meets it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.routing import Router
+from starlette.routing import BaseRoute, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.assembly import Services
-from farebox.app.health import health_routes
+from farebox.app.health import HEALTH_OPERATIONS, health_routes
 from farebox.app.lifespan import Lifespan
+from farebox.app.openapi import SCHEMA, openapi_route
 from farebox.app.services import build_services
 from farebox.app.settings import Settings
+from farebox.web.client_address import ClientAddress
 from farebox.web.errors import ErrorEdge
 from farebox.web.limits import BodyLimit
 from farebox.web.request_log import RequestLog
@@ -19,20 +21,28 @@ from farebox.web.route_table import RouteTable
 
 
 class Application:
-    """Lifespan events go to the router, requests through log, error table and body limit."""
+    """Lifespan events go to the router, requests through log, address, error table and limits."""
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
         self._lifespan = Lifespan(services, stop=stop)
+        routes = [*services.routes, *health_routes(services.parts)]
+        operations = [*services.operations, *HEALTH_OPERATIONS, SCHEMA]
         self._router = Router(
-            [*services.routes, *health_routes(services.parts)],
+            [*routes, openapi_route(routes, operations)],
             redirect_slashes=False,
             default=_not_found,
             lifespan=self._lifespan,
         )
         table = RouteTable(self._router.routes)
-        limited: ASGIApp = BodyLimit(table)
+        limited: ASGIApp = BodyLimit(services.around(table))
         answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
-        self._edge: ASGIApp = RequestLog(answered, structlog.get_logger().bind())
+        located: ASGIApp = ClientAddress(answered, services.trusted_proxies)
+        self._edge: ASGIApp = RequestLog(located, structlog.get_logger().bind())
+
+    @property
+    def routes(self) -> Sequence[BaseRoute]:
+        """Every route that is served."""
+        return self._router.routes
 
     @property
     def failure(self) -> Exception | None:

@@ -13,6 +13,7 @@ from typing import Final
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
+from farebox.app.ingress_services import IngressServices
 from farebox.app.outbound_services import build_outbound
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
@@ -28,9 +29,8 @@ from farebox.catalog.quality import QualityCount
 from farebox.catalog.report import SettledListings
 from farebox.catalog.takeover import Takeover
 from farebox.catalog.token_lookup import TokenLookup
-from farebox.catalog.turns import Turns
 from farebox.catalog.validate import Validation
-from farebox.catalog.validate_http import validate_routes
+from farebox.catalog.validate_http import TURNS, validate_routes
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -76,18 +76,16 @@ def _no_encoder() -> None:
 
 
 def build_catalog(
-    settings: Settings, url: Secret[str], clock: Clock, nodes: Mapping[Network, SorobanRpc]
+    settings: Settings,
+    url: Secret[str],
+    clock: Clock,
+    nodes: Mapping[Network, SorobanRpc],
+    ingress: IngressServices,
 ) -> CatalogServices:
     """Everything that lists, browses and searches."""
-    writing = Database(
-        url, connections=_WRITERS, wait_s=_WRITE_S, statement_s=_WRITE_S, name="farebox-catalog"
-    )
-    upkeep = Database(
-        url, connections=_KEEPERS, wait_s=_KEEP_S, statement_s=_KEEP_S, name="farebox-upkeep"
-    )
-    reading = Database(
-        url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-search"
-    )
+    writing = _database(url, "catalog", _WRITERS, within_s=_WRITE_S)
+    upkeep = _database(url, "upkeep", _KEEPERS, within_s=_KEEP_S)
+    reading = _database(url, "search", _READERS, within_s=_READ_S)
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
@@ -111,10 +109,20 @@ def build_catalog(
         routes=[
             *discovery_routes(Browse(reading)),
             *search_routes(_search(reading, model, clock)),
-            *validate_routes(validation, Turns(reading, clock)),
+            *validate_routes(validation, ingress.turns("validate", most=TURNS)),
         ],
         tasks=[restarted(loop, clock) for loop in loops],
         resources=[outbound, writing, upkeep, reading, model],
+    )
+
+
+def _database(url: Secret[str], name: str, connections: int, *, within_s: float) -> Database:
+    return Database(
+        url,
+        connections=connections,
+        wait_s=within_s,
+        statement_s=within_s,
+        name=f"farebox-{name}",
     )
 
 

@@ -61,10 +61,10 @@ async def channel_tools(
     bid = min(_BID, own.max_inclusion_fee)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(Database(url, connections=4))
-        rpc = await opened.enter_async_context(_node(settings, own))
+        rpc = await opened.enter_async_context(operator_node(settings, own))
         ledgers = LedgerClock(own.network, rpc, clock)
         watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=_LOOK_S)
-        await opened.enter_async_context(_running(watcher))
+        await opened.enter_async_context(running_watcher(watcher))
         submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
         terms = Terms(bid=bid, life_s=settings.transaction_life_s)
         ledger = OperatorLedger(own.network, rpc, submitter, clock, terms)
@@ -72,7 +72,12 @@ async def channel_tools(
         yield ChannelTools(keeper, ledger, rpc)
 
 
-def _node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
+def operator_node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
+    """The node that a command of the operator's asks.
+
+    Raises:
+        ChannelsRefused: its authority cannot be read.
+    """
     timeout_s, authority = settings.rpc_timeout_s, own.rpc_authority
     try:
         return HttpSorobanRpc(own.network, own.rpc_url, timeout_s=timeout_s, authority=authority)
@@ -81,7 +86,8 @@ def _node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
 
 
 @asynccontextmanager
-async def _running(watcher: LedgerWatcher) -> AsyncIterator[None]:
+async def running_watcher(watcher: LedgerWatcher) -> AsyncIterator[None]:
+    """The watcher looks at ledgers inside this context."""
     looking = asyncio.create_task(watcher.run())
     try:
         yield

@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
-from farebox.app.settings import NetworkSettings, OutboundSettings, Settings, default_data_dir
+from farebox.app.settings import (
+    IngressSettings,
+    NetworkSettings,
+    OutboundSettings,
+    Settings,
+    SignInSettings,
+    default_data_dir,
+)
 from farebox.facilitator.budget import Budgets
 from farebox.facilitator.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 
 T = TypeVar("T")
 PREFIX: Final = "FAREBOX_"
@@ -38,10 +46,18 @@ _SERVICE: Final = frozenset(
         "CLOCK_POLL_S",
         "CATALOG_LOCAL",
         "CATALOG_PROBE",
+        "PUBLIC_URL",
+        "AUTH_SIGNING_SECRET",
+        "CHALLENGES_PER_MINUTE",
         "OUTBOUND_TEST_AUTHORITY",
         "OUTBOUND_TEST_RESOLVER",
         "OPERATOR_KEYS",
+        "MASTER_KEYS",
+        "AUDIT_DAYS",
+        "RATE_PER_ADDRESS",
+        "RATE_PER_KEY",
         "SEARCH_SEMANTIC",
+        "TRUSTED_PROXIES",
     }
 )
 _NETWORK: Final = frozenset(
@@ -61,15 +77,26 @@ _NETWORK: Final = frozenset(
         "BUDGET_ASSET_STROOPS",
         "PAYER_LOSS_STROOPS",
         "BALANCE_FLOOR_STROOPS",
+        "WEB_AUTH_CONTRACT",
+        "FACILITATOR_AUTH",
     }
 )
+_MANY: Final = 1_000_000  # requests a minute
 _XLM: Final = 10_000_000  # stroops
 _SUFFIXES: Final = {network: f"_{network.label.upper()}" for network in Network}
 KNOWN: Final = frozenset(
     {PREFIX + name for name in _SERVICE}
     | {PREFIX + name + suffix for name in _NETWORK for suffix in _SUFFIXES.values()}
 )
-_SECRETS: Final = ("_SECRET_TESTNET", "_SECRET_PUBNET", "_URL", "_URL_TESTNET", "_URL_PUBNET")
+_SECRETS: Final = (
+    "_SECRET",
+    "_SECRET_TESTNET",
+    "_SECRET_PUBNET",
+    "_DATABASE_URL",
+    "_URL_TESTNET",
+    "_URL_PUBNET",
+    "_MASTER_KEYS",
+)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -123,16 +150,21 @@ def _given(environment: Mapping[str, str], faults: list[Fault]) -> dict[str, str
 
 
 def faults_off_loopback(settings: Settings, host: str) -> list[Fault]:
-    """What is set for demos and tests although others than this machine can reach the service."""
+    """What must not be, or is missing, where others than this machine can reach the service.
+
+    Nobody could show a key to a service that has none: it stays on the loopback.
+    """
     if rules.is_loopback_host(host):
         return []
+    can_show = settings.operator_keys or settings.sign_in.signing_secret is not None
+    faults = [] if can_show else [_NO_KEYS]
     named = {
         "CATALOG_LOCAL": settings.lists_local_urls,
         "OUTBOUND_TEST_AUTHORITY": settings.outbound.test_authority is not None,
         "OUTBOUND_TEST_RESOLVER": settings.outbound.test_resolver is not None,
     }
     wanted = f"set only with {PREFIX}HOST on a loopback address: it is for demos and tests"
-    return [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
+    return faults + [Fault(PREFIX + name, wanted) for name, is_set in named.items() if is_set]
 
 
 def _unknown(name: str) -> str:
@@ -187,7 +219,7 @@ class _Reading:
             network: found for network in Network if (found := self._network(network)) is not None
         }
         settings = Settings(
-            host=self._value("HOST", rules.loopback_host, "127.0.0.1"),
+            host=self._value("HOST", rules.host, "127.0.0.1"),
             port=self._value("PORT", rules.whole(0, 65535), 8402),
             database_url=self._value("DATABASE_URL", rules.database_url, None),
             data_dir=self._value("DATA_DIR", rules.some_path, data_dir),
@@ -205,11 +237,16 @@ class _Reading:
             lists_local_urls=self._value("CATALOG_LOCAL", rules.switch, _OFF),
             outbound=self._outbound(),
             catalog_probe=self._value("CATALOG_PROBE", rules.switch, _OFF),
+            sign_in=self._sign_in(),
+            ingress=self._ingress(),
             operator_keys=self._value("OPERATOR_KEYS", rules.operator_keys, ()),
+            master_keys=self._value("MASTER_KEYS", rules.master_keys, None),
+            audit_days=self._value("AUDIT_DAYS", rules.whole(1, 36_500), 400),
             searches_meaning=self._value("SEARCH_SEMANTIC", rules.where_possible, _ON),
         )
         self._judge_secrets(settings)
         host = self._given.get(PREFIX + "HOST", settings.host)
+        self._judge_sign_in(settings.sign_in, host)
         self._faults.extend(faults_off_loopback(settings, host))
         return settings
 
@@ -218,6 +255,27 @@ class _Reading:
             test_authority=self._value("OUTBOUND_TEST_AUTHORITY", rules.readable_file, None),
             test_resolver=self._value("OUTBOUND_TEST_RESOLVER", rules.known_names, None),
         )
+
+    def _ingress(self) -> IngressSettings:
+        return IngressSettings(
+            rate_per_address=self._value("RATE_PER_ADDRESS", rules.whole(0, _MANY), 600),
+            rate_per_key=self._value("RATE_PER_KEY", rules.whole(0, _MANY), 6_000),
+            trusted_proxies=self._value("TRUSTED_PROXIES", rules.proxies, ()),
+        )
+
+    def _sign_in(self) -> SignInSettings:
+        return SignInSettings(
+            public_url=self._value("PUBLIC_URL", rules.public_url, None),
+            signing_secret=self._value("AUTH_SIGNING_SECRET", rules.secret_seed, None),
+            challenges_per_minute=self._value("CHALLENGES_PER_MINUTE", rules.whole(0, 10_000), 30),
+        )
+
+    def _judge_sign_in(self, sign_in: SignInSettings, host: str) -> None:
+        """Off loopback the name in a challenge must not be whatever a request says it is."""
+        is_named = sign_in.public_url is not None or PREFIX + "PUBLIC_URL" in self._given
+        if sign_in.signing_secret is not None and not is_named and not rules.is_loopback_host(host):
+            wanted = f"is needed with {PREFIX}AUTH_SIGNING_SECRET where others reach the service"
+            self._faults.append(Fault(f"{PREFIX}PUBLIC_URL", wanted))
 
     def _network(self, network: Network) -> NetworkSettings | None:
         """None when no setting names the network, or when those that do cannot stand."""
@@ -231,10 +289,6 @@ class _Reading:
                 self._faults.append(
                     Fault(PREFIX + name + suffix, f"is needed to serve {network.value}")
                 )
-        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
-        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
-            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
-            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
         paymaster = self._value("PAYMASTER_SECRET" + suffix, rules.secret_seed, None)
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
@@ -250,7 +304,7 @@ class _Reading:
         return NetworkSettings(
             network=network,
             rpc_url=url,
-            fallback_rpc_url=fallback,
+            fallback_rpc_url=self._fallback(suffix, url),
             rpc_authority=authority,
             relayer_secret=relayer,
             paymaster_secret=paymaster,
@@ -258,8 +312,19 @@ class _Reading:
             max_inclusion_fee=Stroops(bid),
             assets=assets,
             budgets=self._budgets(suffix, assets),
+            needs_key=self._value(
+                "FACILITATOR_AUTH" + suffix, rules.access, network is Network.PUBNET
+            ),
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
+            web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
+
+    def _fallback(self, suffix: str, url: Secret[str] | None) -> Secret[str] | None:
+        fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
+        if fallback is not None and url is not None and fallback.reveal() == url.reveal():
+            wanted = f"another node than {PREFIX}RPC_URL{suffix}"
+            self._faults.append(Fault(f"{PREFIX}FALLBACK_RPC_URL{suffix}", wanted))
+        return fallback
 
     def _budgets(self, suffix: str, assets: AssetPolicy) -> Budgets:
         return Budgets(
@@ -282,11 +347,25 @@ class _Reading:
             if found.paymaster_secret is not None and found.paymaster_secret.reveal() in relayers:
                 name = f"{PREFIX}PAYMASTER_SECRET{_SUFFIXES[network]}"
                 self._faults.append(Fault(name, "another account than every relayer's"))
+        signing = settings.sign_in.signing_secret
+        paymasters = {
+            found.paymaster_secret.reveal()
+            for found in settings.networks.values()
+            if found.paymaster_secret is not None
+        }
+        if signing is not None and signing.reveal() in relayers | paymasters:
+            wanted = "an account of its own, that of no relayer and no paymaster"
+            self._faults.append(Fault(f"{PREFIX}AUTH_SIGNING_SECRET", wanted))
 
 
 _OFF: Final = False
 _ON: Final = True
 _ASSET_CONTRACTS: Final = AssetRule.ASSET_CONTRACTS
+_NO_KEYS: Final = Fault(
+    f"{PREFIX}HOST",
+    f"a loopback address such as 127.0.0.1, until callers can be authenticated: set {PREFIX}"
+    f"OPERATOR_KEYS or {PREFIX}AUTH_SIGNING_SECRET first",
+)
 _NO_NETWORK: Final = Fault(
     "FAREBOX_RPC_URL_TESTNET",
     "no network is configured: set this and FAREBOX_RELAYER_SECRET_TESTNET, or the two of PUBNET",

@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from farebox.kernel.errors import Outage
 from farebox.web.answers import send_json
+from farebox.web.operation import Operation, Reply, one_of, record
 
 PROBE_DEADLINE_S: Final = 3.0
 log = structlog.get_logger()
@@ -98,3 +99,33 @@ def health_routes(
         Route("/health/live", LiveEndpoint(), methods=["GET"]),
         Route("/health/ready", ReadyEndpoint(parts, deadline_s=deadline_s), methods=["GET"]),
     ]
+
+
+_STATUS: Final = one_of("ok", "unavailable")
+_READY: Final = record(
+    {
+        "status": _STATUS,
+        "parts": {
+            "type": "object",
+            "additionalProperties": record(
+                {"status": _STATUS}, reasons={"type": "array", "items": {"type": "string"}}
+            ),
+        },
+    }
+)
+HEALTH_OPERATIONS: Final = (
+    Operation(
+        "GET",
+        "/health/live",
+        "service",
+        "Whether the process runs.",
+        {200: Reply("It does.", record({"status": {"const": "ok"}}))},
+    ),
+    Operation(
+        "GET",
+        "/health/ready",
+        "service",
+        "Whether each part can be used now.",
+        {200: Reply("Every part can.", _READY), 503: Reply("One cannot.", _READY)},
+    ),
+)

@@ -9,18 +9,21 @@ import structlog
 from farebox.app.account_services import build_accounts
 from farebox.app.assembly import Loop, Services, joined
 from farebox.app.catalog_services import build_catalog
+from farebox.app.facilitator_services import build_facilitator
 from farebox.app.health import PartHealth
+from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
+from farebox.app.operations import operations
 from farebox.app.settings import Settings
-from farebox.catalog.reason_registry import REASONS
-from farebox.facilitator.answer import Answering
+from farebox.app.sign_in_services import AccountNetworks, build_sign_in
+from farebox.app.vault_services import build_vault
 from farebox.facilitator.departure import Departure
-from farebox.facilitator.http import facilitator_routes, failure_bodies
-from farebox.facilitator.idempotency import RequestNames
+from farebox.facilitator.http import failure_bodies
 from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.operators import Operators
 from farebox.facilitator.send_payment import Waits
 from farebox.facilitator.settle import Settler
-from farebox.facilitator.verify import Verifier
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
@@ -62,34 +65,37 @@ def build_services(settings: Settings) -> Services:
     departure = Departure()
     shared = Shared(settings, database, clock, journal, waits, departure)
     networks = _networks(settings, shared)
-    verifier = Verifier({name: each.verified for name, each in networks.items()})
-    senders = {name: each.sender for name, each in networks.items()}
-    foreign = {name: each.foreign for name, each in networks.items()}
-    settler = Settler(verifier, senders, journal, clock, waits, departure, foreign=foreign)
     operators = {name: each.operators for name, each in networks.items()}
     ledgers = {name: each.ledgers for name, each in networks.items()}
-    names = RequestNames(database, clock)
-    answering = Answering(settler, names, ledgers, clock)
     rpc = {name: each.rpc for name, each in networks.items()}
-    catalog = build_catalog(settings, settings.database_url, clock, rpc)
+    known = AccountNetworks(rpc, partial(_is_ours, operators), ledgers)
     accounts = build_accounts(settings, settings.database_url, clock)
-    features = joined(catalog, accounts)
+    ingress = build_ingress(settings, settings.database_url, clock, accounts.authenticates)
+    sign_in = build_sign_in(settings, clock, accounts, ingress, known)
+    catalog = build_catalog(settings, settings.database_url, clock, rpc, ingress)
+    vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
+    facilitator = build_facilitator(shared, networks, ingress.facilitator, catalog.reports)
+    settler = facilitator.settler
+    features = joined(facilitator, catalog, accounts, sign_in, ingress, vault)
     return Services(
-        routes=[
-            *facilitator_routes(verifier, answering, journal, operators, catalog.reports, REASONS),
-            *features.routes,
-        ],
+        routes=ingress.limited(features.routes),
+        operations=operations(settings.networks),
         tasks=[
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
-            Loop("request names", names.run),
             *features.tasks,
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
+        around=ingress.around,
         failure_bodies=failure_bodies(),
+        trusted_proxies=settings.ingress.trusted_proxies,
         leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
+
+
+def _is_ours(operators: Mapping[Network, Operators], address: Address) -> bool:
+    return any(address in each.addresses for each in operators.values())
 
 
 def _networks(settings: Settings, shared: Shared) -> dict[Network, NetworkServices]:

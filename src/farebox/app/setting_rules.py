@@ -20,9 +20,12 @@ from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.secret import Secret
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.resolve import Pinned
+from farebox.vault.master_keys import KeysFlaw, MasterKeys, read_master_keys
 
 T = TypeVar("T")
 _NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
+_LONGEST_DOMAIN: Final = 59  # "… auth" names an entry of 64 bytes in every challenge
+_HOST: Final = re.compile(rf"[a-z0-9:.-]{{1,{_LONGEST_DOMAIN}}}\Z", re.ASCII)
 _SEED: Final = re.compile(r"S[A-Z2-7]{55}\Z", re.ASCII)
 _SEED_VERSION: Final = 18 << 3
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
@@ -67,11 +70,12 @@ def is_loopback_host(host: str) -> bool:
     return host == _LOCAL_NAME or _is_loopback(host)
 
 
-def loopback_host(text: str) -> str:
-    """An address only this machine can reach: until there are keys, no other may be served."""
-    if is_loopback_host(text):
-        return text
-    raise Unwanted("a loopback address such as 127.0.0.1; other addresses need keys, not here yet")
+def host(text: str) -> str:
+    """An address of this machine to listen on."""
+    try:
+        return text if text == _LOCAL_NAME else str(ipaddress.ip_address(text))
+    except ValueError:
+        raise Unwanted("an IP address of this machine, or localhost") from None
 
 
 def _is_loopback(host: str) -> bool:
@@ -86,6 +90,24 @@ def switch(text: str) -> bool:
     if text not in ("0", "1"):
         raise Unwanted("0 or 1")
     return text == "1"
+
+
+def access(text: str) -> bool:
+    """Whether a key is needed."""
+    if text not in ("open", "required"):
+        raise Unwanted("open or required")
+    return text == "required"
+
+
+def proxies(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
+    """Networks of proxies: `10.0.0.0/8, 2001:db8::7`; never everybody."""
+    try:
+        found = tuple(ipaddress.ip_network(part.strip()) for part in text.split(","))
+    except ValueError:
+        found = ()
+    if not found or any(network.prefixlen == 0 for network in found):
+        raise Unwanted("addresses or networks (10.0.0.0/8) separated by commas, not all there are")
+    return found
 
 
 def where_possible(text: str) -> bool:
@@ -149,6 +171,26 @@ def rpc_url(text: str) -> Secret[str]:
     return Secret(text)
 
 
+def public_url(text: str) -> str:
+    """Where the service is found: scheme, host and port; plain HTTP only on this machine."""
+    wanted = (
+        f"an https:// URL without a path, its host at most {_LONGEST_DOMAIN} characters"
+        " (http:// only for a loopback address)"
+    )
+    try:
+        parts = urlsplit(text.lower())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise Unwanted(wanted) from None
+    is_plain = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in text)
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback_host(host))
+    if not (is_plain and is_safe and _HOST.match(host)) or text[-1:] in "?#":
+        raise Unwanted(wanted)
+    is_usual = port in (None, 443 if parts.scheme == "https" else 80)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + ("" if is_usual else f":{port}")
+
+
 def secret_seed(text: str) -> Secret[str]:
     """The secret seed of a Stellar account, its checksum verified."""
     if _SEED.match(text):
@@ -168,6 +210,14 @@ def operator_keys(text: str) -> tuple[bytes, ...]:
     return digests
 
 
+def master_keys(text: str) -> MasterKeys:
+    """The keys that secrets are sealed with, the one for new secrets first."""
+    found = read_master_keys(text)
+    if isinstance(found, KeysFlaw):
+        raise Unwanted(found.value)
+    return found
+
+
 def asset_policy(text: str) -> AssetRule | frozenset[Address]:
     """`any`, `asset-contracts`, or a list of token contracts."""
     try:
@@ -178,6 +228,14 @@ def asset_policy(text: str) -> AssetRule | frozenset[Address]:
     if len(contracts) != len(listed):
         raise Unwanted("any, asset-contracts, or different C… addresses separated by commas")
     return contracts
+
+
+def contract(text: str) -> Address:
+    """The address of one contract."""
+    address = parse_contract(text)
+    if address is None:
+        raise Unwanted("the C… address of a contract")
+    return address
 
 
 def readable_file(text: str) -> Path:

@@ -1,6 +1,7 @@
 """What is written of a management action: who did what to which record, and in which request."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from farebox.kernel.caller import Caller
@@ -27,3 +28,16 @@ class Deed:
     action: Action
     subject: str
     request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A deed as the trail tells it; its words are those of the release that wrote it."""
+
+    id: str
+    actor: str  # session, key or operator
+    actor_id: str | None  # which key or session
+    action: str
+    subject: str
+    request_id: str
+    done_at: datetime

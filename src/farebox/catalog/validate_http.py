@@ -7,13 +7,12 @@ import msgspec
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from farebox.catalog.turns import Turns
 from farebox.catalog.validate import NOBODY, Asked, Report, Said
 from farebox.catalog.wire import resource_body
 from farebox.kernel.addresses import parse_party
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import Refusal, TooManyRequests
 from farebox.web.answers import send_json
-from farebox.web.errors import Failure, uniform_body
+from farebox.web.client_address import client_name, client_of
 from farebox.web.limits import read_body
 from farebox.web.request_note import note_of
 from farebox.x402.discovery import read_discovery_text
@@ -21,7 +20,7 @@ from farebox.x402.wire import SCHEME
 
 VALIDATE: Final = "/v1/discovery/validate"
 _encode: Final = msgspec.json.Encoder().encode
-_TOO_OFTEN: Final = "Ten validations a minute are answered."
+TURNS: Final = 10  # a minute
 _EXPECTED: Final = (
     "Send {paymentPayload} or {resource, extensions} to have metadata judged, "
     "or {url, method} to have the URL's own 402 judged."
@@ -32,6 +31,14 @@ class Validating(Protocol):
     """Judges without writing."""
 
     async def judge(self, question: Said | Asked) -> Report: ...
+
+
+class Turns(Protocol):
+    """So many requests a minute of one client."""
+
+    async def take(self, who: str) -> int | None:
+        """A turn is taken (None), or the seconds after which there is one again."""
+        ...
 
 
 class UnreadableQuestion(Refusal):
@@ -48,17 +55,13 @@ class ValidateEndpoint:
         self._validation, self._turns = validation, turns
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        host = scope["client"][0] if scope.get("client") else ""
-        wait_s = await self._turns.take(host)
-        note = note_of(scope)
+        wait_s = await self._turns.take(client_name(client_of(scope)))
         if wait_s is not None:
-            note.say(error="too_many_requests")
-            failure = Failure(429, "too_many_requests", _TOO_OFTEN, note.request_id)
-            retry_after = (b"retry-after", b"%d" % wait_s)
-            await send_json(send, 429, uniform_body(failure), [retry_after])
-            return
+            raise TooManyRequests(
+                f"{TURNS} validations a minute are answered.", retry_after_s=wait_s
+            )
         report = await self._validation.judge(read_question(await read_body(receive)))
-        note.say(reason=report.flaws[0].code if report.flaws else "")
+        note_of(scope).say(reason=report.flaws[0].code if report.flaws else "")
         await send_json(send, 200, _encode(report_body(report)))
 
 

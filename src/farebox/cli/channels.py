@@ -10,16 +10,14 @@ import click
 from farebox.app.channel_tools import ChannelTools, channel_tools
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.cli.database import database_of, migrate_or_end
-from farebox.cli.endings import Ended, MustChange, settings_or_end
+from farebox.cli.endings import settings_or_end
 from farebox.cli.networks import NetworkName
-from farebox.cli.running import run
+from farebox.cli.operating import configured, run_sending
 from farebox.facilitator.channel_keeper import Created
 from farebox.facilitator.channel_plan import ChannelsRefused, count_active
 from farebox.facilitator.channels import Channel
 from farebox.facilitator.ledger_room import LedgerRoom
-from farebox.facilitator.operator_ledger import OutcomeUnknown
 from farebox.kernel.networks import Network
-from farebox.stellar.signers import BadSigner
 
 T = TypeVar("T")
 _MOST = 1000
@@ -37,12 +35,6 @@ class ChannelCount(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number given."""
         return AS_MANY_AS_FIT if value == "max" else super().convert(value, param, ctx)
-
-
-class Unknown(Ended):
-    """Something was sent and may still take effect."""
-
-    exit_code = 3
 
 
 @click.group("channels")
@@ -141,20 +133,17 @@ def _on_ledger(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -
 
 def _work(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -> T:
     settings = settings_or_end(os.environ)
-    own = settings.networks.get(network)
-    if own is None:
-        label = network.label.upper()
-        raise MustChange(
-            f"{network.label} is not configured: set FAREBOX_RPC_URL_{label} "
-            f"and FAREBOX_RELAYER_SECRET_{label}."
-        )
-    return _with_tools(settings, own, work)
+    return _with_tools(settings, configured(settings, network), work)
 
 
 def _with_tools(
     settings: Settings, own: NetworkSettings, work: Callable[[ChannelTools], Awaitable[T]]
 ) -> T:
     sent: list[ChannelTools] = []
+
+    def on_its_way() -> str | None:
+        return sent[0].ledger.on_its_way if sent else None
+
     with database_of(settings) as url:
         migrate_or_end(url)
 
@@ -163,36 +152,7 @@ def _with_tools(
                 sent.append(tools)
                 return await work(tools)
 
-        try:
-            return run(_refusals_kept(opened()))
-        except _Refused as refused:
-            raise MustChange(str(refused)) from refused
-        except OutcomeUnknown as unknown:
-            raise _unknown(unknown.tx_hash) from unknown
-        except BadSigner as error:
-            raise MustChange(f"The settings cannot be used: {error}.") from error
-        except (KeyboardInterrupt, Ended):
-            on_its_way = sent[0].ledger.on_its_way if sent else None
-            if on_its_way is None:
-                raise
-            raise _unknown(on_its_way) from None
-
-
-class _Refused(Exception):
-    """A refusal that the person must change something about: not an outage."""
-
-
-async def _refusals_kept(work: Awaitable[T]) -> T:
-    try:
-        return await work
-    except ChannelsRefused as refused:
-        raise _Refused(refused.message) from refused
-
-
-def _unknown(tx_hash: str) -> Unknown:
-    return Unknown(
-        f"Transaction {tx_hash} may still land: repeat the command, it looks at the ledger first."
-    )
+        return run_sending(opened(), on_its_way, refusals=ChannelsRefused)
 
 
 def _tell(line: str) -> None:

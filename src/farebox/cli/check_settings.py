@@ -28,6 +28,9 @@ def _summary(settings: Settings) -> list[str]:
     search = f"words alone: {absence}" if absence else "words and meaning"
     lines = [f"listen on {settings.host}, port {settings.port}", f"database: {database}"]
     lines.append(f"search by {search}")
+    keys = settings.master_keys
+    kept = f"sealed with master key {keys.sealing}" if keys else "none, without a master key"
+    lines.append(f"sellers' secrets: {kept}")
     for network in settings.networks.values():
         paymaster = "with" if network.paymaster_secret else "without"
         lines.append(f"{network.network.value}: {paymaster} a paymaster")

@@ -88,6 +88,7 @@ def _say_what_to_try(stage: Stage) -> None:
         f"  curl -i {paid}",
         f"  curl -s {stage.service.url}/supported",
         f"  curl -s {stage.service.url}/health/ready",
+        f"  curl -s {stage.service.url}/.well-known/stellar.toml",
         f"  curl -s '{stage.service.url}/discovery/search?query={quote_plus(QUESTION)}'",
     ]
     for network, chain in stage.chains.items():

@@ -19,6 +19,8 @@ _MODULES: Final = MappingProxyType(
         "pay": "pay",
         "channels": "channels",
         "sponsor": "sponsor",
+        "vault": "vault",
+        "auth": "auth",
     }
 )
 

@@ -12,6 +12,7 @@ from farebox.facilitator.outcome import NotSettled, Settled
 from farebox.facilitator.request_name import NamedRequest, kept_until, names_of
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.verdict import SignedTransfer
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
@@ -52,6 +53,7 @@ class Answering:
         payment: Payment,
         *,
         key: str | None,
+        caller: OwnerId | None,
         body: Body,
         on_settled: Callable[[PaymentIdentity], Awaitable[object]],
         has_left: Callable[[], Awaitable[bool]],
@@ -70,11 +72,13 @@ class Answering:
         if isinstance(found, NotSettled):
             return Answer(body(found))
         transfer, identity = found
-        named = self._named(transfer, identity, key)
+        named = self._named(transfer, identity, key, caller)
         if named is not None and (kept := await self._names.look_up(named)) is not None:
             return Answer(kept, identity)
         on_claimed = None if named is None else partial(self._names.take, named)
-        outcome = await self._settler.settle_identified(transfer, identity, on_claimed=on_claimed)
+        outcome = await self._settler.settle_identified(
+            transfer, identity, on_claimed=on_claimed, caller=caller
+        )
         if isinstance(outcome, Settled):
             await on_settled(identity)
             if await has_left():
@@ -92,10 +96,14 @@ class Answering:
         return await self._settler.known_hash(payment)
 
     def _named(
-        self, transfer: SignedTransfer, identity: PaymentIdentity, key: str | None
+        self,
+        transfer: SignedTransfer,
+        identity: PaymentIdentity,
+        key: str | None,
+        caller: OwnerId | None,
     ) -> NamedRequest | None:
         payment = transfer.payment
-        names = names_of(identity, key=key, identifier=payment.identifier)
+        names = names_of(identity, key=key, identifier=payment.identifier, caller=caller)
         if not names:
             return None
         try:

@@ -8,6 +8,7 @@ from typing import Final
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
 
@@ -20,7 +21,7 @@ class Scope(StrEnum):
     TOTAL = "total"
     PAYER = "payer"
     PAY_TO = "pay_to"
-    KEY = "key"
+    KEY = "key"  # all keys and sessions of one caller
     ASSET = "asset"  # one the operator named
     OTHER_ASSETS = "other_assets"  # all the others together
     PAYER_LOSS = "payer_loss"  # charged for payments of this payer that moved nothing, or more
@@ -75,7 +76,7 @@ class Charge:
     pay_to: Address
     asset: Address
     asset_is_named: bool
-    caller: str | None
+    caller: OwnerId | None
     stroops: int
 
     def spending(self) -> tuple[Counter, ...]:

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 import structlog
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.facilitator.answer import Answer, Answering
 from farebox.facilitator.identity import PaymentIdentity
@@ -34,10 +34,12 @@ from farebox.facilitator.wire import (
     unsettled_body,
     verify_body,
 )
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.networks import Network
 from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
+from farebox.web.guard import Needs, known_caller_of, require
 from farebox.web.limits import read_body
 from farebox.web.request_note import RequestNote, note_of
 from farebox.x402.headers import EXTENSION_RESPONSES
@@ -77,20 +79,69 @@ class SupportedEndpoint:
         await send_json(send, 200, _encode(body))
 
 
+class Meter(Protocol):
+    """Is told how callers are answered."""
+
+    def verified(self, owner: OwnerId, network: Network, *, is_accepted: bool) -> None:
+        """A payment was judged; returns at once."""
+        ...
+
+    def not_settled(self, owner: OwnerId, network: Network) -> None:
+        """A settlement was refused and nothing was sent; returns at once."""
+        ...
+
+
+class Guards(Protocol):
+    """Puts an endpoint behind whatever a caller has to pass."""
+
+    def __call__(self, endpoint: ASGIApp, *, goes_on: bool) -> ASGIApp:
+        """One that `goes_on` needs no caller while nobody can tell who it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ingress:
+    """Who may have payments judged and settled on each network, and where that is counted."""
+
+    needs: Mapping[Network, Needs]
+    meter: Meter
+    guarded: Guards
+
+    def owner(self, scope: Scope, network: Network) -> OwnerId | None:
+        """Who asks; None for a caller without credentials where none are needed.
+
+        Raises:
+            Refusal: the network asks for more than the caller has shown.
+            Outage: nobody can tell now who it is.
+        """
+        needs = self.needs.get(network)
+        caller = known_caller_of(scope) if needs is None else require(scope, needs)
+        return None if caller is None else caller.owner
+
+
 class VerifyEndpoint:
     """Every verdict is HTTP 200; only a body that is no JSON object is 400."""
 
-    def __init__(self, verifier: Verifier) -> None:
-        self._verifier = verifier
+    def __init__(self, verifier: Verifier, ingress: Ingress) -> None:
+        self._verifier, self._ingress = verifier, ingress
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         payment = read_payment(await read_body(receive))
         if isinstance(payment, Unacceptable):
             verdict: Verdict | Unacceptable = payment
         else:
-            verdict = await self._verifier.verify(payment)
+            verdict = await self._judged(scope, payment)
         note_of(scope).say(reason="" if isinstance(verdict, Accepted) else verdict.reason)
         await send_json(send, _status(payment), _encode(verify_body(verdict)))
+
+    async def _judged(self, scope: Scope, payment: Payment) -> Verdict:
+        network = payment.terms.network
+        owner = self._ingress.owner(scope, network)
+        verdict = await self._verifier.verify(payment, caller=owner)
+        if owner is not None:
+            is_accepted = isinstance(verdict, Accepted)
+            self._ingress.meter.verified(owner, network, is_accepted=is_accepted)
+        return verdict
 
 
 class SettleEndpoint:
@@ -99,8 +150,10 @@ class SettleEndpoint:
     A success says in a header what became of the listing, where the payload asks for one.
     """
 
-    def __init__(self, answering: Answering, reports: ListingReports | None = None) -> None:
-        self._answering, self._reports = answering, reports
+    def __init__(
+        self, answering: Answering, ingress: Ingress, reports: ListingReports | None = None
+    ) -> None:
+        self._answering, self._ingress, self._reports = answering, ingress, reports
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = read_idempotency_key([v for n, v in scope["headers"] if n == IDEMPOTENCY_KEY])
@@ -114,6 +167,7 @@ class SettleEndpoint:
             note.say(reason=payment.reason.value)
             await send_json(send, _status(payment), _encode(body))
             return
+        owner = self._ingress.owner(scope, payment.terms.network)
 
         def told(outcome: SettleOutcome) -> bytes:
             body = settle_body(outcome)
@@ -124,12 +178,15 @@ class SettleEndpoint:
         answering = self._answering.answer(
             payment,
             key=key,
+            caller=owner,
             body=told,
             on_settled=listing.look,
             has_left=partial(has_left, receive),
         )
         reply = await self._reply(payment, answering, listing, note)
         if reply is not None:
+            if owner is not None and reply.status < 500 and _is_refusal(reply.body):
+                self._ingress.meter.not_settled(owner, payment.terms.network)
             await send_json(send, reply.status, reply.body, reply.headers)
 
     async def _reply(
@@ -144,7 +201,8 @@ class SettleEndpoint:
             answer = await answering
             if answer is None:
                 return None
-            headers = await listing.headers(answer) if _is_success(answer.body) else ()
+            is_success = _OUTCOME.decode(answer.body).success
+            headers = await listing.headers(answer) if is_success else ()
             return _Reply(200, answer.body, headers)
         except NothingSent as nothing:
             retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
@@ -195,15 +253,19 @@ class _Reply:
 
 
 class _Outcome(msgspec.Struct):
+    """What the answer that goes out, made now or kept, says."""
+
     success: bool
+    transaction: str
 
 
 _OUTCOME: Final = msgspec.json.Decoder(_Outcome)
 
 
-def _is_success(body: bytes) -> bool:
-    """Whether the answer that goes out, made now or kept, says success."""
-    return _OUTCOME.decode(body).success
+def _is_refusal(body: bytes) -> bool:
+    """Whether it says that nothing was sent."""
+    said = _OUTCOME.decode(body)
+    return not said.success and not said.transaction
 
 
 class SettlementNotFound(Refusal):
@@ -246,6 +308,7 @@ def facilitator_routes(
     answering: Answering,
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
+    ingress: Ingress,
     reports: ListingReports | None = None,
     listing_reasons: Mapping[str, str] = SENTENCES,
 ) -> list[BaseRoute]:
@@ -253,9 +316,12 @@ def facilitator_routes(
 
     `listing_reasons` are the codes that `reports` may give, with their sentences.
     """
+    # to judge a payment takes no database
+    verify = ingress.guarded(VerifyEndpoint(verifier, ingress), goes_on=True)
+    settle = ingress.guarded(SettleEndpoint(answering, ingress, reports), goes_on=False)
     return [
-        Route(VERIFY, VerifyEndpoint(verifier), methods=["POST"]),
-        Route(SETTLE, SettleEndpoint(answering, reports), methods=["POST"]),
+        Route(VERIFY, verify, methods=["POST"]),
+        Route(SETTLE, settle, methods=["POST"]),
         Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
         Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
         Route("/v1/errors", FixedEndpoint(errors_body(listing_reasons)), methods=["GET"]),

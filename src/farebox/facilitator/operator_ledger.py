@@ -123,7 +123,7 @@ class OperatorLedger:
             case TransactionFound(result_code=code):
                 raise ChannelsRefused(
                     f"The network did not {doing} ({code}, transaction {tx_hash}): the relayer "
-                    "must hold its fees and 1 XLM of reserve for each channel it makes."
+                    "must hold its fees and 1 XLM of reserve for each account it makes."
                 )
             case Refused(result_code=code) if code != BAD_SEQUENCE or is_last:
                 raise ChannelsRefused(f"The network did not {doing} ({code}); nothing was sent.")

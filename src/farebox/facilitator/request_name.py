@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from farebox.facilitator.identity import PaymentIdentity
+from farebox.kernel.caller import OwnerId
 from farebox.stellar.ledger_clock import SLOWEST_CADENCE_S, LedgerReading
 from farebox.x402.reasons import Reason
 
@@ -60,17 +61,23 @@ def read_idempotency_key(values: Sequence[bytes]) -> str | Reason | None:
 
 
 def names_of(
-    identity: PaymentIdentity, *, key: str | None, identifier: str | None
+    identity: PaymentIdentity,
+    *,
+    key: str | None,
+    identifier: str | None,
+    caller: OwnerId | None = None,
 ) -> tuple[RequestName, ...]:
     """What a request is called.
 
-    A caller without credentials has its key to itself within the one payment it settles, so that
-    no stranger can meet it; a payer has its identifiers to itself.
+    A known caller has its keys to itself, whatever credential it shows. One without credentials
+    has them within the one payment it settles, so that no stranger can meet them; a payer has its
+    identifiers to itself.
     """
     payer = f"{identity.network.value} {identity.payer}"
     names = []
     if key is not None:
-        names.append(RequestName(NameKind.KEY, f"{payer} {identity.nonce}", key))
+        scope = f"{payer} {identity.nonce}" if caller is None else caller
+        names.append(RequestName(NameKind.KEY, scope, key))
     if identifier is not None:
         names.append(RequestName(NameKind.IDENTIFIER, payer, identifier))
     return tuple(names)

@@ -26,6 +26,7 @@ from farebox.facilitator.send_payment import PaymentSender, Waits
 from farebox.facilitator.settlement import FINAL, Claim, Ending, Settlement, SettlementState
 from farebox.facilitator.verdict import Accepted, Rejected, SignedTransfer
 from farebox.facilitator.verify import Verifier
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
@@ -88,8 +89,9 @@ class Settler:
         identity: PaymentIdentity,
         *,
         on_claimed: Callable[[], Awaitable[object]] | None = None,
+        caller: OwnerId | None = None,
     ) -> SettleOutcome:
-        """`settle` for a payment that `identify` found.
+        """`settle` for a payment that `identify` found, at the cost of `caller` if one is known.
 
         `on_claimed` is awaited once the payment is claimed and before anything is signed; what it
         raises is raised here, after the claim was given back.
@@ -99,7 +101,7 @@ class Settler:
             known = await self._journal.find(identity)
             if known is not None:
                 return await self._repeat(known, transfer.payment.request_digest())
-            return await self._first(transfer, identity, on_claimed)
+            return await self._first(transfer, identity, on_claimed, caller)
         finally:
             self._callers -= 1
 
@@ -138,16 +140,17 @@ class Settler:
         transfer: SignedTransfer,
         identity: PaymentIdentity,
         on_claimed: Callable[[], Awaitable[object]] | None,
+        caller: OwnerId | None,
     ) -> SettleOutcome:
         began = self._clock.monotonic()
         digest = transfer.payment.request_digest()
-        verdict = await self._verifier.judge(transfer)
+        verdict = await self._verifier.judge(transfer, caller=caller)
         if isinstance(verdict, Rejected):
             known = await self._journal.find(identity)  # settled while we judged: nonce spent
             if known is not None:
                 return await self._repeat(known, digest)
             return await self._refused(transfer, identity, verdict)
-        claim = self._claim(identity, digest, verdict)
+        claim = self._claim(identity, digest, verdict, caller)
         if await self._journal.claim(claim):
             work = self._carry_out(claim, verdict, on_claimed, began=began)
             return await self._live_call(identity, work)
@@ -196,7 +199,13 @@ class Settler:
         sender = self._senders[claim.identity.network]
         return await sender.carry_out(claim, accepted, began=began)
 
-    def _claim(self, identity: PaymentIdentity, digest: bytes, accepted: Accepted) -> Claim:
+    def _claim(
+        self,
+        identity: PaymentIdentity,
+        digest: bytes,
+        accepted: Accepted,
+        caller: OwnerId | None,
+    ) -> Claim:
         terms = accepted.transfer.payment.terms
         return Claim(
             identity=identity,
@@ -209,6 +218,7 @@ class Settler:
             claimed_at=self._clock.now(),
             max_timeout_s=terms.max_timeout_s,
             token_is_verified=accepted.token_is_verified,
+            caller=caller,
             discovery=accepted.transfer.payment.kept_discovery,
         )
 

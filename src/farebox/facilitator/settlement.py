@@ -9,6 +9,7 @@ from uuid import UUID
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.caller import OwnerId
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 
@@ -69,7 +70,7 @@ class Claim:
     claimed_at: datetime
     max_timeout_s: int  # of the terms, as every listing shows them
     token_is_verified: bool = True  # the token is a Stellar Asset Contract
-    caller: str | None = None  # the API key that asked
+    caller: OwnerId | None = None  # who asked, where that is known
     discovery: bytes | None = None  # `DiscoveryText`, unless there is none or too much of it
 
 

@@ -8,6 +8,7 @@ from farebox.facilitator import budget_store
 from farebox.facilitator.budget import Budgets, Charge, Counter, Scope, judge_charge, utc_day
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
@@ -42,7 +43,12 @@ class Sponsor:
         self.balance_is_low = False  # as whoever watches the relayer's account last saw it
 
     def refusal(
-        self, terms: PaymentTerms, payer: Address, *, stroops: int, caller: str | None = None
+        self,
+        terms: PaymentTerms,
+        payer: Address,
+        *,
+        stroops: int,
+        caller: OwnerId | None = None,
     ) -> Reason | None:
         """Why a payment that costs up to `stroops` is not paid for now; None when it is.
 

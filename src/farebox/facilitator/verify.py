@@ -17,6 +17,7 @@ from farebox.facilitator.verdict import (
     judge_simulation,
 )
 from farebox.kernel.addresses import Address
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import FeeStats, RawSimulation, RpcUnavailable
@@ -57,7 +58,9 @@ class Market(Protocol):
 class Sponsor(Protocol):
     """What the operator pays for now, read without a call."""
 
-    def refusal(self, terms: PaymentTerms, payer: Address, *, stroops: int) -> Reason | None: ...
+    def refusal(
+        self, terms: PaymentTerms, payer: Address, *, stroops: int, caller: OwnerId | None
+    ) -> Reason | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +81,15 @@ class Verifier:
     def __init__(self, networks: Mapping[Network, VerifiedNetwork]) -> None:
         self._networks = networks
 
-    async def verify(self, payment: Payment) -> Verdict:
-        """Whether the payment could be settled now; one call to the network, and no trace of it."""
+    async def verify(self, payment: Payment, *, caller: OwnerId | None = None) -> Verdict:
+        """Whether the payment could be settled now, for this caller where one is known.
+
+        One call to the network, and no trace of it.
+        """
         transfer = self.examine(payment)
         if isinstance(transfer, Rejected):
             return transfer
-        return await self.judge(transfer)
+        return await self.judge(transfer, caller=caller)
 
     def examine(self, payment: Payment) -> SignedTransfer | Rejected:
         """Everything that needs neither the network nor the time: the same answer for ever."""
@@ -96,15 +102,17 @@ class Verifier:
         reason = judge_signatures(transfer)
         return transfer if reason is None else Rejected(reason, transfer.payer)
 
-    async def judge(self, transfer: SignedTransfer) -> Verdict:
+    async def judge(self, transfer: SignedTransfer, *, caller: OwnerId | None = None) -> Verdict:
         """Hold an examined payment against the ledger as it stands."""
         network = self._networks[transfer.payment.terms.network]
-        reason = await self._judge(network, transfer)
+        reason = await self._judge(network, transfer, caller)
         return Rejected(reason, transfer.payer) if isinstance(reason, Reason) else reason
 
-    async def _judge(self, network: VerifiedNetwork, transfer: SignedTransfer) -> Accepted | Reason:
-        rules, terms = network.rules, transfer.payment.terms
-        unpaid = network.sponsor.refusal(terms, transfer.payer, stroops=0)
+    async def _judge(
+        self, network: VerifiedNetwork, transfer: SignedTransfer, caller: OwnerId | None
+    ) -> Accepted | Reason:
+        rules, terms, sponsor = network.rules, transfer.payment.terms, network.sponsor
+        unpaid = sponsor.refusal(terms, transfer.payer, stroops=0, caller=caller)
         if unpaid is not None:
             return unpaid
         try:
@@ -125,4 +133,4 @@ class Verifier:
         if isinstance(accepted, Reason):
             return accepted
         cost = accepted.fee.highest_charge
-        return network.sponsor.refusal(terms, transfer.payer, stroops=cost) or accepted
+        return sponsor.refusal(terms, transfer.payer, stroops=cost, caller=caller) or accepted

@@ -17,6 +17,14 @@ class NotFound(Refusal):
         super().__init__("not_found", "There is nothing at this path.")
 
 
+class TooManyRequests(Refusal):
+    """Whoever asks has asked too often; after `retry_after_s` seconds, at least 1, it may again."""
+
+    def __init__(self, message: str = "Too many requests.", *, retry_after_s: int) -> None:
+        super().__init__("too_many_requests", message)
+        self.retry_after_s = retry_after_s
+
+
 class Outage(Exception):
     """Something Farebox needs is away: names the part, never its address."""
 

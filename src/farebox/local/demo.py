@@ -23,6 +23,7 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.demo_chain import Chain, open_chain
+from farebox.local.demo_sign_in import let_sign_in, new_signing_key, served
 from farebox.local.demo_story import Story, TellingPurse, TellingWatcher, receipt_line
 from farebox.local.devnet_binary import built_devnet
 from farebox.local.example_api import PAID_PATH, example_api, requirements
@@ -31,7 +32,7 @@ from farebox.local.faults import LocalFault, explain_disk
 from farebox.local.loopback_server import bind, serving
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted
-from farebox.local.service_process import ServedNetwork, Service, ServiceOptions, start_service
+from farebox.local.service_process import Service, ServiceOptions, start_service
 from farebox.stellar.rpc import TransactionFound
 
 _READY_S: Final = 30.0
@@ -103,11 +104,10 @@ async def open_stage(story: Story, ports: Ports) -> AsyncIterator[Stage]:
             wallet = create_wallet(folder / "wallet.json")
             chains = await _open_chains(stack, wallet, web, binary=binary, folder=folder)
             story.step("two devnets run; on each a buyer with 100 USDC, a seller and a relayer")
-            service = await start_service(_service_options(database, chains, folder, ports))
-            stack.push_async_callback(service.stop)
+            service = await _start(stack, database, chains, folder, ports)
             facilitator = await stack.enter_async_context(HttpFacilitator(service.url))
             await _ready(facilitator)
-            story.step(f"the facilitator runs: {service.url}")
+            story.step(f"the facilitator runs: {service.url}; wallets may sign in to it")
             accepts = [
                 requirements(each.network, pay_to=each.seller, price=PRICE)
                 for each in chains.values()
@@ -193,14 +193,25 @@ async def _open_chains(
     return {chain.network: chain for chain in await asyncio.gather(*opened)}
 
 
-def _service_options(
-    database: Secret[str], chains: dict[Network, Chain], folder: Path, ports: Ports
-) -> ServiceOptions:
-    served = {
-        network: ServedNetwork(chain.devnet.rpc_url, chain.relayer.seed)
-        for network, chain in chains.items()
-    }
-    return ServiceOptions(database, served, log=folder / "service.log", port=ports.service)
+async def _start(
+    stack: AsyncExitStack,
+    database: Secret[str],
+    chains: dict[Network, Chain],
+    folder: Path,
+    ports: Ports,
+) -> Service:
+    """The service listens, and what contract accounts sign in by is on the networks."""
+    networks, signing = {each: served(chain) for each, chain in chains.items()}, new_signing_key()
+    log = folder / "service.log"
+    options = ServiceOptions(database, networks, signing, log=log, port=ports.service)
+
+    async def started() -> Service:
+        service = await start_service(options)
+        stack.push_async_callback(service.stop)
+        return service
+
+    service, _ = await asyncio.gather(started(), let_sign_in(chains, signing))
+    return service
 
 
 @contextmanager

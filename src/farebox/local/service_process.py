@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.child import Child, Program, start_child
@@ -27,6 +28,17 @@ class ServedNetwork:
 
     rpc_url: str
     relayer: Secret[str]
+    web_auth_contract: Address
+
+    def settings(self, network: Network) -> dict[str, str]:
+        """The settings of a service for this network."""
+        label = network.label.upper()
+        return {
+            f"FAREBOX_RPC_URL_{label}": self.rpc_url,
+            f"FAREBOX_RELAYER_SECRET_{label}": self.relayer.reveal(),
+            f"FAREBOX_WEB_AUTH_CONTRACT_{label}": self.web_auth_contract,
+            f"FAREBOX_FACILITATOR_AUTH_{label}": "open",
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,7 @@ class ServiceOptions:
 
     database: Secret[str]
     networks: Mapping[Network, ServedNetwork]
+    signing: Secret[str]  # signs the challenges of those who sign in
     log: Path
     port: int = 0
 
@@ -86,10 +99,10 @@ def _environment(options: ServiceOptions) -> dict[str, str]:
         "FAREBOX_DATABASE_URL": options.database.reveal(),
         "FAREBOX_PORT": str(options.port),
         "FAREBOX_LOG_FILE": str(options.log),
+        "FAREBOX_AUTH_SIGNING_SECRET": options.signing.reveal(),
         "FAREBOX_CATALOG_LOCAL": "1",  # what is paid for here is on this machine too
+        "FAREBOX_RATE_PER_ADDRESS": "0",  # whoever asks here asks from one address
     }
     for network, served in options.networks.items():
-        label = network.label.upper()
-        settings[f"FAREBOX_RPC_URL_{label}"] = served.rpc_url
-        settings[f"FAREBOX_RELAYER_SECRET_{label}"] = served.relayer.reveal()
+        settings |= served.settings(network)
     return kept | settings

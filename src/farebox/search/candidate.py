@@ -1,11 +1,10 @@
 """A document that may be shown, with what decides where it stands."""
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One version of a document and how it met the query's probes."""
 
     document_id: int

@@ -10,7 +10,7 @@ from farebox.search.candidate import Candidate
 from farebox.search.plan import Kind, Stage
 from farebox.search.rank import Freshness, Place, place_of
 from farebox.search.scope import Scope
-from farebox.search.score import CONVINCING, Judge, Met, Score, Worth
+from farebox.search.score import CONVINCING, Judge, Met, Score
 from farebox.search.senses import Meanings, Sense
 from farebox.search.stage_store import find, look_at
 from farebox.search.walk import NEAR, Walk
@@ -137,8 +137,9 @@ class Gathering:
             return
         least = inf if after is None else -after[0]  # nothing worth more stands behind it
         found: dict[int, list[Candidate]] = {}
+        judge, likeness = self._judging(), self._likeness
         for own in self._found.values():
-            worth = self._worth(own)
+            worth = judge.worth(own.ranks, likeness.get(own.document_id))
             if worth.relevance <= least and (worth.fits or is_strict):
                 found.setdefault(worth.relevance, []).append(own)
         for relevance in sorted(found, reverse=True):
@@ -158,7 +159,11 @@ class Gathering:
 
     def _is_answered(self) -> bool:
         """Whether one candidate at least is reason enough to answer."""
-        return any(self._worth(own).convinces(self.bar) for own in self._found.values())
+        judge, likeness = self._judging(), self._likeness
+        return any(
+            judge.worth(own.ranks, likeness.get(own.document_id)).convinces(self.bar)
+            for own in self._found.values()
+        )
 
     def result(self, place: Place, candidate: Candidate) -> Result:
         """A ranked candidate with all that put it there."""
@@ -167,9 +172,6 @@ class Gathering:
         score = judge.score(met, candidate.ranks[self.walk.probe_count :], likeness)
         by = tuple(dict.fromkeys(self._by[candidate.document_id]))
         return Result(candidate, met, score, place, by)
-
-    def _worth(self, own: Candidate) -> Worth:
-        return self._judging().worth(own.ranks, self._likeness.get(own.document_id))
 
     def _judging(self) -> Judge:
         if self._judge is None:

@@ -12,7 +12,7 @@ from farebox.search.vector_store import BucketSizes
 from farebox.storage.pool import Connection
 
 _SMALL: Final = 20_000  # vectors that are all looked at
-_WANTED: Final = 12_000  # signatures looked at in a larger table
+_WANTED: Final = 8_000  # signatures looked at in a larger table
 _FEWEST_BUCKETS: Final = 4
 _MOST_BUCKETS: Final = 64
 _SIZES_LIVE_S: Final = 60.0

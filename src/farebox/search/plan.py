@@ -17,19 +17,23 @@ from farebox.search.expression import Expression, Term
 from farebox.search.terms import Role, Sought, content_of
 
 ENOUGH: Final = 20  # candidates; with fewer the search looks wider
-NAMES_ENOUGH: Final = 200  # matches in names and tags; with these the rest is not looked at
+FEW_WORDS: Final = 3  # with no more than these, and no sentence, words are meant to the letter:
+LETTER_ENOUGH: Final = 5  # with so many documents that have every word, nothing else is looked for
+NAMES_ENOUGH: Final = 100  # matches in names and tags; with these the rest is not looked at
 CANDIDATES: Final = 208  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
 MARGIN: Final = 1.2  # times as many matches are reckoned with as are wanted
-DEAR: Final = 12  # documents that are passed over cost as much as one that is read
+DEAR: Final = 20  # documents that are passed over cost as much as one that is read
 FIRST: Final = 20_000  # documents looked at to learn how often words come together
 GUESS: Final = 8  # times as often as guessed they may well do
-FEW: Final = 400  # likely matches that are simply all read
+FEW: Final = 100  # likely matches that are simply all read
 BESIDE: Final = 0.05  # the part of those with all words of a phrase that have them side by side
-FOUND_ENOUGH: Final = 160  # with fewer a statement looks further back
-PHRASES_ENOUGH: Final = 100  # found by a phrase: each costs many documents that are read in vain
-READ: Final = 12_000  # documents at most, where most of those read are none of those wanted
-LOOSENED: Final = 4  # the rarest terms that a relaxed statement is made of
+FOUND_ENOUGH: Final = 100  # with fewer a statement looks further back
+PHRASES_ENOUGH: Final = 60  # found by a phrase: each costs many documents that are read in vain
+RELAXED_ENOUGH: Final = 40  # found by fewer words: the meaning finds more
+RELAXED_CANDIDATES: Final = 100
+READ: Final = 6_000  # documents at most, where most of those read are none of those wanted
+LOOSENED: Final = 3  # the rarest terms that a relaxed statement is made of
 
 
 class Form(StrEnum):
@@ -62,6 +66,8 @@ class Stage:
     @property
     def enough(self) -> int:
         """With so many, it need not look further back."""
+        if self.kind is Kind.RELAXED:
+            return min(self.most, RELAXED_ENOUGH)
         return min(self.most, PHRASES_ENOUGH if self.reads > self.share else FOUND_ENOUGH)
 
     @property
@@ -102,11 +108,16 @@ def small_stages(
 ) -> tuple[Stage, ...]:
     """For a catalog so small, or a recipient with so few, that everything can be ranked."""
     if not is_relaxed:
-        return (Stage(Kind.WORDS, form, strict, ALL_CANDIDATES),) if strict else ()
+        return whole_stages(strict, form)
     asked = [term for term in sought if term.role is not Role.REQUEST] or list(sought)
     content = content_of(asked)
     query = _with_must(" | ".join(term.wide_query for term in content), must)
     return (Stage(Kind.RELAXED, form, query, ALL_CANDIDATES),) if query else ()
+
+
+def whole_stages(strict: str, form: Form) -> tuple[Stage, ...]:
+    """Every word, where everything that matches can be ranked."""
+    return (Stage(Kind.WORDS, form, strict, ALL_CANDIDATES),) if strict else ()
 
 
 def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought]) -> list[Stage]:
@@ -153,7 +164,7 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
                 Kind.RELAXED,
                 Form.INDEX,
                 _with_must(query, must),
-                CANDIDATES,
+                RELAXED_CANDIDATES,
                 share=share,
                 reads=share,
             )

@@ -7,7 +7,7 @@ is a language model, the meaning. What fits by neither is not shown.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Final
+from typing import Final, NamedTuple
 
 from farebox.search.terms import Role, Sought
 
@@ -48,8 +48,7 @@ class Met:
     percent: int  # of the nearest probe that is there at all
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(NamedTuple):
     """What decides where a document stands, and whether it does."""
 
     relevance: int
@@ -68,12 +67,28 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True)
-class Score(Worth):
+class Score:
     """What both judges say, in thousandths."""
 
     covered: int  # the part of the query's weight that is there
     placed: int  # the same, by the fields it stands in
     beside: int  # the part of neighbouring words that stand side by side
+    worth: Worth
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every word that says something is there."""
+        return self.worth.is_full
+
+    @property
+    def likeness(self) -> int | None:
+        """The cosine; None without a vector or a model."""
+        return self.worth.likeness
+
+    @property
+    def relevance(self) -> int:
+        """The number that decides first."""
+        return self.worth.relevance
 
 
 def bar_of(words: int, documents: int) -> int:
@@ -118,25 +133,27 @@ class Judge:
         self._pairs_from = at
 
     def worth(self, ranks: tuple[float, ...], likeness: int | None) -> Worth:
-        """As `score` of what `meet` says, for the many that are never shown."""
+        """The worth that `score` says, for the many that are never shown."""
         known = self._words.get(ranks)
         if known is None:
             known = self._words[ranks] = self._worded(ranks)
-        words, said = known
-        nearness = likeness if likeness is not None and likeness > 0 else 0
-        return Worth(words + nearness, _evidence(said, likeness), said.is_full, likeness)
+        return _worth(*known, likeness)
 
     def _worded(self, ranks: Sequence[float]) -> tuple[int, _Said]:
         """What the words add to the relevance, and what is said by their being there."""
         percents: list[int] = []
         there = 0.0
-        for weight, probes in self._plan:
-            strength, percent = _best(ranks, probes)
+        for weight, probes in self._plan:  # as `_meet`, which is asked for few
+            strength, percent = 0.0, 0
+            for at, scale, own in probes:
+                if ranks[at] > 0.0:
+                    strength = max(strength, min(ranks[at] * scale, _MOST_OF_A_TERM) * own / 100)
+                    percent = max(percent, own)
             percents.append(percent)
             there += weight * strength
         said = self._known(tuple(percents))
-        place, beside = self._of_weight(there), _beside(ranks[self._pairs_from :])
-        return _of_words(said, place, beside), said
+        beside = _beside(ranks[self._pairs_from :])
+        return _of_words(said, self._of_weight(there), beside), said
 
     def meet(self, ranks: Sequence[float]) -> tuple[Met | None, ...]:
         """Each term's best probe."""
@@ -157,15 +174,8 @@ class Judge:
         for term, how in zip(self._sought, met, strict=True):
             there += term.weight * (0.0 if how is None else how.strength)
         place, beside = self._of_weight(there), _beside(pairs)
-        return Score(
-            covered=said.covered,
-            placed=place,
-            beside=beside,
-            is_full=said.is_full,
-            likeness=likeness,
-            relevance=_of_words(said, place, beside) + max(likeness or 0, 0),
-            evidence=_evidence(said, likeness),
-        )
+        worth = _worth(_of_words(said, place, beside), said, likeness)
+        return Score(said.covered, place, beside, worth)
 
     def _of_weight(self, there: float) -> int:
         """The part of the terms' weight that is there, by the field where it counts."""
@@ -197,15 +207,12 @@ def _beside(pairs: Sequence[float]) -> int:
     return round(1000 * sum(rank > 0.0 for rank in pairs) / len(pairs)) if pairs else 0
 
 
-def _best(ranks: Sequence[float], probes: Sequence[tuple[int, float, int]]) -> tuple[float, int]:
-    """As `_meet`: how well the best of a term's probes is met, and the nearest that is there."""
-    strength, percent = 0.0, 0
-    for at, scale, own in probes:
-        rank = ranks[at]
-        if rank > 0.0:
-            strength = max(strength, min(rank * scale, _MOST_OF_A_TERM) * own / 100)
-            percent = max(percent, own)
-    return strength, percent
+def _worth(words: int, said: _Said, likeness: int | None) -> Worth:
+    if likeness is None:
+        evidence = said.said * _SAID_ALONE // 1000 + said.length * (said.said > 0)
+        return Worth(words, evidence, said.is_full, None)
+    evidence = likeness + said.said * _SAID // 1000 + said.length
+    return Worth(words + max(likeness, 0), evidence, said.is_full, likeness)
 
 
 def _meet(term: Sought, ranks: Sequence[float]) -> Met | None:
@@ -226,9 +233,3 @@ def _share(terms: Sequence[tuple[Sought, int]]) -> int:
     weight = sum(term.weight for term, _ in terms)
     there = sum(term.weight * percent / 100 for term, percent in terms)
     return round(1000 * there / weight) if weight else 0
-
-
-def _evidence(said: _Said, likeness: int | None) -> int:
-    if likeness is None:
-        return said.said * _SAID_ALONE // 1000 + said.length * (said.said > 0)
-    return likeness + said.said * _SAID // 1000 + said.length

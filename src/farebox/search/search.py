@@ -21,6 +21,7 @@ from farebox.search.scope import Scope, View
 from farebox.search.scope_store import ONE_PLAN
 from farebox.search.senses import Meaning, Meanings, Words
 from farebox.search.stage_store import read_snapshot
+from farebox.search.understand import Understanding
 from farebox.storage.pool import Connection, Database
 
 DEFAULT_LIMIT: Final = 20
@@ -80,13 +81,13 @@ class Search:
         self._database, self._clock = database, clock
         self._model = "" if meaning is None else meaning.name
         self._meanings = meanings
-        self._first = FirstPage(
+        self._understanding = Understanding(
             database,
             Lexicon(database, clock, small_below=small_below),
             meaning=meaning,
-            meanings=meanings,
             words=words,
         )
+        self._first = FirstPage(meaning=meaning, meanings=meanings)
         self._key: Secret[bytes] | None = None
 
     async def find(self, request: SearchRequest) -> SearchPage:
@@ -113,14 +114,17 @@ class Search:
             return await self._page(db, key, request, gathering, point)
 
     async def _first_page(self, key: Secret[bytes], request: SearchRequest) -> SearchPage:
-        asked = await self._first.ask(request.query, request.filters)
-        while True:
-            async with self._database.snapshot(ONE_PLAN) as db:
-                scope = Scope(View(self._clock.now()), request.filters)
-                gathering = await self._first.gather(db, scope, asked)
-                if gathering is not None:
-                    return await self._page(db, key, request, gathering, None)
-            asked = await self._first.widen(asked)  # once: no connection waits for the model
+        asked = await self._understanding.ask(request.query, request.filters)
+        try:
+            while True:
+                async with self._database.snapshot(ONE_PLAN) as db:
+                    scope = Scope(View(self._clock.now()), request.filters)
+                    gathering = await self._first.gather(db, scope, asked)
+                    if gathering is not None:
+                        return await self._page(db, key, request, gathering, None)
+                asked = await self._understanding.widen(asked)
+        finally:
+            asked.leave()
 
     def _standpoint(self, key: Secret[bytes], request: SearchRequest) -> Standpoint | None:
         if request.cursor is None:

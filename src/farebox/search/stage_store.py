@@ -129,11 +129,5 @@ async def look_at(
 
 
 def _candidate(row: Row) -> Candidate:
-    return Candidate(
-        document_id=row[0],
-        listing_id=row[1],
-        updated_at=row[2],
-        payers=row[3],
-        digest=row[4],
-        ranks=tuple(row[5]),
-    )
+    document_id, listing_id, updated_at, payers, digest, ranks = row
+    return Candidate(document_id, listing_id, updated_at, payers, digest, tuple(ranks))

@@ -17,7 +17,7 @@ from farebox.storage.pool import Connection
 if TYPE_CHECKING:
     from farebox.semantic.space import Code, Probe
 
-_MOST_SEEN: Final = 24_000  # signatures of one search, however full its buckets are
+_MOST_SEEN: Final = 10_000  # signatures of one search, however full its buckets are
 _MOST_OF_RECIPIENT: Final = 5_000  # documents of one recipient that are looked at
 _ROW_BYTES: Final = 620  # of the table, about
 

@@ -8,7 +8,7 @@ from farebox.search.plan import Stage
 from farebox.search.senses import Sense
 from farebox.search.terms import Sought, pairs_of
 
-NEAR: Final = 150  # documents near in meaning that are looked at
+NEAR: Final = 100  # documents near in meaning that are looked at
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Ed25519 over authorization digests: whether what an entry lists verifies against its own keys.
+"""Ed25519 over digests: whether what an entry lists verifies against its own keys.
 
 Whether a key is a signer of the account, and whether the signers weigh enough, is the network's
 to say.
@@ -24,7 +24,7 @@ def every_signature_verifies(entry: AuthEntry, network_id: bytes) -> bool:
     if entry.kind is CredentialKind.SOURCE_ACCOUNT:
         return False
     digest = digest_of(entry, network_id)
-    return all(_verifies(key, signed, digest) for key, signed in signature.pairs)
+    return all(signature_verifies(key, signed, digest) for key, signed in signature.pairs)
 
 
 def keys_are_sorted(entry: AuthEntry) -> bool:
@@ -35,7 +35,8 @@ def keys_are_sorted(entry: AuthEntry) -> bool:
     return all(key < following for (key, _), (following, _) in pairwise(signature.pairs))
 
 
-def _verifies(key: bytes, signed: bytes, digest: bytes) -> bool:
+def signature_verifies(key: bytes, signed: bytes, digest: bytes) -> bool:
+    """Whether `signed` (64 bytes) is the signature of `key` (32 bytes) over `digest`."""
     try:
         crypto_sign_open(signed + digest, key)
     except BadSignatureError:

@@ -2,14 +2,15 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from nacl.signing import SigningKey
 
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.secret import Secret
-from farebox.stellar.transfer_envelope import TransferEnvelope
+from farebox.stellar.auth_entries import AuthEntry
 
 _SIMULATED_FEE: Final = 100  # stroops; simulation looks at no fee
 
@@ -25,6 +26,15 @@ _INVOCATION_HEAD: Final = bytes.fromhex(
     "00000018"  # that invokes a host function
     "00000000"  # which calls a contract
 )
+
+
+class Authorized(Protocol):
+    """A contract call and what authorizes it."""
+
+    @property
+    def call(self) -> bytes: ...
+    @property
+    def entries(self) -> Sequence[AuthEntry]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ class SignedTransaction:
 
 
 def build_settlement(
-    envelope: TransferEnvelope,
+    envelope: Authorized,
     *,
     source: Address,
     sequence: int,
@@ -68,7 +78,7 @@ def build_settlement(
     return UnsignedTransaction(head + _body(envelope) + _ONE + soroban_data)
 
 
-def simulation_envelope(envelope: TransferEnvelope, *, source: Address, sequence: int) -> str:
+def simulation_envelope(envelope: Authorized, *, source: Address, sequence: int) -> str:
     """The settlement before it has fee, bounds and resources, in base64 and unsigned."""
     head = _head(source, _SIMULATED_FEE, sequence) + _NONE
     raw = _TX + head + _body(envelope) + _NONE + _NONE
@@ -110,7 +120,7 @@ def _head(source: Address, fee: int, sequence: int) -> bytes:
     return _ED25519 + raw_key(source) + numbers
 
 
-def _body(envelope: TransferEnvelope) -> bytes:
+def _body(envelope: Authorized) -> bytes:
     entries = envelope.entries
     parts = [_NONE, _INVOCATION_HEAD, envelope.call, len(entries).to_bytes(4, "big")]
     parts += [entry.raw for entry in entries]

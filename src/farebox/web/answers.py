@@ -19,3 +19,9 @@ async def send_json(
         }
     )
     await send({"type": "http.response.body", "body": body})
+
+
+async def send_nothing(send: Send) -> None:
+    """The answer is sent: it was done, and there is nothing to say of it."""
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.errors import Outage, Refusal, TooManyRequests
 from farebox.web.answers import send_json
 from farebox.web.request_note import note_of
 
@@ -22,16 +22,23 @@ STATUSES: Final[Mapping[str, int]] = {
     "not_found": 404,
     "request_timeout": 408,
     "unauthenticated": 401,
+    "challenge_not_open": 401,
+    "signature_refused": 401,
     "forbidden": 403,
     "session_required": 403,
     "scope_missing": 403,
     "cross_site_request": 403,
+    "account_not_allowed": 403,
     "name_taken": 409,
     "key_revoked": 409,
     "too_many_keys": 409,
     "secret_in_use": 409,
+    "too_many_secrets": 409,
     "unsupported_media_type": 415,
     "too_many_requests": 429,
+    "vault_unavailable": 503,
+    "sign_in_unavailable": 503,
+    "contract_login_unavailable": 503,
 }
 _HTTP: Final = {404: ("not_found", "There is nothing at this path.")}
 
@@ -94,6 +101,7 @@ def _failure(
     match error:
         case Refusal(code=code, message=message):
             log.info("request.refused", code=code)
+            headers.extend(_advice(error, code))
             return Failure(STATUSES.get(code, 400), code, message, request_id)
         case Outage(part=part):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
@@ -110,6 +118,13 @@ def _failure(
             log.error("request.broken", exc_info=error)
             words = "An unexpected fault; the request id names it in the log."
             return Failure(500, "internal_error", words, request_id)
+
+
+def _advice(error: Exception, code: str) -> list[tuple[bytes, bytes]]:
+    """What HTTP has a header for: when to ask again, and what to show."""
+    if isinstance(error, TooManyRequests):
+        return [(b"retry-after", b"%d" % error.retry_after_s)]
+    return [(b"www-authenticate", b"Bearer")] if code == "unauthenticated" else []
 
 
 def _method(scope: Scope) -> str:

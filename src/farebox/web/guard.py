@@ -1,6 +1,6 @@
 """What stands before a route that not everybody may use."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -13,10 +13,11 @@ from farebox.kernel.caller import (
     SessionRequired,
     Unauthenticated,
 )
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import Outage, Refusal
 from farebox.web.request_note import note_of
 
 KEY: Final = "farebox.caller"
+OUTAGE: Final = "farebox.caller_unknown"  # why nobody can tell
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -66,19 +67,55 @@ class Needs:
 
 
 class Guarded:
-    """An endpoint that only those reach whom `needs` lets pass; `caller_of` tells it who."""
+    """An endpoint that only those reach whom `needs` lets pass; `caller_of` tells it who.
 
-    def __init__(self, endpoint: ASGIApp, authenticates: Authenticates, needs: Needs) -> None:
+    One that `goes_on` is reached while nobody can tell who the caller is, as by somebody who shows
+    nothing: what it does needs nobody, unless it asks for somebody (`require`).
+    """
+
+    def __init__(
+        self,
+        endpoint: ASGIApp,
+        authenticates: Authenticates,
+        needs: Needs,
+        *,
+        goes_on: bool = False,
+    ) -> None:
         self._endpoint, self._authenticates = endpoint, authenticates
-        self.needs = needs
+        self.needs, self._goes_on = needs, goes_on
+
+    def with_endpoint(self, change: Callable[[ASGIApp], ASGIApp]) -> "Guarded":
+        """The same guard before what `change` makes of its endpoint."""
+        endpoint = change(self._endpoint)
+        return Guarded(endpoint, self._authenticates, self.needs, goes_on=self._goes_on)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller = await self._authenticates.caller(scope["method"], scope["headers"])
+        try:
+            caller = await self._authenticates.caller(scope["method"], scope["headers"])
+        except Outage as outage:
+            if not (self._goes_on and self.needs.is_optional):
+                raise
+            caller, scope[OUTAGE] = None, outage
         self.needs.judge(caller)
         scope[KEY] = caller
         if caller is not None:
             note_of(scope).say(caller=caller.owner, caller_kind=caller.kind.value)
         await self._endpoint(scope, receive, send)
+
+
+def require(scope: Scope, needs: Needs) -> Caller | None:
+    """Who sent a request that passed a guard, if it meets these needs too.
+
+    Raises:
+        Refusal: the caller may not.
+        Outage: nobody can tell now.
+    """
+    caller = known_caller_of(scope)
+    if caller is None and not needs.is_optional and OUTAGE in scope:
+        outage: Outage = scope[OUTAGE]
+        raise outage
+    needs.judge(caller)
+    return caller
 
 
 def caller_of(scope: Scope) -> Caller:

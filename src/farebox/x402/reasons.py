@@ -101,6 +101,11 @@ class Reason(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed"
     REQUEST_TIMEOUT = "request_timeout"
 
+    UNAUTHENTICATED = "unauthenticated"
+    SCOPE_MISSING = "scope_missing"
+    CROSS_SITE_REQUEST = "cross_site_request"
+    TOO_MANY_REQUESTS = "too_many_requests"
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -241,6 +246,17 @@ REGISTRY: Final = MappingProxyType(
         Reason.UNSUPPORTED_MEDIA_TYPE: _never("The body must be JSON without content encoding."),
         Reason.METHOD_NOT_ALLOWED: _never("The route takes POST."),
         Reason.REQUEST_TIMEOUT: _later("The body did not arrive in time."),
+        Reason.UNAUTHENTICATED: _never(
+            "The network is served to callers with a valid key alone, or the key shown is not "
+            "valid: Authorization: Bearer …"
+        ),
+        Reason.SCOPE_MISSING: _never("The key does not carry the scope facilitator."),
+        Reason.CROSS_SITE_REQUEST: _never(
+            "A session cookie came without proof that our own page sent the request."
+        ),
+        Reason.TOO_MANY_REQUESTS: _later(
+            "Too many requests within a minute; nothing was sent. Retry-After says when to repeat."
+        ),
     }
 )
 

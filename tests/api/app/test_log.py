@@ -4,6 +4,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterator
+from ipaddress import ip_network
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +22,7 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from farebox.web.limits import read_body
 from farebox.web.request_note import note_of
+from support.asgi import AsgiClient
 from support.serving import exchange, serving
 
 PLANTED = {
@@ -90,6 +92,18 @@ def _app() -> Application:
     return Application(Services(routes=routes), stop=lambda: None)
 
 
+async def test_the_log_has_the_address_that_a_trusted_proxy_vouches_for(log_path: Path) -> None:
+    """The test's own address is the proxy's; what stands further left is a stranger's word."""
+    trusted = (ip_network("127.0.0.0/8"),)
+    client = AsgiClient(Application(Services([], trusted_proxies=trusted), stop=lambda: None))
+    for spoofed in ("203.0.113.1", "203.0.113.2"):
+        said = {"x-forwarded-for": f"{spoofed}, 198.51.100.77"}
+        await client.request("GET", "/health/live", headers=said)
+    lines = [line for line in _lines(log_path) if line["event"] == "request"]
+    assert [line["client"] for line in lines] == ["198.51.100.77"] * 2
+    assert "203.0.113" not in _text(log_path)
+
+
 def _request(path: str) -> bytes:
     body = json.dumps(PLANTED).encode()
     head = [
@@ -140,6 +154,7 @@ async def test_a_request_is_one_line_with_its_id_and_its_events_carry_the_same(
         "status",
         "ms",
         "error",
+        "client",
     }
     assert (request["path"], request["status"]) == ("/broken", 500)
     assert request["request_id"] == fault["request_id"]

@@ -219,6 +219,7 @@ def test_check_settings_gives_its_verdict_and_shows_no_value() -> None:
     assert RPC_KEY not in good.out + good.err
     assert RELAYER not in good.out + good.err
     assert "search by words and meaning" in good.out
+    assert "sellers' secrets: none, without a master key" in good.out
     off = run_farebox("check-settings", settings=SETTINGS | {"FAREBOX_SEARCH_SEMANTIC": "off"})
     assert "search by words alone: FAREBOX_SEARCH_SEMANTIC is off" in off.out
     bad = run_farebox("check-settings", settings=SETTINGS | {"FAREBOX_FEE_BPS": "10"})

@@ -12,9 +12,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.catalog.drop_reason import DropReason
 from farebox.catalog.origin import Offer, Offers, Origin, OriginSilent, Silence
-from farebox.catalog.turns import TURNS, Turns
 from farebox.catalog.validate import SENTENCES, Fault, Validation
-from farebox.catalog.validate_http import VALIDATE, validate_routes
+from farebox.catalog.validate_http import TURNS, VALIDATE, validate_routes
+from farebox.ingress.limiter import Limiter, Turns
+from farebox.ingress.limits import Limit
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -48,7 +49,8 @@ class Resources:
 
 def app(database: Database, clock: ManualClock, origins: Any, *, address: str) -> AsgiClient:
     """The one route, as asked from an address."""
-    router = Router(validate_routes(Validation(origins), Turns(database, clock)))
+    turns = Turns(Limiter(database, clock), Limit("validate", TURNS))
+    router = Router(validate_routes(Validation(origins), turns))
     edge = RequestLog(ErrorEdge(router, {}), structlog.get_logger().bind())
 
     async def from_address(scope: Scope, receive: Receive, send: Send) -> None:

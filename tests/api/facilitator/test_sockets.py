@@ -9,20 +9,33 @@ import msgspec
 import pytest
 
 from support import node
+from support.asgi import AsgiClient
 from support.payments import Json
 from support.processes import ServeProcess
 from support.promises import case, promise
-from support.stage import Stage, own_relayer
+from support.stage import Stage, environment_for, own_relayer
+from support.stage_fixtures import Networks
 
 LIMIT: Final = 256 * 1024
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-@pytest.fixture
-async def served(stage: Stage) -> AsyncIterator[ServeProcess]:
-    """The service as a process of its own, reached through sockets."""
-    async with ServeProcess(stage.environment | await own_relayer(stage)) as process:
+@pytest.fixture(scope="module")
+async def process(
+    stage_client: AsgiClient, stage_networks: Networks, stage_database: str
+) -> AsyncIterator[ServeProcess]:
+    """The service as a process of its own, with a relayer of its own."""
+    environment = environment_for(stage_networks, stage_database)
+    stage = Stage(stage_client, stage_networks, environment)
+    async with ServeProcess(environment | await own_relayer(stage)) as process:
         yield process
+
+
+@pytest.fixture
+def served(stage: Stage, process: ServeProcess) -> ServeProcess:
+    """The process on an empty journal, reached through sockets."""
+    del stage
+    return process
 
 
 async def _connect(process: ServeProcess) -> Connection:

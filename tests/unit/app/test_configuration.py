@@ -51,6 +51,14 @@ def test_a_network_may_have_a_fallback_that_is_another_node() -> None:
     assert "FAREBOX_FALLBACK_RPC_URL_TESTNET" in _faults(plain)
 
 
+def test_a_web_auth_contract_is_the_address_of_a_contract() -> None:
+    assert read_settings(LEAST).networks[Network.TESTNET].web_auth_contract is None
+    read = _read(FAREBOX_WEB_AUTH_CONTRACT_TESTNET=TOKEN)
+    assert read.networks[Network.TESTNET].web_auth_contract == TOKEN
+    wrong = LEAST | {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": TOKEN[:-1]}
+    assert _faults(wrong) == {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": "the C… address of a contract"}
+
+
 def test_a_test_resolver_names_servers_of_this_machine_and_addresses_of_others() -> None:
     text = "a.example=127.0.0.1:4443, b.example=[::1]:1, c.example=10.0.0.1, c.example=1.1.1.1"
     names = _read(FAREBOX_OUTBOUND_TEST_RESOLVER=text).outbound.test_resolver
@@ -78,8 +86,14 @@ def test_what_is_for_tests_is_refused_wherever_others_can_reach_the_service(
         assert {fault.name for fault in faults} == {
             "FAREBOX_OUTBOUND_TEST_AUTHORITY",
             "FAREBOX_OUTBOUND_TEST_RESOLVER",
+            "FAREBOX_HOST",
         }
-    assert faults_off_loopback(_read(), "0.0.0.0") == []
+
+
+def test_a_service_to_which_nobody_could_show_a_key_stays_on_the_loopback() -> None:
+    assert [fault.name for fault in faults_off_loopback(_read(), "0.0.0.0")] == ["FAREBOX_HOST"]
+    with_keys = _read(FAREBOX_OPERATOR_KEYS="sha256:" + "ab" * 32)
+    assert faults_off_loopback(with_keys, "0.0.0.0") == []
 
 
 def test_a_fallback_alone_serves_no_network() -> None:
@@ -316,3 +330,63 @@ def test_the_default_data_folder_is_one_the_database_user_can_enter(
     assert read_settings(LEAST).data_dir == Path("/var/lib/farebox")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert read_settings(LEAST | {"XDG_DATA_HOME": "/x"}).data_dir == Path("/x/farebox")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("https://api.example.com", "https://api.example.com"),
+        ("https://API.Example.com/", "https://api.example.com"),
+        ("https://api.example.com:443", "https://api.example.com"),
+        ("https://api.example.com:8443", "https://api.example.com:8443"),
+        ("http://127.0.0.1:8402", "http://127.0.0.1:8402"),
+        ("http://[::1]:80/", "http://[::1]"),
+        ("http://localhost", "http://localhost"),
+        ("https://" + "a" * 59, "https://" + "a" * 59),
+    ],
+)
+def test_the_public_address_is_kept_as_an_origin(text: str, read: str) -> None:
+    assert _read(FAREBOX_PUBLIC_URL=text).sign_in.public_url == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "api.example.com",
+        "http://api.example.com",
+        "ftp://api.example.com",
+        "https://",
+        "https://api.example.com/v1",
+        "https://api.example.com?x=1",
+        "https://api.example.com#x",
+        "https://api.example.com?",
+        "https://user:word@api.example.com",
+        "https://api.example.com:99999",
+        "https://exämple.com",
+        "https://" + "a" * 60,
+        'https://a"b.example',
+    ],
+)
+def test_a_public_address_that_cannot_stand_in_a_challenge_is_refused(text: str) -> None:
+    assert set(_faults(LEAST | {"FAREBOX_PUBLIC_URL": text})) == {"FAREBOX_PUBLIC_URL"}
+
+
+def test_who_signs_challenges_is_no_relayer_and_no_paymaster() -> None:
+    name = "FAREBOX_AUTH_SIGNING_SECRET"
+    own = Keypair.random().secret
+    secret = _read(FAREBOX_AUTH_SIGNING_SECRET=own).sign_in.signing_secret
+    assert secret is not None
+    assert secret.reveal() == own
+    assert own not in repr(_read(FAREBOX_AUTH_SIGNING_SECRET=own))
+    assert set(_faults(LEAST | {name: RELAYER})) == {name}
+    paid = LEAST | {"FAREBOX_PAYMASTER_SECRET_TESTNET": PAYMASTER}
+    assert set(_faults(paid | {name: PAYMASTER})) == {name}
+    assert set(_faults(LEAST | {name: Keypair.random().public_key})) == {name}
+
+
+def test_off_loopback_a_challenge_needs_a_name_for_the_service() -> None:
+    secret = {"FAREBOX_AUTH_SIGNING_SECRET": Keypair.random().secret}
+    reachable = LEAST | secret | {"FAREBOX_HOST": "0.0.0.0"}
+    assert "FAREBOX_PUBLIC_URL" in _faults(reachable | {"FAREBOX_PORT": "none"})
+    named = reachable | {"FAREBOX_PUBLIC_URL": "https://api.example.com", "FAREBOX_PORT": "none"}
+    assert "FAREBOX_PUBLIC_URL" not in _faults(named)

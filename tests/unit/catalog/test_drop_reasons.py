@@ -1,10 +1,7 @@
 """Every reason has its sentence, and no code is promised that no test has seen."""
 
-import ast
-from collections.abc import Iterator
-
 from farebox.catalog.drop_reason import REGISTRY, Dropped, DropReason
-from support.promises import TESTS
+from support.promises import named_members
 
 
 def test_each_reason_has_one_sentence() -> None:
@@ -13,7 +10,7 @@ def test_each_reason_has_one_sentence() -> None:
 
 
 def test_each_reason_is_produced_by_a_test() -> None:
-    named = {name for path in TESTS.rglob("test_*.py") for name in _named(path.read_text())}
+    named = named_members("DropReason")
     assert [reason.name for reason in DropReason if reason.name not in named] == []
 
 
@@ -22,13 +19,3 @@ def test_a_detail_adds_to_the_sentence_and_never_breaks_it() -> None:
     assert plain.sentence == REGISTRY[DropReason.SCHEMA_INVALID]
     assert Dropped(DropReason.SCHEMA_INVALID, "at\r\nx").sentence.endswith(" (at??x)")
     assert Dropped(DropReason.SCHEMA_INVALID, "x" * 999).sentence.endswith("x...)")
-
-
-def _named(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
-        if (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.value, ast.Name)
-            and node.value.id == "DropReason"
-        ):
-            yield node.attr

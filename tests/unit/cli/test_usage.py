@@ -44,6 +44,8 @@ def run(*arguments: str, answer: str = "") -> Result:
         ("channels", "list", "--help"),
         ("channels", "drain", "--help"),
         ("channels", "retire", "--help"),
+        ("auth", "--help"),
+        ("auth", "deploy", "--help"),
         ("sponsor", "stop", "--help"),
         ("sponsor", "start", "--help"),
         ("sponsor", "status", "--help"),
@@ -128,3 +130,9 @@ def test_a_devnet_close_time_is_a_number_or_manual() -> None:
     result = run("devnet", "--close-ms", "soon")
     assert result.exit_code == 2
     assert "give milliseconds, or manual" in result.output
+
+
+def test_nothing_is_deployed_where_no_network_is_configured() -> None:
+    result = run("auth", "deploy", "--network", "pubnet")
+    assert result.exit_code == 2
+    assert "FAREBOX_RPC_URL_TESTNET" in result.output

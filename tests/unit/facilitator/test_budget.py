@@ -23,6 +23,7 @@ from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.settlement import Claim, Recording
 from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.submission.fate import SentEnvelope
@@ -43,7 +44,7 @@ def sending(
     pay_to: int = 2,
     asset: int = 0,
     named: bool = False,
-    caller: str | None = None,
+    caller: OwnerId | None = None,
     source: int | None = None,
 ) -> Sending:
     claim = Claim(
@@ -91,7 +92,7 @@ def judged(item: Sending, budgets: Budgets, **counted: int) -> OverBudget | None
 def test_each_budget_admits_to_its_last_stroop_and_not_one_more(
     scope: str, budgets: Budgets
 ) -> None:
-    item = sending(named=scope != "other_assets", caller="key of a caller")
+    item = sending(named=scope != "other_assets", caller=OwnerId("of a caller"))
     assert judged(item, budgets, **{scope: 990}) is None
     over = judged(item, budgets, **{scope: 991})
     assert over == OverBudget(Scope(scope))
@@ -102,7 +103,7 @@ def test_each_budget_admits_to_its_last_stroop_and_not_one_more(
 def test_only_a_payment_with_a_key_counts_for_one() -> None:
     scopes = [counter.scope for counter in sending().charge().spending()]
     assert scopes == [Scope.TOTAL, Scope.PAYER, Scope.PAY_TO, Scope.OTHER_ASSETS]
-    assert Scope.KEY in [each.scope for each in sending(caller="k").charge().spending()]
+    assert Scope.KEY in [each.scope for each in sending(caller=OwnerId("k")).charge().spending()]
 
 
 def test_assets_nobody_named_share_one_counter() -> None:
@@ -172,7 +173,7 @@ _ITEMS: Final = st.lists(
         pay_to=st.integers(4, 6),
         asset=st.integers(0, 2),
         named=st.booleans(),
-        caller=st.sampled_from((None, "a", "b")),
+        caller=st.sampled_from((None, OwnerId("a"), OwnerId("b"))),
         source=st.integers(1, 30),
     ),
     max_size=30,

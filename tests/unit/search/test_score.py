@@ -53,24 +53,24 @@ def test_a_word_in_anothers_place_counts_less_and_never_as_every_word() -> None:
 
 
 def test_what_has_every_word_that_says_something_fits_without_meaning() -> None:
-    assert scored(D, 0.0, sought=(WEATHER, API)).fits
-    assert scored(D, 0.0, sought=(WEATHER, API), likeness=-100).fits
+    assert scored(D, 0.0, sought=(WEATHER, API)).worth.fits
+    assert scored(D, 0.0, sought=(WEATHER, API), likeness=-100).worth.fits
 
 
 def test_what_has_only_the_word_that_every_listing_has_does_not_fit() -> None:
     found = scored(0.0, B, sought=(WEATHER, API))
-    assert not found.fits
-    assert not scored(0.0, B, sought=(WEATHER, API), likeness=90).fits
+    assert not found.worth.fits
+    assert not scored(0.0, B, sought=(WEATHER, API), likeness=90).worth.fits
 
 
 def test_the_word_that_every_listing_has_fits_when_it_is_the_whole_query() -> None:
-    assert scored(B, sought=(API,)).fits
+    assert scored(B, sought=(API,)).worth.fits
 
 
 def test_meaning_alone_fits_when_it_is_near_enough() -> None:
-    assert scored(0.0, likeness=650).fits
-    assert not scored(0.0, likeness=100).fits
-    assert not scored(0.0).fits
+    assert scored(0.0, likeness=650).worth.fits
+    assert not scored(0.0, likeness=100).worth.fits
+    assert not scored(0.0).worth.fits
 
 
 def test_neighbours_side_by_side_are_a_little_better() -> None:
@@ -86,7 +86,7 @@ def test_nearer_is_never_worse(ranks: list[float], likeness: int) -> None:
     near = scored(*ranks, sought=both, likeness=likeness)
     nearer = scored(*ranks, sought=both, likeness=min(likeness + 50, 1000))
     assert nearer.relevance >= near.relevance
-    assert nearer.fits >= near.fits
+    assert nearer.worth.fits >= near.worth.fits
 
 
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=3), st.integers(0, 2))
@@ -110,11 +110,11 @@ def test_a_sentence_is_answered_with_less_and_a_large_catalog_with_more() -> Non
 
 def test_the_bar_is_for_meaning_and_words_alone_have_their_own() -> None:
     near = scored(0.0, likeness=400)
-    assert near.convinces(near.evidence)
-    assert not near.convinces(near.evidence + 1)
+    assert near.worth.convinces(near.worth.evidence)
+    assert not near.worth.convinces(near.worth.evidence + 1)
     words = scored(0.0, B, sought=(RAIN,))
-    assert words.convinces(9_999) == (words.evidence >= CONVINCING)
-    assert scored(B).convinces(9_999)
+    assert words.worth.convinces(9_999) == (words.worth.evidence >= CONVINCING)
+    assert scored(B).worth.convinces(9_999)
 
 
 @given(
@@ -127,6 +127,4 @@ def test_the_short_way_to_a_worth_says_what_the_score_says(
     judge = Judge((WEATHER, RAIN))
     worth = judge.worth(tuple(ranks), likeness)
     score = judge.score(judge.meet(ranks), ranks[3:], likeness)
-    assert (worth.relevance, worth.evidence) == (score.relevance, score.evidence)
-    assert (worth.is_full, worth.likeness) == (score.is_full, score.likeness)
-    assert (worth.fits, worth.convinces(400)) == (score.fits, score.convinces(400))
+    assert worth == score.worth

@@ -24,6 +24,8 @@ CREATE TABLE challenges (
     address text NOT NULL,
     issued_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
+    tries integer NOT NULL DEFAULT 0,                     -- how often it was held against the ledger
     consumed_at timestamptz
 );
 CREATE INDEX challenges_expiry ON challenges (expires_at);
+CREATE INDEX challenges_account ON challenges (network, address, issued_at);

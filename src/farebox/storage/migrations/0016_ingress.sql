@@ -1,16 +1,31 @@
--- How often each address and key has asked within a minute, and what each caller has used.
+SET LOCAL lock_timeout = '5s';
+
+-- How often each asker has asked within a minute. Nothing of worth: it may be lost.
 CREATE UNLOGGED TABLE ingress_counts (
-    name text NOT NULL,
+    name text NOT NULL,                                   -- what is limited, and who asks
     window_start timestamptz NOT NULL,
-    asked integer NOT NULL,
+    asked integer NOT NULL,                               -- refused ones included
     PRIMARY KEY (name, window_start)
 ) WITH (fillfactor = 50);
 
+CREATE INDEX ingress_counts_window ON ingress_counts (window_start);
+
+-- They took the place of these.
+DROP TABLE validation_turns;
+
+-- What each caller was answered. Every process writes what it has counted itself that day, as a
+-- whole: written twice it counts once.
 CREATE TABLE usage_counts (
     owner text NOT NULL,
-    used_on date NOT NULL,
+    used_on date NOT NULL,                                -- UTC
     network text NOT NULL,
     metered text NOT NULL,                                -- what was counted
-    amount bigint NOT NULL,
-    PRIMARY KEY (owner, used_on, network, metered)
+    counted_by uuid NOT NULL,                             -- the process
+    amount bigint NOT NULL CHECK (amount > 0),
+    PRIMARY KEY (owner, used_on, network, metered, counted_by)
 ) WITH (fillfactor = 70);
+
+CREATE INDEX usage_counts_day ON usage_counts (used_on);
+
+-- A caller's settlements, by day.
+CREATE INDEX settlements_caller ON settlements (caller, claimed_at) WHERE caller IS NOT NULL;

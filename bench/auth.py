@@ -1,0 +1,171 @@
+"""BENCH=auth: what it costs to be known: one route with a key and without, on one service.
+
+The request is a no-op: a payment that is refused before any node is asked. One process on a core of
+its own, rounds in turn, medians of the rounds; once with nobody counted and once with every
+request counted against a limit that none reaches.
+"""
+
+import contextlib
+import hashlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import aiohttp
+
+from bench.cores import Cores, divide_cores
+from bench.measure import Requests, Rounds, load, per_second
+from bench.payloads import Terms, broken_xdr_body
+from e2e.ending import end_with_figures
+from e2e.machine import RunFailed, ServedNetwork, our_service, say, scratch_folder, subfolder
+from farebox.kernel.networks import Network
+from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
+
+MOST_MS: Final = 1.0
+_WARM_S: Final = 1.0
+_CROWD: Final = 8
+_NOBODY: Final = "without"
+_KEY: Final = "with a key"
+_REFUSAL: Final = "invalid_exact_stellar_payload_malformed"
+_FREE: Final = {"FAREBOX_RATE_PER_ADDRESS": "0", "FAREBOX_RATE_PER_KEY": "0"}
+_COUNTED: Final = {"FAREBOX_RATE_PER_ADDRESS": "1000000", "FAREBOX_RATE_PER_KEY": "1000000"}
+_KINDS: Final = {"free": _FREE, "counted": _COUNTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How long a run measures."""
+
+    rounds: int
+    round_s: float
+
+
+FULL: Final = Size(rounds=7, round_s=3.0)
+QUICK: Final = Size(rounds=3, round_s=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The rounds of both sides: one request after the other, and many at once."""
+
+    alone: dict[str, Rounds] = field(default_factory=lambda: {_NOBODY: Rounds(), _KEY: Rounds()})
+    crowd: dict[str, Rounds] = field(default_factory=lambda: {_NOBODY: Rounds(), _KEY: Rounds()})
+
+    @property
+    def overhead_ms_p50(self) -> float:
+        """How much later half of the answers to a key come, one request after the other."""
+        pairs = zip(self.alone[_KEY].results, self.alone[_NOBODY].results, strict=True)
+        return round(median(mine.p50_ms - other.p50_ms for mine, other in pairs), 3)
+
+    @property
+    def rounds(self) -> list[Rounds]:
+        """All of them."""
+        return [*self.alone.values(), *self.crowd.values()]
+
+    def figures(self) -> dict[str, object]:
+        """Everything measured, rounded for a reader."""
+        pairs = zip(self.crowd[_KEY].results, self.crowd[_NOBODY].results, strict=True)
+        ratio = median(per_second(mine) / per_second(other) for mine, other in pairs)
+        return {
+            "overhead_ms_p50": self.overhead_ms_p50,
+            "throughput_ratio": round(ratio, 3),
+            "one_at_a_time": {side: rounds.figures() for side, rounds in self.alone.items()},
+            f"{_CROWD}_at_once": {side: rounds.figures() for side, rounds in self.crowd.items()},
+        }
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Whether a key costs half of the requests a millisecond at most, and the figures."""
+    size = QUICK if quick else FULL
+    began = time.monotonic()
+    cores = divide_cores()
+    found: dict[str, Measured] = {}
+    with scratch_folder("farebox-bench-") as scratch:
+        options = DevnetOptions(passphrase=Network.TESTNET.passphrase, log=scratch / "devnet.log")
+        async with await start_devnet(options, progress=say) as devnet:
+            scene = await devnet.scene(payers=1, payees=1)
+            for kind, limits in _KINDS.items():
+                folder = subfolder(scratch, kind)
+                async with _sides(devnet, scene, folder, cores, limits) as (url, sides):
+                    found[kind] = await _measured(url, sides, size, kind)
+    free, counted = found["free"], found["counted"]
+    crowd = free.crowd[_KEY]
+    figures: dict[str, object] = {
+        "overhead_ms_p50": free.overhead_ms_p50,
+        "counted_overhead_ms_p50": counted.overhead_ms_p50,
+        "per_second": round(crowd.per_second, 1),
+        "p99_ms": round(crowd.p99_ms, 3),
+        "per_second_without": round(free.crowd[_NOBODY].per_second, 1),
+        "p99_ms_without": round(free.crowd[_NOBODY].p99_ms, 3),
+        "one_core_each": cores.service is not None,
+        **{kind: measured.figures() for kind, measured in found.items()},
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    holds = (
+        free.overhead_ms_p50 <= MOST_MS
+        and counted.overhead_ms_p50 <= MOST_MS
+        and all(r.unexpected == 0 for measured in found.values() for r in measured.rounds)
+    )
+    return holds, figures
+
+
+@contextlib.asynccontextmanager
+async def _sides(
+    devnet: Devnet, scene: Scene, folder: Path, cores: Cores, limits: Mapping[str, str]
+) -> AsyncIterator[tuple[str, dict[str, Requests]]]:
+    """A service and what each side asks of it."""
+    served = ServedNetwork(Network.TESTNET, devnet, scene.payers[0].secret)
+    operator = secrets.token_urlsafe(32)
+    digest = hashlib.sha256(operator.encode()).hexdigest()
+    own = {**limits, "FAREBOX_OPERATOR_KEYS": f"sha256:{digest}"}
+    terms = Terms(scene.asset, scene.payees[0].address, 10_000, 60)
+    bodies = tuple(broken_xdr_body("AAAA" * 64, terms, turn) for turn in range(8))
+    prefix = cores.pin_service()
+    async with our_service([served], folder=folder, prefix=prefix, settings=own) as url:
+        shown = {"Authorization": f"Bearer {await _personal_key(url, operator)}"}
+        yield (
+            url,
+            {
+                _NOBODY: Requests("/verify", bodies, (_REFUSAL,)),
+                _KEY: Requests("/verify", bodies, (_REFUSAL,), shown),
+            },
+        )
+
+
+async def _personal_key(url: str, operator: str) -> str:
+    body = {"name": "bench", "scopes": ["facilitator"]}
+    shown = {"Authorization": f"Bearer {operator}"}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{url}/v1/api-keys", json=body, headers=shown) as answer,
+    ):
+        if answer.status != 201:
+            raise RunFailed(f"no key could be made: {answer.status} {await answer.text()}")
+        return str((await answer.json())["key"])
+
+
+async def _measured(url: str, sides: Mapping[str, Requests], size: Size, kind: str) -> Measured:
+    measured = Measured()
+    for requests in sides.values():
+        await load(url, requests, seconds=_WARM_S)
+    for turn in range(size.rounds):
+        for in_flight, rounds in ((1, measured.alone), (_CROWD, measured.crowd)):
+            for side, requests in sides.items():
+                result = await load(url, requests, seconds=size.round_s, in_flight=in_flight)
+                rounds[side].results.append(result)
+                say(
+                    f"{kind}, round {turn + 1}/{size.rounds}, {in_flight} at once, {side}: "
+                    f"{result.per_second:.0f}/s, p50 {result.p50_ms:.2f} ms, "
+                    f"p99 {result.p99_ms:.2f} ms"
+                )
+                if result.unexpected:
+                    say(f"unexpected: {result.first_unexpected[-300:]}")
+    return measured
+
+
+if __name__ == "__main__":
+    raise SystemExit(end_with_figures(run))

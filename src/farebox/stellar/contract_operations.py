@@ -1,0 +1,93 @@
+"""Transactions that put a contract's code on the ledger, and an instance of it."""
+
+import base64
+import hashlib
+from dataclasses import dataclass, field
+from typing import Final
+
+from farebox.kernel.addresses import Address, contract_address, raw_key
+from farebox.kernel.networks import Network
+from farebox.stellar.signers import Relayer
+from farebox.stellar.splice import SignedTransaction, UnsignedTransaction, sign
+
+_TX: Final = (2).to_bytes(4, "big")  # ENVELOPE_TYPE_TX
+_CONTRACT_ID: Final = (8).to_bytes(4, "big")  # ENVELOPE_TYPE_CONTRACT_ID
+_NONE: Final = bytes(4)
+_ONE: Final = (1).to_bytes(4, "big")
+_ED25519: Final = bytes(4)
+_ACCOUNT: Final = bytes(4)  # SCAddressType
+_FROM_ADDRESS: Final = bytes(4)  # ContractIDPreimageType
+_WASM: Final = bytes(4)  # ContractExecutableType
+_SOURCE_ACCOUNT: Final = bytes(4)  # SorobanCredentialsType
+_CREATE: Final = (1).to_bytes(4, "big")  # of a host function and of an authorized one alike
+_UPLOAD: Final = (2).to_bytes(4, "big")
+_INVOKE_HOST_FUNCTION: Final = (24).to_bytes(4, "big")
+_CONTRACT_CODE: Final = (7).to_bytes(4, "big")  # LedgerEntryType
+_SIMULATED_FEE: Final = (100).to_bytes(4, "big")
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """What the ledger is to do, and its authorization by the transaction's source."""
+
+    function: bytes = field(repr=False)
+    authorized: bytes = field(repr=False)
+
+
+def upload_code(wasm: bytes) -> HostCall:
+    """The code is on the ledger."""
+    padded = wasm + bytes(-len(wasm) % 4)
+    return HostCall(_UPLOAD + len(wasm).to_bytes(4, "big") + padded, _NONE)
+
+
+def create_contract(deployer: Address, wasm_hash: bytes, salt: bytes) -> HostCall:
+    """There is a contract of this code, without constructor, at `contract_of` the same."""
+    arguments = _preimage(deployer, salt) + _WASM + wasm_hash
+    authorized = _ONE + _SOURCE_ACCOUNT + _CREATE + arguments + _NONE
+    return HostCall(_CREATE + arguments, authorized)
+
+
+def contract_of(network: Network, deployer: Address, salt: bytes) -> Address:
+    """Where a contract made by `deployer` (G…) with this salt of 32 bytes is, or will be."""
+    named = _CONTRACT_ID + network.id + _preimage(deployer, salt)
+    return contract_address(hashlib.sha256(named).digest())
+
+
+def code_key(wasm_hash: bytes) -> bytes:
+    """The ledger key (XDR) of code."""
+    return _CONTRACT_CODE + wasm_hash
+
+
+def dry_run(call: HostCall, source: Address) -> str:
+    """The transaction before it has bounds, fee and resources, in base64 and unsigned."""
+    head = _ED25519 + raw_key(source) + _SIMULATED_FEE + (1).to_bytes(8, "big") + _NONE
+    return base64.b64encode(_TX + head + _body(call) + _NONE + _NONE).decode()
+
+
+def sign_call(
+    network: Network,
+    source: Relayer,
+    call: HostCall,
+    *,
+    sequence: int,
+    fee: int,
+    max_time: int,
+    soroban_data: bytes,
+) -> SignedTransaction:
+    """The transaction as it is sent; `fee` in stroops, the resource fee included."""
+    numbers = fee.to_bytes(4, "big") + sequence.to_bytes(8, "big", signed=True)
+    bounds = _ONE + bytes(8) + max_time.to_bytes(8, "big")
+    head = _ED25519 + raw_key(source.address) + numbers + bounds
+    unsigned = UnsignedTransaction(head + _body(call) + _ONE + soroban_data)
+    return sign(unsigned, source.key, network.id)
+
+
+def _body(call: HostCall) -> bytes:
+    """No memo, and the one operation."""
+    return _NONE + _ONE + _NONE + _INVOKE_HOST_FUNCTION + call.function + call.authorized
+
+
+def _preimage(deployer: Address, salt: bytes) -> bytes:
+    if len(salt) != 32:
+        raise ValueError("a salt has 32 bytes")
+    return _FROM_ADDRESS + _ACCOUNT + _ED25519 + raw_key(deployer) + salt

@@ -1,0 +1,161 @@
+"""The one call of SEP-45 (web_auth_verify): its bytes, who authorizes it, and what a node shows.
+
+Every function is total over what it is typed for; nothing here asks a node or reads a clock.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from farebox.kernel.addresses import Address, is_account, raw_key
+from farebox.stellar.auth_entries import (
+    AuthEntry,
+    CredentialKind,
+    authorization_digest,
+    read_entries,
+)
+from farebox.stellar.scval import AddressKind, ScBytes, ScKind, ScMap, read_address, read_value
+from farebox.stellar.signers import Relayer
+from farebox.stellar.xdr_reader import Malformed, XdrReader
+
+FUNCTION: Final = b"web_auth_verify"
+MAX_ARGUMENT_BYTES: Final = 512
+
+_CONTRACT_CALL: Final = bytes(4)  # SorobanAuthorizedFunction
+_ADDRESS_CREDENTIALS: Final = (1).to_bytes(4, "big")
+_PUBLIC_KEY_TYPE: Final = bytes(4)
+_NO_SUBINVOCATIONS: Final = bytes(4)
+_CONTRACT_DATA: Final = 6  # LedgerEntryType
+_TEMPORARY: Final = 0  # ContractDataDurability
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizedCall:
+    """A call and the entries that go with it, as a transaction carries them."""
+
+    call: bytes = field(repr=False)
+    entries: tuple[AuthEntry, ...]
+
+
+def build_call(contract: Address, arguments: Mapping[str, str]) -> bytes:
+    """The call of `contract` with these arguments: a map of strings, in the order hosts demand."""
+    pairs = [
+        _uint32(ScKind.SYMBOL) + _opaque(name.encode()) + _uint32(ScKind.STRING)
+        + _opaque(arguments[name].encode())
+        for name in sorted(arguments)
+    ]  # fmt: skip
+    argument = _uint32(ScKind.MAP) + _uint32(1) + _uint32(len(pairs)) + b"".join(pairs)
+    return _address(contract) + _opaque(FUNCTION) + _uint32(1) + argument
+
+
+def read_call(call: bytes) -> tuple[Address, dict[str, str]]:
+    """The contract and the arguments; `build_call` of them gives the same bytes.
+
+    Raises:
+        Malformed: another call, or one that is not spelled as `build_call` spells it.
+    """
+    reader = XdrReader(call)
+    called = read_address(reader)
+    if called.kind is not AddressKind.CONTRACT or called.plain is None:
+        raise Malformed
+    if reader.opaque(len(FUNCTION)) != FUNCTION:
+        raise Malformed
+    reader.expect(1)
+    argument = read_value(reader, depth=1)
+    reader.finish()
+    if not isinstance(argument, ScMap) or argument.entries is None:
+        raise Malformed
+    arguments = {_text(name, ScKind.SYMBOL): _text(text, ScKind.STRING)
+                 for name, text in argument.entries}  # fmt: skip
+    if build_call(called.plain, arguments) != call:
+        raise Malformed
+    return called.plain, arguments
+
+
+def unsigned_entry(address: Address, *, nonce: int, expires_at_ledger: int, call: bytes) -> bytes:
+    """The entry by which `address` will authorize the call, without a signature yet (XDR)."""
+    numbers = nonce.to_bytes(8, "big", signed=True) + expires_at_ledger.to_bytes(4, "big")
+    head = _ADDRESS_CREDENTIALS + _address(address) + numbers
+    return head + _uint32(ScKind.VOID) + _CONTRACT_CALL + call + _NO_SUBINVOCATIONS
+
+
+def signed_entry(
+    account: Relayer, *, nonce: int, expires_at_ledger: int, call: bytes, network_id: bytes
+) -> bytes:
+    """The same entry of a classic account of ours, signed by its own key."""
+    raw = unsigned_entry(
+        account.address, nonce=nonce, expires_at_ledger=expires_at_ledger, call=call
+    )
+    (entry,) = read_entries(XdrReader(join_entries([raw])))
+    signature = account.sign(authorization_digest(entry, network_id))
+    return _with_signature(entry, _signature(account.address, signature))
+
+
+def unsigned_form(entry: AuthEntry, *, expires_at_ledger: int) -> bytes:
+    """The entry as it was before its address signed it and chose how long that holds."""
+    numbers = entry.nonce_and_expiry[:8] + expires_at_ledger.to_bytes(4, "big")
+    head = _ADDRESS_CREDENTIALS + entry.address_xdr + numbers
+    return head + _uint32(ScKind.VOID) + entry.invocation
+
+
+def join_entries(entries: Iterable[bytes]) -> bytes:
+    """The entries as one document (SorobanAuthorizationEntries)."""
+    each = list(entries)
+    return _uint32(len(each)) + b"".join(each)
+
+
+def is_plain_entry(entry: AuthEntry) -> bool:
+    """Whether it authorizes one contract call alone, by an address in the form wallets sign."""
+    return (
+        entry.kind is CredentialKind.ADDRESS
+        and entry.address is not None
+        and entry.is_contract_call
+        and not entry.has_subinvocations
+    )
+
+
+def spends_nonce(soroban_data: bytes, entry: AuthEntry) -> bool:
+    """Whether a simulation used the entry: the network writes its nonce down when it does.
+
+    An entry that nothing asked for is passed over in silence, so that success alone shows nothing.
+    """
+    key = _uint32(_CONTRACT_DATA) + entry.address_xdr + _uint32(ScKind.LEDGER_KEY_NONCE)
+    return key + entry.nonce_and_expiry[:8] + _uint32(_TEMPORARY) in soroban_data
+
+
+def _with_signature(entry: AuthEntry, signature: bytes) -> bytes:
+    head = _ADDRESS_CREDENTIALS + entry.address_xdr + entry.nonce_and_expiry
+    return head + signature + entry.invocation
+
+
+def _signature(address: Address, signature: bytes) -> bytes:
+    """A vector of one {public_key, signature}, as the network wants it of classic accounts."""
+    members = (("public_key", raw_key(address)), ("signature", signature))
+    pairs = b"".join(
+        _uint32(ScKind.SYMBOL) + _opaque(name.encode()) + _uint32(ScKind.BYTES) + _opaque(raw)
+        for name, raw in members
+    )
+    vector = _uint32(ScKind.VEC) + _uint32(1) + _uint32(1)
+    return vector + _uint32(ScKind.MAP) + _uint32(1) + _uint32(len(members)) + pairs
+
+
+def _text(value: object, kind: ScKind) -> str:
+    if not isinstance(value, ScBytes) or value.kind is not kind:
+        raise Malformed
+    if len(value.raw) > MAX_ARGUMENT_BYTES or not value.raw.isascii():
+        raise Malformed
+    return value.raw.decode()
+
+
+def _address(address: Address) -> bytes:
+    if is_account(address):
+        return _uint32(AddressKind.ACCOUNT) + _PUBLIC_KEY_TYPE + raw_key(address)
+    return _uint32(AddressKind.CONTRACT) + raw_key(address)
+
+
+def _opaque(raw: bytes) -> bytes:
+    return _uint32(len(raw)) + raw + bytes(-len(raw) % 4)
+
+
+def _uint32(value: int) -> bytes:
+    return int(value).to_bytes(4, "big")

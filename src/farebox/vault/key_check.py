@@ -1,0 +1,79 @@
+"""Whether the master keys open everything that is stored."""
+
+from types import TracebackType
+from typing import Final, NoReturn, Self
+
+import structlog
+
+from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Refusal
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Database
+from farebox.vault import secret_store
+from farebox.vault.master_keys import MasterKeys
+
+EVERY_S: Final = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+class MasterKeyMissing(Refusal):
+    """Secrets are stored that none of the configured keys opens."""
+
+    def __init__(self, versions: frozenset[int]) -> None:
+        named = ", ".join(map(str, sorted(versions)))
+        words = (
+            f"Secrets are sealed with master keys of version {named}, which "
+            "FAREBOX_MASTER_KEYS does not name: add them, or re-seal first (farebox vault rekey)."
+        )
+        super().__init__("master_key_missing", words)
+
+
+class KeyCheck:
+    """Refuses a start without a key that is needed; later it says so in the log.
+
+    A start does not depend on the database: while that is away, `run` goes on asking, and what it
+    finds first counts as found at the start.
+    """
+
+    def __init__(self, database: Database, keys: MasterKeys | None, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+        self._keys = keys
+        self._has_begun = False
+
+    async def __aenter__(self) -> Self:
+        await self.check()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    async def run(self) -> NoReturn:
+        """Check for ever."""
+        while True:
+            await self._clock.sleep(EVERY_S)
+            await self.check()
+
+    async def check(self) -> None:
+        """Everything stored can be opened, or nobody knows.
+
+        Raises:
+            MasterKeyMissing: the first look at the database found that it cannot.
+        """
+        try:
+            async with self._database.connection() as db:
+                stored = await secret_store.find_versions(db)
+        except DatabaseUnavailable:
+            log.warning("vault.keys_not_checked")
+            return
+        missing = self._keys.missing(stored) if self._keys else stored
+        if missing and not self._has_begun:
+            raise MasterKeyMissing(missing)
+        self._has_begun = True
+        if missing:
+            log.error("vault.master_key_missing", versions=sorted(missing))

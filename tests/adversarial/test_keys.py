@@ -1,0 +1,416 @@
+"""Who tries keys, sessions and cookies that are not theirs, and who looks for one."""
+
+import asyncio
+import hashlib
+import hmac
+import math
+import random
+import string
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import pytest
+
+from farebox.accounts.authenticate import Authenticator
+from farebox.accounts.operator_key import OperatorKeys
+from farebox.accounts.token import TokenForm, new_token
+from farebox.kernel.caller import Unauthenticated
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.asgi import AsgiClient
+from support.callers import (
+    OPERATOR,
+    OPERATOR_DIGEST,
+    OPERATOR_KEY,
+    ORIGIN,
+    Wallet,
+    ask,
+    bearer,
+    made_key,
+    replica,
+    signed_in,
+)
+from support.promises import case, promise
+
+KEYS: Final = "/v1/api-keys"
+_PAIRS: Final = 4_000  # of rules alone
+_STORED_PAIRS: Final = 1_000  # through the database; with the others 10,000 samples
+_CONTROL_PAIRS: Final = 200
+_DEVIATIONS: Final = 6  # of a fair coin thrown so often, each side
+
+
+@pytest.fixture(scope="module")
+async def shared_client(postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
+    async with replica(postgres_url) as client:
+        yield client
+
+
+@pytest.fixture
+async def client(shared_client: AsgiClient, database: Database) -> AsgiClient:
+    return shared_client
+
+
+@pytest.fixture
+async def wallet(database: Database) -> Wallet:
+    return await signed_in(database)
+
+
+async def refused(client: AsgiClient, headers: Mapping[str, str], path: str = KEYS) -> None:
+    """The request is answered as if it showed nothing."""
+    answer = await ask(client, "GET", path, headers)
+    error = answer.json()["error"]
+    assert (answer.status, error["code"]) == (401, "unauthenticated"), headers
+    assert error["message"] == "Show a session or a key: Authorization: Bearer …"
+
+
+@case("AU-019")
+async def test_a_session_is_not_guessed_from_anything_near_it(
+    client: AsgiClient, wallet: Wallet
+) -> None:
+    token = wallet.token
+    assert (await ask(client, "GET", KEYS, wallet.headers)).status == 200
+    near = [
+        token[:-1],
+        token + "A",
+        token + "\x00",
+        token[:-1] + ("A" if token[-1] != "A" else "B"),
+        token.swapcase(),
+        token.upper(),
+        token[9:],
+        "fbx_live_" + token[9:],
+        token[:-1] + "é",
+        token.replace("s", "ſ"),
+        "fbx_sess_" + "0" * 32,
+        "fbx_sess_" + "%" * 32,
+        hashlib.sha256(token.encode()).hexdigest(),
+    ]
+    for each in near:
+        await refused(client, {"authorization": f"Bearer {each}"})
+        await refused(client, {"x-api-key": each})
+        if each.isascii():
+            await refused(client, {"cookie": f"__Host-fbx_sess={each}"})
+    for name in ("token", "access_token", "session", "__Host-fbx_sess"):
+        await refused(client, {}, f"{KEYS}?{name}={token}")
+
+
+@case("AU-022")
+async def test_a_key_is_in_two_answers_and_nowhere_else(
+    postgres_url: Secret[str], database: Database, log_text: Callable[[], str]
+) -> None:
+    wallet = await signed_in(database)
+    async with replica(postgres_url) as client:
+        made = await made_key(client, wallet.headers)
+        path = f"{KEYS}/{made['id']}"
+        rotated = await ask(client, "POST", f"{path}/rotate", bearer(made["key"]))
+        keys = [made["key"], rotated.json()["key"]]
+        answers = [
+            await ask(client, "GET", KEYS, wallet.headers),
+            await ask(client, "GET", f"{KEYS}?key={keys[1]}", bearer(keys[1])),
+            await ask(client, "POST", f"{path}/rotate", wallet.headers),
+            await ask(client, "POST", KEYS, wallet.headers, {"name": 1, "key": keys[1]}),
+            await ask(client, "DELETE", path, wallet.headers),
+            await client.get(f"/nowhere/{keys[1]}"),
+        ]
+    kept = await _everything(database)
+    for key in keys:
+        assert [each for each in answers if key.encode() in each.body] == []
+        assert key not in kept
+        assert key[14:] not in kept
+        assert key[14:] not in log_text()
+
+
+async def _everything(database: Database) -> str:
+    """Every row of every table as text."""
+    texts = []
+    async with database.connection() as db:
+        tables = await db.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        for (name,) in tables:
+            rows = await db.fetch(f"SELECT t::text AS row FROM {name} t")
+            texts += [row["row"] for row in rows]
+    return "\n".join(texts)
+
+
+@case("AU-023")
+def test_a_key_says_what_it_is_and_nothing_of_the_rest() -> None:
+    keys = [new_token(TokenForm.KEY) for _ in range(2_000)]
+    bodies = [each.shown.reveal().removeprefix("fbx_live_") for each in keys]
+    assert {len(body) for body in bodies} == {32}
+    assert len({body[4:] for body in bodies}) == len(keys)
+    alphabet = string.digits + string.ascii_letters
+    for place in range(32):
+        seen = {body[place] for body in bodies}
+        assert seen <= set(alphabet)
+        assert len(seen) > 55, "of 62; a place that is not random would show"
+    assert 28 * 5.95 > 160  # bits that the prefix, which is shown, leaves unknown
+    assert {each.prefix for each in keys} == {"fbx_live_" + body[:4] for body in bodies}
+
+
+class _Uses:
+    def note(self, key_id: str) -> None:
+        del key_id
+
+
+Try = Callable[[str], Awaitable[None]]
+
+
+@case("AU-026")
+async def test_a_key_with_the_right_beginning_takes_no_longer_to_refuse(
+    client: AsgiClient, wallet: Wallet, database: Database
+) -> None:
+    made = await made_key(client, wallet.headers)
+    authenticator = Authenticator(database, OperatorKeys([]), _Uses(), origin=None)
+
+    async def ours(key: str) -> None:
+        with pytest.raises(Unauthenticated):
+            await authenticator.caller("GET", [(b"x-api-key", key.encode())])
+
+    async def leaky(key: str) -> None:
+        """A usual way to do it: find by the prefix, then compare."""
+        async with database.connection() as db:
+            row = await db.fetchrow("SELECT 1 FROM api_keys WHERE prefix = $1", key[:13])
+            if row is not None:
+                await db.fetchval("SELECT pg_sleep(0.0003)")
+
+    operators = OperatorKeys([OPERATOR_DIGEST])
+
+    async def operators_own(key: str) -> None:
+        assert operators.owner_of(hashlib.sha256(key.encode()).digest()) is None
+
+    key = made["key"]
+    assert await _bias(operators_own, OPERATOR_KEY, _PAIRS) < _DEVIATIONS
+    assert await _bias(ours, key, _STORED_PAIRS) < _DEVIATIONS
+    assert await _bias(leaky, key, _CONTROL_PAIRS) > _DEVIATIONS
+
+
+async def _bias(attempt: Try, key: str, pairs: int) -> float:
+    """How far from even it is which of two takes longer: the right beginning or a wrong one.
+
+    In deviations of a fair coin.
+    """
+    dice = random.Random(26)
+    slower = 0.0
+    for _ in range(pairs):
+        wrong = new_token(TokenForm.KEY).shown.reveal().ljust(len(key), "0")
+        right = key[:13] + wrong[13:]
+        took = {}
+        for each in dice.sample((right, wrong), 2):
+            began = time.perf_counter_ns()
+            await attempt(each)
+            took[each] = time.perf_counter_ns() - began
+        slower += 0.5 if took[right] == took[wrong] else took[right] > took[wrong]
+    return abs(slower / pairs - 0.5) / (0.5 / math.sqrt(pairs))
+
+
+@case("AU-026", "AU-028")
+@promise("operator-key:compared-as-digest")
+def test_every_operator_key_is_compared_by_digest_whichever_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    compare = hmac.compare_digest
+
+    def seen(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return compare(one, other)
+
+    monkeypatch.setattr("hmac.compare_digest", seen)
+    digests = [hashlib.sha256(bytes([n])).digest() for n in range(4)]
+    keys = OperatorKeys(digests)
+    for shown in (digests[0], digests[3], hashlib.sha256(b"wrong").digest()):
+        compared.clear()
+        assert (keys.owner_of(shown) is None) is (shown not in digests)
+        assert compared == [(digest, shown) for digest in digests]
+
+
+@case("AU-028")
+async def test_an_operator_key_that_is_not_set_matches_nothing(
+    postgres_url: Secret[str],
+) -> None:
+    assert OperatorKeys([]).owner_of(hashlib.sha256(b"").digest()) is None
+    empty = hashlib.sha256(b"").digest()
+    assert OperatorKeys([empty]).owner_of(empty) is None
+    for setting in ("", " "):
+        async with replica(postgres_url, {"FAREBOX_OPERATOR_KEYS": setting}) as client:
+            for key in ("", " ", "None", "null", OPERATOR_KEY, OPERATOR_DIGEST.hex()):
+                await refused(client, {"authorization": f"Bearer {key}"})
+                await refused(client, {"x-api-key": key})
+
+
+@case("AU-028")
+async def test_the_operators_digest_is_not_its_key_and_the_key_is_kept_nowhere(
+    client: AsgiClient, database: Database
+) -> None:
+    for shown in (OPERATOR_DIGEST.hex(), f"sha256:{OPERATOR_DIGEST.hex()}", OPERATOR_KEY[:-1]):
+        await refused(client, bearer(shown))
+    await made_key(client, bearer(OPERATOR_KEY))
+    kept = await _everything(database)
+    assert OPERATOR in kept
+    assert OPERATOR_KEY not in kept
+    assert OPERATOR_DIGEST.hex() not in kept
+
+
+@case("AU-029")
+async def test_the_operator_acts_as_itself_on_routes_of_users(
+    client: AsgiClient, wallet: Wallet, database: Database
+) -> None:
+    users = await made_key(client, wallet.headers)
+    operators = await made_key(client, bearer(OPERATOR_KEY))
+    for headers, seen in (
+        (bearer(OPERATOR_KEY), operators),
+        (bearer(OPERATOR_KEY) | {"cookie": f"__Host-fbx_sess={wallet.token}"}, operators),
+        (wallet.headers, users),
+    ):
+        answer = await ask(client, "GET", KEYS, headers)
+        assert [key["id"] for key in answer.json()["items"]] == [seen["id"]]
+    await refused(client, {"cookie": f"__Host-fbx_sess={OPERATOR_KEY}"})
+    async with database.connection() as db:
+        assert await db.fetchval("SELECT owner FROM api_keys WHERE id = $1", operators["id"]) == (
+            OPERATOR
+        )
+
+
+@case("AU-036")
+async def test_a_wallet_is_one_user_by_session_and_by_key_and_two_wallets_share_nothing(
+    client: AsgiClient, wallet: Wallet, database: Database
+) -> None:
+    elsewhere = await signed_in(database, address=wallet.caller.address, network=Network.PUBNET)
+    wallets = [wallet, elsewhere, await signed_in(database)]
+    keys = [await made_key(client, each.headers, name="robot") for each in wallets]
+    rotated = [
+        (await ask(client, "POST", f"{KEYS}/{key['id']}/rotate", bearer(key["key"]))).json()
+        for key in keys
+    ]
+    for each, key, new in zip(wallets, keys, rotated, strict=True):
+        answer = await ask(client, "GET", KEYS, each.headers)
+        assert [found["id"] for found in answer.json()["items"]] == [new["id"], key["id"]]
+    async with database.connection() as db:
+        owners = await db.fetch("SELECT DISTINCT owner FROM api_keys")
+    assert {row["owner"] for row in owners} == {each.owner for each in wallets}
+    assert len(owners) == 3
+
+
+@case("AU-037")
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example", "null", "http://farebox.test.evil.example", "http://xfarebox.test"],
+)
+async def test_a_page_of_another_origin_is_let_to_read_nothing(
+    client: AsgiClient, wallet: Wallet, origin: str
+) -> None:
+    asked = {"origin": origin, "cookie": f"__Host-fbx_sess={wallet.token}"}
+    preflight = asked | {"access-control-request-method": "POST"}
+    for method, headers in (("GET", asked), ("POST", asked), ("OPTIONS", preflight)):
+        answer = await ask(client, method, KEYS, headers)
+        assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+@case("AU-038")
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"content-type": "application/x-www-form-urlencoded"},
+        {"content-type": "text/plain"},
+        {"content-type": "multipart/form-data; boundary=x"},
+        {"content-type": "application/json"},
+        {"content-type": "text/plain", "origin": "https://evil.example"},
+        {"content-type": "text/plain", "origin": "null"},
+        {"origin": ORIGIN},
+        {"origin": f"{ORIGIN}.evil.example", "x-farebox-csrf": "1"},
+        {"origin": ORIGIN, "x-farebox-csrf": ""},
+        {"origin": ORIGIN, "x-farebox-csrf": "1", "sec-fetch-site": "cross-site"},
+        {"referer": f"{ORIGIN}/", "x-farebox-csrf": "1"},
+    ],
+)
+async def test_what_another_site_has_a_browser_send_changes_nothing(
+    client: AsgiClient, wallet: Wallet, database: Database, sent: dict[str, str]
+) -> None:
+    made = await made_key(client, wallet.headers)
+    cookie = {"cookie": f"__Host-fbx_sess={wallet.token}"}
+    for method, path in (
+        ("POST", KEYS),
+        ("DELETE", f"{KEYS}/{made['id']}"),
+        ("POST", f"{KEYS}/{made['id']}/revoke"),
+        ("POST", f"{KEYS}/{made['id']}/rotate"),
+    ):
+        body = b'{"name": "evil robot"}'
+        answer = await client.request(method, path, body=body, headers=cookie | sent)
+        assert (answer.status, answer.json()["error"]["code"]) == (403, "cross_site_request")
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT id FROM api_keys WHERE revoked_at IS NULL")
+    assert [row["id"] for row in rows] == [made["id"]]
+
+
+@case("AU-048")
+async def test_what_was_done_to_keys_is_in_the_trail_without_any_secret(
+    client: AsgiClient, wallet: Wallet, database: Database
+) -> None:
+    made = await made_key(client, wallet.headers, name="name of the key")
+    path = f"{KEYS}/{made['id']}"
+    answers = [
+        await ask(client, "POST", f"{path}/rotate", bearer(made["key"])),
+        await ask(client, "POST", f"{path}/rotate", wallet.headers),  # refused: leaves no trace
+        await ask(client, "DELETE", f"{path}", wallet.headers),  # done already: none either
+    ]
+    new = answers[0].json()
+    answers.append(await ask(client, "DELETE", f"{KEYS}/{new['id']}", bearer(OPERATOR_KEY)))
+    answers.append(await ask(client, "DELETE", f"{KEYS}/{new['id']}", wallet.headers))
+    assert [answer.status for answer in answers] == [201, 409, 200, 404, 200]
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT * FROM audit_trail ORDER BY done_at")
+    told = [(row["owner"], row["actor"], row["action"], row["subject"]) for row in rows]
+    assert told == [
+        (wallet.owner, "session", "key.created", made["id"]),
+        (wallet.owner, "key", "key.rotated", made["id"]),
+        (wallet.owner, "key", "key.created", new["id"]),
+        (wallet.owner, "session", "key.revoked", new["id"]),
+    ]
+    text = "\n".join(str(dict(row)) for row in rows)
+    for secret in (made["key"], new["key"], wallet.token):
+        assert secret[13:] not in text
+    assert "name of the key" not in text
+
+
+@case("AU-027")
+async def test_odd_credentials_are_refused_by_the_service_as_by_the_rule(
+    client: AsgiClient, wallet: Wallet
+) -> None:
+    made = await made_key(client, wallet.headers)
+    key = made["key"]
+    odd: list[dict[str, str]] = [
+        {"authorization": f"Basic {key}"},
+        {"authorization": f"Bearer  {key}"},
+        {"authorization": "bearer"},
+        {"authorization": "Bearer bearer"},
+        {"authorization": f"Bearer {key}", "x-api-key": wallet.token},
+        {"authorization": f"Bearer {key[:-1]}"},
+        {"authorization": "Bearer " + "k" * 60_000},
+        {"cookie": f"__Host-fbx_sess={key}"},
+        {"cookie": f"api_key={key}"},
+    ]
+    for headers in odd:
+        await refused(client, headers)
+    for scheme in ("bearer", "BEARER"):
+        answer = await ask(client, "GET", KEYS, {"authorization": f"{scheme} {wallet.token}"})
+        assert answer.status == 200
+
+
+async def test_rotations_and_revocations_at_once_leave_at_most_one_key(
+    client: AsgiClient, wallet: Wallet, database: Database
+) -> None:
+    made = await made_key(client, wallet.headers)
+    path = f"{KEYS}/{made['id']}"
+
+    async def told(verb: str) -> tuple[int, dict[str, Any]]:
+        answer = await ask(client, "POST", f"{path}/{verb}", wallet.headers)
+        return answer.status, answer.json()
+
+    verbs = ["rotate"] * 8 + ["revoke"] * 2
+    random.Random(24).shuffle(verbs)
+    answers = await asyncio.gather(*map(told, verbs))
+    new = [body["key"] for status, body in answers if status == 201]
+    assert len(new) <= 1
+    shown = [await ask(client, "GET", KEYS, bearer(key)) for key in [made["key"], *new]]
+    assert sum(answer.status == 403 for answer in shown) <= 1
+    assert {status for status, _ in answers} <= {200, 201, 409}

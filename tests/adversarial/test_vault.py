@@ -1,0 +1,226 @@
+"""Cases of section 7 about the vault: rows edited behind its back, and values out of bounds."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import combinations
+from typing import Any, Final
+
+import pytest
+
+from farebox.kernel.caller import OwnerId
+from farebox.kernel.errors import Outage
+from farebox.kernel.ids import new_id
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Connection, Database
+from farebox.vault.sealing import Context, Sealer
+from farebox.vault.stored_secret import Purpose, StoredSecret
+from support.asgi import AsgiClient
+from support.callers import Wallet, replica, signed_in
+from support.planted import found_in
+from support.promises import case
+from support.vault import (
+    NEW,
+    OLD,
+    SECRETS,
+    VAULT_SETTING,
+    Keeper,
+    a_value,
+    keeper,
+    keys,
+    quietly,
+    somebody,
+)
+
+BOUND: Final = ("id", "owner", "purpose", "key_version", "nonce", "sealed")
+Edit = Callable[[Connection, str], Awaitable[Any]]
+
+
+def edit(assignment: str) -> Edit:
+    return lambda db, row: db.execute(f"UPDATE vault_secrets SET {assignment} WHERE id = $1", row)
+
+
+EDITS: Final = {
+    "another owner": edit("owner = 'user_' || repeat('0', 32)"),
+    "another purpose": edit("purpose = 'other'"),
+    "the older version": edit("key_version = 1"),
+    "a newer version": edit("key_version = 3"),
+    "a bit of the nonce": edit("nonce = set_bit(nonce, 3, 1 - get_bit(nonce, 3))"),
+    "a bit of the text": edit("sealed = set_bit(sealed, 3, 1 - get_bit(sealed, 3))"),
+    "a bit of the tag": edit(
+        "sealed = set_bit(sealed, length(sealed)*8-1, 1 - get_bit(sealed, length(sealed)*8-1))"
+    ),
+    "cut short": edit("sealed = substr(sealed, 1, length(sealed) - 1)"),
+    "the tag alone": edit("sealed = substr(sealed, length(sealed) - 15)"),
+    "nothing": edit("sealed = ''"),
+    "more": edit("sealed = sealed || '\\x00'"),
+    "the value in plain": edit("sealed = convert_to('plain', 'UTF8')"),
+}
+
+
+async def outcome(own: Keeper, owner: str, secret_id: str) -> str:
+    """How opening ends: the same words and the same shape, whatever is wrong."""
+    try:
+        opened = await own.opening.open(OwnerId(owner), secret_id, purposes=list(Purpose))
+    except Outage as outage:  # and nothing else may leave
+        words = f"{outage.part}: {outage.message}: {outage.args}"
+        return f"{type(outage).__name__}: {outage.__cause__}: {words}"
+    return f"opened: {opened.reveal()}"
+
+
+BROKEN: Final = (
+    "SealBroken: None: vault: A secret cannot be opened.: ('A secret cannot be opened.',)"
+)
+
+
+@case("VA-001")
+@pytest.mark.parametrize("name", EDITS)
+async def test_a_row_that_was_edited_does_not_open(
+    database: Database, name: str, log_text: Callable[[], str]
+) -> None:
+    own, value = keeper(database, NEW, OLD), a_value()
+    secret = await own.keep(somebody(), value)
+    assert await outcome(own, secret.owner, new_id("sec")) == BROKEN
+    async with database.connection() as db:
+        await EDITS[name](db, secret.id)
+        owner = await db.fetchval("SELECT owner FROM vault_secrets WHERE id = $1", secret.id)
+    assert await outcome(own, owner, secret.id) == BROKEN, "no word tells what is wrong"
+    assert '"vault.seal_broken"' in log_text()
+    assert found_in(log_text()) == []
+
+
+async def _two(own: Keeper) -> tuple[StoredSecret, StoredSecret]:
+    made = [
+        await own.keep(somebody(), a_value(), purpose=purpose)
+        for purpose in (Purpose.HEADER, Purpose.BEARER)
+    ]
+    return made[0], made[1]
+
+
+_SWAP: Final = """
+    UPDATE vault_secrets AS own SET ({columns}) = ROW({columns_of_other}) FROM kept AS other
+    WHERE own.name = $1 AND other.name = $2
+"""
+
+
+async def swap(database: Database, first: str, second: str, columns: tuple[str, ...]) -> None:
+    """Both rows have each other's values in these columns."""
+    statement = _SWAP.format(
+        columns=", ".join(columns), columns_of_other=", ".join(f"other.{each}" for each in columns)
+    )
+    async with database.transaction() as db:
+        await db.execute("CREATE TEMPORARY TABLE kept ON COMMIT DROP AS TABLE vault_secrets")
+        # out of the way of what must be unique
+        await db.execute(
+            "UPDATE vault_secrets SET id = 'away' || id, nonce = overlay(nonce PLACING"
+            " substr(convert_to(name, 'UTF8'), 1, 12) FROM 1)"
+        )
+        for one, other in ((first, second), (second, first)):
+            untouched = ", ".join(f"{c} = own.{c}" for c in ("id", "nonce") if c not in columns)
+            if untouched:
+                await db.execute(
+                    f"UPDATE vault_secrets AS row SET {untouched} FROM kept AS own"
+                    " WHERE row.name = $1 AND own.name = $1",
+                    one,
+                )
+            await db.execute(statement, one, other)
+
+
+SWAPS: Final = [chosen for count in range(1, len(BOUND)) for chosen in combinations(BOUND, count)]
+
+
+@case("VA-001", "VA-003")
+async def test_no_exchange_of_columns_between_two_rows_opens_anything(database: Database) -> None:
+    """Every choice of columns but none and all, which are the rows themselves."""
+    first, second = keeper(database, NEW, OLD), keeper(database, OLD, NEW)
+    one = await first.keep(somebody(), a_value(), purpose=Purpose.HEADER, name="first secret")
+    two = await second.keep(somebody(), a_value(), purpose=Purpose.BEARER, name="second secret")
+    for columns in SWAPS:
+        await swap(database, one.name, two.name, columns)
+        async with database.connection() as db:
+            rows = await db.fetch("SELECT id, owner FROM vault_secrets")
+        for row in rows:
+            ended = await outcome(first, row["owner"], row["id"])
+            assert ended == BROKEN, columns
+        await swap(database, one.name, two.name, columns)
+    await swap(database, one.name, two.name, BOUND)
+    for secret in (one, two):
+        ended = await outcome(first, secret.owner, secret.id)
+        assert ended.startswith("opened: "), "whole rows exchanged are the rows they were"
+
+
+@case("VA-003")
+async def test_what_another_table_seals_under_the_same_key_and_context_does_not_open(
+    database: Database,
+) -> None:
+    own, caller = keeper(database, OLD), somebody()
+    secret = await own.keep(caller, a_value())
+    delegates = Sealer(keys(OLD), domain="delegate key")
+    moved = delegates.seal(a_value(), Context(caller.owner, "header", secret.id))
+    async with database.connection() as db:
+        await db.execute(
+            "UPDATE vault_secrets SET key_version = $2, nonce = $3, sealed = $4 WHERE id = $1",
+            *(secret.id, moved.key_version, moved.nonce, moved.body),
+        )
+    assert (await outcome(own, caller.owner, secret.id)) == BROKEN
+
+
+@case("VA-004")
+async def test_a_key_under_another_version_opens_nothing(database: Database) -> None:
+    secret = await keeper(database, OLD).keep(somebody(), a_value())
+    for entries in ((f"2:{OLD[2:]}",), (f"1:{NEW[2:]}",), (f"1:{NEW[2:]}", f"2:{OLD[2:]}")):
+        ended = await outcome(keeper(database, *entries), secret.owner, secret.id)
+        assert ended == BROKEN
+
+
+@pytest.fixture
+async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
+    async with replica(postgres_url, VAULT_SETTING) as running:
+        yield running
+
+
+@pytest.fixture
+async def wallet(database: Database) -> Wallet:
+    return await signed_in(database)
+
+
+@case("VA-007")
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [
+        ("", 400),
+        ("x" * 16_384, 201),
+        ("x" * 16_385, 400),
+        ("x" * 2**20, 413),
+        ("\0\x01\x02\x7f", 400),
+        ("token\r\nX-Admin: 1", 400),
+        ("token\n", 400),
+        ("tökén", 400),
+    ],
+)
+async def test_a_value_for_a_header_has_bounds_and_ends_no_line(
+    client: AsgiClient, wallet: Wallet, value: str, status: int
+) -> None:
+    for purpose in ("header", "bearer"):
+        body = {"name": new_id("name"), "value": value, "purpose": purpose}
+        answer = await quietly(client, "POST", SECRETS, wallet.headers, body)
+        assert answer.status == status
+        assert len(value) < 2 or value.encode() not in answer.body
+    made = await quietly(
+        client, "POST", SECRETS, wallet.headers, {"name": "Kept", "value": a_value().reveal()}
+    )
+    path = f"{SECRETS}/{made.json()['id']}/rotate"
+    answer = await quietly(client, "POST", path, wallet.headers, {"value": value})
+    assert answer.status == (200 if status == 201 else status)
+
+
+@case("VA-007")
+async def test_any_text_is_kept_to_the_letter_for_what_is_no_header(
+    client: AsgiClient, wallet: Wallet, database: Database
+) -> None:
+    for value in ("\0\x01\x02\x7f", "-----BEGIN KEY-----\r\nabc\r\n", "tökén \U0001f511", " "):
+        body = {"name": new_id("name"), "value": value, "purpose": "other"}
+        answer = await quietly(client, "POST", SECRETS, wallet.headers, body)
+        assert answer.status == 201
+        ended = await outcome(keeper(database), wallet.owner, answer.json()["id"])
+        assert ended == f"opened: {value}"
+    raw = b'{"name": "Raw bytes", "value": "\xff\xfe\xfd\xfc", "purpose": "other"}'
+    assert (await client.post(SECRETS, raw, wallet.headers)).status == 400

@@ -1,0 +1,36 @@
+"""Two replicas that the tests of this folder share, and somebody who has signed in."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.asgi import AsgiClient
+from support.callers import Wallet, replica, signed_in
+
+Replicas = tuple[AsgiClient, AsgiClient]
+
+
+@pytest.fixture(scope="module")
+async def shared_replicas(postgres_url: Secret[str]) -> AsyncIterator[Replicas]:
+    async with replica(postgres_url) as one, replica(postgres_url) as other:
+        yield one, other
+
+
+@pytest.fixture
+async def replicas(shared_replicas: Replicas, database: Database) -> Replicas:
+    """Two replicas on one database without a row."""
+    return shared_replicas
+
+
+@pytest.fixture
+async def client(replicas: Replicas) -> AsgiClient:
+    """The first of them."""
+    return replicas[0]
+
+
+@pytest.fixture
+async def wallet(database: Database) -> Wallet:
+    """A wallet with a session."""
+    return await signed_in(database)

@@ -1,0 +1,243 @@
+"""Contract accounts sign in over HTTP, with the real database, devnet and contract."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from typing import Final
+
+import pytest
+from stellar_sdk import Keypair
+from stellar_sdk.sep.stellar_soroban_web_authentication import read_challenge_authorization_entries
+
+from farebox.accounts.sign_in import MOST_TRIES
+from farebox.kernel.caller import user_id
+from farebox.kernel.networks import Network
+from support import node
+from support.asgi import Answer, AsgiClient
+from support.contracts import Wallet, wallet
+from support.promises import case, promise
+from support.signing_in import DOMAIN, SERVER, bearer, challenge, signed, verify
+from support.stage import NetworkStage, Stage, environment_for, service
+from support.web_auth import flips, sign_challenge, web_auth
+
+TESTNET: Final = Network.TESTNET
+
+
+@pytest.fixture(scope="module")
+async def testnet(stage_networks: dict[Network, NetworkStage]) -> NetworkStage:
+    """The network that the wallets are on, and the account that signs challenges."""
+    found = stage_networks[TESTNET]
+    await found.ledger.fund(SERVER.public_key)
+    return found
+
+
+@pytest.fixture(scope="module")
+async def contract(testnet: NetworkStage) -> str:
+    """The web-auth contract."""
+    return (await web_auth(testnet.ledger)).contract
+
+
+@pytest.fixture(scope="module")
+async def smart(testnet: NetworkStage) -> Wallet:
+    """A wallet of one key."""
+    return await wallet(testnet, "smart_wallet")
+
+
+@pytest.fixture(scope="module")
+async def doorway(
+    stage_networks: dict[Network, NetworkStage], stage_database: str, contract: str
+) -> AsyncIterator[tuple[AsgiClient, dict[str, str]]]:
+    """A service that knows the contract of testnet, and none of pubnet."""
+    relayer = await stage_networks[TESTNET].ledger.account()
+    environment = environment_for(
+        stage_networks,
+        stage_database,
+        FAREBOX_WEB_AUTH_CONTRACT_TESTNET=contract,
+        FAREBOX_RELAYER_SECRET_TESTNET=relayer.secret,
+    )
+    async with service(environment) as client:
+        yield client, environment
+
+
+@pytest.fixture
+async def door(stage: Stage, doorway: tuple[AsgiClient, dict[str, str]]) -> Stage:
+    """That service, with honest nodes and no challenge open."""
+    client, environment = doorway
+    return Stage(client, stage.networks, environment)
+
+
+async def _asked(door: Stage, smart: Wallet) -> str:
+    told = await challenge(door.client, smart.address)
+    return str(told["authorizationEntriesXdr"])
+
+
+async def _shown(door: Stage, document: str, network: Network = TESTNET) -> Answer:
+    said = {"network": network.value, "authorizationEntriesXdr": document}
+    return await door.client.post("/v1/auth/verify", said)
+
+
+def _signed(document: str, smart: Wallet, key: Keypair | None = None) -> str:
+    return sign_challenge(document, smart.address, key or smart.key, TESTNET)
+
+
+def _code(answer: Answer) -> str:
+    return str(answer.json()["error"]["code"])
+
+
+def _counts(door: Stage) -> tuple[int, int]:
+    counts = door.node().counts()
+    return counts["simulateTransaction"], counts["sendTransaction"]
+
+
+@case("AU-012")
+@promise("challenge:single-use", "session:not-broadcast", "account:stable-user-id")
+async def test_a_contract_account_gets_one_session_for_a_challenge(
+    door: Stage, smart: Wallet, contract: str
+) -> None:
+    told = await challenge(door.client, smart.address)
+    assert "transactionXdr" not in told
+    read = read_challenge_authorization_entries(
+        told["authorizationEntriesXdr"], told["signingKey"], DOMAIN, DOMAIN, contract
+    )
+    assert read.client_account_id == told["address"] == smart.address
+    door.node().calls.clear()
+    document = _signed(told["authorizationEntriesXdr"], smart)
+    answers = await asyncio.gather(*(_shown(door, document) for _ in range(6)))
+    assert sorted(answer.status for answer in answers) == [200, *[401] * 5]
+    again = await _shown(door, document)
+    assert (again.status, _code(again)) == (401, "challenge_not_open")
+    (given,) = [answer.json() for answer in answers if answer.status == 200]
+    assert given["user"] == {
+        "id": user_id(TESTNET, smart.address),
+        "network": TESTNET.value,
+        "address": smart.address,
+    }
+    simulated, sent = _counts(door)
+    assert 1 <= simulated <= 6
+    assert sent == 0
+    me = await door.client.request("GET", "/v1/auth/me", headers=bearer(given["token"]))
+    assert me.json()["user"] == given["user"]
+
+
+async def test_asking_for_challenges_asks_the_node_nothing(door: Stage, smart: Wallet) -> None:
+    await _asked(door, smart)  # the first one looks if everything is there
+    door.node().calls.clear()
+    documents = {await _asked(door, smart) for _ in range(5)}
+    assert len(documents) == 5
+    counts = door.node().counts()
+    assert (counts["simulateTransaction"], counts["getLedgerEntries"]) == (0, 0)
+
+
+@case("AU-012")
+async def test_another_key_is_refused_and_the_challenge_stays_open_for_the_right_one(
+    door: Stage, smart: Wallet
+) -> None:
+    document = await _asked(door, smart)
+    for wrong in (document, _signed(document, smart, Keypair.random())):
+        answer = await _shown(door, wrong)
+        assert (answer.status, _code(answer)) == (401, "signature_refused")
+    assert (await _shown(door, _signed(document, smart))).status == 200
+
+
+@case("AU-012")
+async def test_a_challenge_is_held_against_the_ledger_only_so_often(
+    door: Stage, smart: Wallet
+) -> None:
+    document = await _asked(door, smart)
+    await door.query("UPDATE challenges SET tries = $1", MOST_TRIES - 1)
+    door.node().calls.clear()
+    codes = [_code(await _shown(door, document)) for _ in range(4)]
+    assert codes == ["signature_refused", *["challenge_not_open"] * 3]
+    assert _counts(door) == (1, 0)
+
+
+@case("AU-012", "AU-018")
+async def test_a_changed_challenge_reaches_no_node(door: Stage, smart: Wallet) -> None:
+    """Every byte has a bit of it turned; only the wallet's own signature is for its account."""
+    document = _signed(await _asked(door, smart), smart)
+    door.node().calls.clear()
+    refused = 0
+    for _, changed in flips(document, every=7):
+        answer = await _shown(door, changed)
+        assert answer.status in (400, 401), answer.body
+        refused += _code(answer) in ("invalid_challenge", "challenge_not_open")
+    simulated, _ = _counts(door)
+    assert refused > 100
+    assert simulated <= 12, "the signature's own bytes, and how long it holds"
+    assert (await _shown(door, document)).status == 200
+
+
+@case("AU-018")
+async def test_what_is_no_challenge_is_refused_by_name(door: Stage, smart: Wallet) -> None:
+    document = await _asked(door, smart)
+    transaction = (await challenge(door.client, Keypair.random().public_key))["transactionXdr"]
+    bomb = base64.b64encode(b"\xff\xff\xff\xff" * 3_000).decode()
+    for each in ("", "AAAA", transaction, bomb, document + document, document[:-8]):
+        answer = await _shown(door, each)
+        assert (answer.status, _code(answer)) == (400, "invalid_challenge"), each[:40]
+    for each in (document, bomb):
+        answer = await verify(door.client, each)
+        assert (answer.status, _code(answer)) == (400, "invalid_challenge")
+    long = await _shown(door, "A" * 70_000)
+    assert 400 <= long.status < 500
+
+
+@case("AU-012")
+async def test_a_contract_account_cannot_use_another_accounts_challenge(
+    door: Stage, testnet: NetworkStage, smart: Wallet
+) -> None:
+    other = await wallet(testnet, "smart_wallet")
+    document = _signed(await _asked(door, smart), smart)
+    said = {"network": TESTNET.value, "authorizationEntriesXdr": document}
+    answer = await door.client.post("/v1/auth/verify", {**said, "address": other.address})
+    assert (answer.status, _code(answer)) == (401, "challenge_not_open")
+    key = Keypair.random()
+    plain = await challenge(door.client, key.public_key)
+    both = {**said, "transactionXdr": signed(plain["transactionXdr"], TESTNET, key)}
+    assert (await door.client.post("/v1/auth/verify", both)).status == 400
+
+
+@case("AU-009")
+async def test_the_web_auth_contract_is_nobodys_account(door: Stage, contract: str) -> None:
+    asked = {"network": TESTNET.value, "address": contract}
+    answer = await door.client.post("/v1/auth/challenge", asked)
+    assert (answer.status, _code(answer)) == (403, "account_not_allowed")
+
+
+async def test_where_no_contract_is_named_there_is_no_contract_login(
+    door: Stage, smart: Wallet
+) -> None:
+    asked = {"network": Network.PUBNET.value, "address": smart.address}
+    answer = await door.client.post("/v1/auth/challenge", asked)
+    assert (answer.status, _code(answer)) == (503, "contract_login_unavailable")
+    document = _signed(await _asked(door, smart), smart)
+    answer = await _shown(door, document, Network.PUBNET)
+    assert (answer.status, _code(answer)) == (503, "contract_login_unavailable")
+
+
+@pytest.mark.parametrize(
+    "result", [{}, {"latestLedger": 0}, {"latestLedger": 5}, {"latestLedger": 1, "error": "old"}]
+)
+async def test_a_node_that_cannot_be_trusted_signs_nobody_in(
+    door: Stage, smart: Wallet, result: dict[str, object]
+) -> None:
+    document = _signed(await _asked(door, smart), smart)
+    door.node().on("simulateTransaction", node.fixed(result))
+    answer = await _shown(door, document)
+    assert (answer.status, _code(answer)) == (503, "service_unavailable")
+    door.node().on("simulateTransaction", node.http(502))
+    assert (await _shown(door, document)).status == 503
+    door.node().reset()
+    assert (await _shown(door, document)).status == 200
+
+
+async def test_a_client_of_the_standard_signs_in_at_the_same_endpoint(
+    door: Stage, smart: Wallet
+) -> None:
+    path = f"/v1/auth/testnet?account={smart.address}&home_domain={DOMAIN}"
+    told = (await door.client.get(path)).json()
+    assert told["network_passphrase"] == TESTNET.passphrase
+    document = _signed(told["authorization_entries"], smart)
+    answer = await door.client.post("/v1/auth/testnet", {"authorization_entries": document})
+    assert answer.status == 200
+    assert answer.json()["token"].startswith("fbx_sess_")

@@ -1,0 +1,147 @@
+"""Requests that nobody wrote, made from the API schema: each answer is one that it promises."""
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from hypothesis.strategies import SearchStrategy
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import (
+    CheckFunction,
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from schemathesis.core.result import Ok
+
+from farebox.app.asgi import create_app
+from farebox.app.configuration import read_settings
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.callers import OPERATOR_SETTING, signed_in
+from support.serving import serving
+from support.stage import environment_for
+from support.stage_fixtures import Networks
+from support.vault import VAULT_SETTING
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the generator's own, about what it leaves out
+_EXAMPLES: Final = 8  # an operation, a way of asking and a mode
+_TIMEOUT_S: Final = 20
+# what a service may say of itself while all of it runs
+_SWITCHED_OFF: Final = frozenset({"contract_login_unavailable"})
+_NO_HTTP: Final = b"Invalid HTTP request received."
+_CHECKS: Final[list[CheckFunction]] = [
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Served:
+    """A service behind a socket, its schema and somebody who has signed in to it."""
+
+    url: str
+    document: dict[str, Any]
+    session: Mapping[str, str]
+
+
+@pytest.fixture(scope="module")
+async def served(stage_networks: Networks, stage_database: str) -> AsyncIterator[Served]:
+    environment = environment_for(
+        stage_networks, stage_database, **OPERATOR_SETTING, **VAULT_SETTING
+    )
+    app = create_app(read_settings(environment))
+    async with serving(app) as (host, port), Database(Secret(stage_database)) as database:
+        url = f"http://{host}:{port}"
+        text = await asyncio.to_thread(_read, url)
+        wallet = await signed_in(database)
+        yield Served(url, text, wallet.headers)
+
+
+def _read(url: str) -> dict[str, Any]:
+    return msgspec.json.decode(
+        requests.get(f"{url}/v1/openapi.json", timeout=_TIMEOUT_S).content, type=dict[str, Any]
+    )
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+@pytest.mark.parametrize("who", ["nobody", "a wallet"])
+async def test_every_answer_is_one_the_schema_promises(
+    served: Served, who: str, mode: GenerationMode
+) -> None:
+    headers = served.session if who == "a wallet" else {}
+    flaws = await asyncio.to_thread(lambda: list(_flaws(served, headers, mode)))
+    assert flaws == []
+
+
+async def test_a_schema_that_promises_something_else_is_noticed(served: Served) -> None:
+    document = msgspec.json.decode(msgspec.json.encode(served.document), type=dict[str, Any])
+    document["paths"] = {"/supported": document["paths"]["/supported"]}
+    answers = document["paths"]["/supported"]["get"]["responses"]["200"]["content"]
+    answers["application/json"]["schema"]["required"].append("kindness")
+    wrong = dataclasses.replace(served, document=document)
+    flaws = await asyncio.to_thread(lambda: list(_flaws(wrong, {}, GenerationMode.POSITIVE)))
+    assert [flaw.split(":")[0] for flaw in flaws] == ["GET /supported"]
+
+
+def _flaws(served: Served, headers: Mapping[str, str], mode: GenerationMode) -> Iterator[str]:
+    """What is wrong, a line an operation; nothing when all is well."""
+    schema = schemathesis.openapi.from_dict(served.document)
+    session = requests.Session()
+    session.headers.update(headers)
+    for found in schema.get_all_operations():
+        assert isinstance(found, Ok), found
+        operation = found.ok()
+        if not _can_be_asked(operation, mode):
+            continue
+
+        ask = _asking(served.url, session, operation.as_strategy(generation_mode=mode))
+        try:
+            ask()
+        except Unsatisfiable:
+            assert mode is GenerationMode.NEGATIVE, f"{operation.label} cannot be asked"
+        except AssertionError as flaw:
+            yield f"{operation.label}: {flaw}"
+        except BaseExceptionGroup as flaws:
+            yield f"{operation.label}: {flaws.exceptions}"
+
+
+def _asking(
+    url: str, session: requests.Session, cases: SearchStrategy[Case[Any]]
+) -> Callable[[], None]:
+    @settings(
+        max_examples=_EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=cases)
+    def ask(case: Case[Any]) -> None:
+        answer = case.call(base_url=url, session=session, timeout=_TIMEOUT_S)
+        assert answer.status_code < 500 or _code(answer.content) in _SWITCHED_OFF, (
+            f"{answer.status_code} {answer.content[:300]!r}"
+        )
+        if answer.content != _NO_HTTP:  # what the server says before the service is asked
+            case.validate_response(answer, checks=_CHECKS)
+
+    return ask
+
+
+def _can_be_asked(operation: Any, mode: GenerationMode) -> bool:
+    """Wrong requests are made of what an operation takes: some take nothing."""
+    takes = list(operation.iter_parameters()) or operation.body
+    return mode is GenerationMode.POSITIVE or bool(takes)
+
+
+def _code(body: bytes) -> str:
+    return str(msgspec.json.decode(body, type=dict[str, Any]).get("error", {}).get("code"))

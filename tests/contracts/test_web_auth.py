@@ -1,0 +1,232 @@
+"""Contract accounts prove themselves through the web-auth contract, on the real host."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+from stellar_sdk import Keypair, SorobanServer, scval
+from stellar_sdk.sep.stellar_soroban_web_authentication import (
+    read_challenge_authorization_entries,
+    verify_challenge_authorization_entries,
+)
+
+from farebox.accounts.contract_challenge import LIFE_LEDGERS
+from farebox.accounts.contract_sign_in import ContractSignIn
+from farebox.accounts.login import (
+    ChallengeNotOpen,
+    ContractLoginUnavailable,
+    Issued,
+    SignatureRefused,
+)
+from farebox.kernel.addresses import Address, parse_contract
+from farebox.kernel.clock import SystemClock
+from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.ledger_clock import LedgerClock, LedgerReading
+from farebox.stellar.rpc_http import HttpSorobanRpc
+from support.contracts import Deed, Errand, Wallet, wallet
+from support.promises import case
+from support.stage import NetworkStage, key_of
+from support.wasm import careless_web_auth, endless_account
+from support.web_auth import HOME, WEB_AUTH, WebAuth, sign_challenge, web_auth
+
+NETWORK: Final = Network.TESTNET
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Signing in on one network, over a real node."""
+
+    login: ContractSignIn
+    web_auth: WebAuth
+    ledgers: LedgerClock
+
+    async def issue(self, account: str) -> Issued:
+        """A challenge as of the newest ledger."""
+        await self.ledgers.poll()
+        return await self.login.issue(_contract(account))
+
+    async def prove(self, signed: str) -> str:
+        """The account that signed; a Refusal says why it has not."""
+        await self.ledgers.poll()
+        shown = self.login.read(signed)
+        await shown.prove()
+        return shown.address
+
+    async def enter(self, who: Wallet, key: Keypair | None = None) -> str:
+        """What a wallet does: ask, sign, show."""
+        issued = await self.issue(who.address)
+        signed = sign_challenge(issued.document, who.address, key or who.key, NETWORK)
+        return await self.prove(signed)
+
+
+class StoppedAt:
+    """A ledger clock that stands."""
+
+    def __init__(self, sequence: int) -> None:
+        self._sequence = sequence
+
+    def now(self) -> LedgerReading:
+        """The one ledger."""
+        return LedgerReading(self._sequence, SystemClock().now(), 5.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+async def testnet(stage_networks: dict[Network, NetworkStage]) -> NetworkStage:
+    """The network that the wallets are on."""
+    return stage_networks[NETWORK]
+
+
+@pytest.fixture(scope="module")
+async def door(testnet: NetworkStage) -> AsyncIterator[Door]:
+    """The web-auth contract deployed, and signing in by it."""
+    async with _rpc(testnet) as rpc:
+        yield _door(rpc, await web_auth(testnet.ledger))
+
+
+@pytest.fixture(scope="module")
+async def smart(testnet: NetworkStage) -> Wallet:
+    """A wallet of one key."""
+    return await wallet(testnet, "smart_wallet")
+
+
+def _rpc(testnet: NetworkStage) -> HttpSorobanRpc:
+    return HttpSorobanRpc(NETWORK, Secret(testnet.ledger.rpc_url))
+
+
+def _door(rpc: HttpSorobanRpc, laid: WebAuth, at: StoppedAt | None = None) -> Door:
+    clock = SystemClock()
+    ledgers = LedgerClock(NETWORK, rpc, clock)
+    login = ContractSignIn(laid.domain(), laid.ground(NETWORK), rpc, at or ledgers, clock)
+    return Door(login, laid, ledgers)
+
+
+def _contract(text: str) -> Address:
+    address = parse_contract(text)
+    assert address is not None
+    return address
+
+
+@case("AU-012")
+async def test_a_contract_account_signs_in_with_what_its_key_signed(
+    door: Door, smart: Wallet
+) -> None:
+    assert await door.enter(smart) == smart.address
+
+
+async def test_a_wallet_may_choose_how_long_its_own_signature_holds(
+    door: Door, testnet: NetworkStage, smart: Wallet
+) -> None:
+    issued = await door.issue(smart.address)
+    until = await testnet.ledger.latest() + 500
+    signed = sign_challenge(issued.document, smart.address, smart.key, NETWORK, until=until)
+    assert await door.prove(signed) == smart.address
+
+
+@case("AU-012")
+async def test_another_key_or_no_signature_does_not_sign_in(door: Door, smart: Wallet) -> None:
+    with pytest.raises(SignatureRefused):
+        await door.enter(smart, Keypair.random())
+    issued = await door.issue(smart.address)
+    with pytest.raises(SignatureRefused):
+        await door.prove(issued.document)
+
+
+@case("AU-012")
+async def test_a_contract_that_is_no_account_does_not_sign_in(
+    door: Door, testnet: NetworkStage
+) -> None:
+    asset = Wallet(testnet.scene.asset, Keypair.random())
+    absent = Wallet("C" + "A" * 51 + "D2KM", Keypair.random())
+    for each in (asset, absent):
+        with pytest.raises(SignatureRefused):
+            await door.enter(each)
+
+
+@case("AU-009")
+async def test_the_web_auth_contract_does_not_sign_in_to_itself(door: Door) -> None:
+    with pytest.raises(Refusal) as refused:
+        await door.issue(door.web_auth.contract)
+    assert refused.value.code == "account_not_allowed"
+
+
+@case("AU-012")
+async def test_a_wallet_that_works_without_end_is_stopped_and_refused(
+    door: Door, testnet: NetworkStage
+) -> None:
+    deployer = await testnet.ledger.account()
+    endless = Wallet(await testnet.ledger.deploy(deployer, endless_account()), Keypair.random())
+    with pytest.raises(SignatureRefused):
+        await door.enter(endless)
+
+
+async def test_what_a_wallet_says_or_does_while_it_is_asked_changes_nothing(
+    door: Door, testnet: NetworkStage
+) -> None:
+    claiming = await wallet(testnet, "flip_wallet", scval.to_uint32(0), scval.to_uint32(Deed.CLAIM))
+    assert await door.enter(claiming) == claiming.address
+    errands = await wallet(testnet, "errand_wallet")
+    payee = testnet.scene.payees[0].address
+    parties = (scval.to_address(errands.address), scval.to_address(payee))
+    theft = Errand(testnet.scene.asset, "transfer", (*parties, scval.to_int128(5)))
+    teller = key_of(testnet.scene.payers[2])
+    await testnet.ledger.invoke(teller, errands.address, "send", *theft.values())
+    before = await testnet.ledger.balance(testnet.scene.asset, errands.address)
+    assert await door.enter(errands) == errands.address
+    assert await testnet.ledger.balance(testnet.scene.asset, errands.address) == before
+
+
+async def test_a_challenge_is_over_with_its_sixtieth_ledger(
+    door: Door, testnet: NetworkStage, smart: Wallet
+) -> None:
+    issued = await door.issue(smart.address)
+    drawn_at = door.ledgers.now().sequence
+    signed = sign_challenge(issued.document, smart.address, smart.key, NETWORK, until=drawn_at + 99)
+    async with _rpc(testnet) as rpc:
+        later = _door(rpc, door.web_auth, StoppedAt(drawn_at + LIFE_LEDGERS + 1))
+        with pytest.raises(ChallengeNotOpen):
+            await later.login.read(signed).prove()
+        in_time = _door(rpc, door.web_auth, StoppedAt(drawn_at + LIFE_LEDGERS))
+        with pytest.raises(Outage):  # the node is not that far; the challenge itself still holds
+            await in_time.login.read(signed).prove()
+    assert await door.prove(signed) == smart.address
+
+
+async def test_the_public_sdk_reads_and_verifies_our_challenge(
+    door: Door, testnet: NetworkStage, smart: Wallet
+) -> None:
+    issued = await door.issue(smart.address)
+    server = door.web_auth.signer.public_key
+    read = read_challenge_authorization_entries(
+        issued.document, server, HOME, WEB_AUTH, door.web_auth.contract
+    )
+    assert (read.client_account_id, read.client_domain) == (smart.address, None)
+    signed = sign_challenge(issued.document, smart.address, smart.key, NETWORK)
+    verified = verify_challenge_authorization_entries(
+        SorobanServer(testnet.ledger.rpc_url),
+        *(signed, server, HOME, WEB_AUTH, door.web_auth.contract, NETWORK.passphrase),
+    )
+    assert verified.nonce == read.nonce
+
+
+@case("AU-012")
+async def test_a_contract_that_asks_nobody_lets_nobody_in(
+    testnet: NetworkStage, smart: Wallet
+) -> None:
+    """Somebody else's contract under the setting: success of the call alone is no proof."""
+    async with _rpc(testnet) as rpc:
+        careless = _door(rpc, await web_auth(testnet.ledger, careless_web_auth()))
+        with pytest.raises(ContractLoginUnavailable):
+            await careless.enter(smart, Keypair.random())
+
+
+async def test_until_contract_and_signing_account_are_there_nobody_gets_a_challenge(
+    testnet: NetworkStage, door: Door, smart: Wallet
+) -> None:
+    nowhere = WebAuth(door.web_auth.contract, Keypair.random())
+    async with _rpc(testnet) as rpc:
+        for laid in (nowhere, WebAuth("C" + "A" * 51 + "D2KM", door.web_auth.signer)):
+            with pytest.raises(ContractLoginUnavailable):
+                await _door(rpc, laid).issue(smart.address)

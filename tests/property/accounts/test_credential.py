@@ -1,0 +1,47 @@
+"""Whatever headers come, they are read; and only a whole token of ours makes a session or key."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from farebox.accounts.credential import Credential, Form, Misuse, read_credential
+from farebox.accounts.token import TokenForm, digest_of, new_token
+
+TOKENS = [new_token(form).shown.reveal().encode() for form in TokenForm]
+OPERATOR = b"operator-key-of-sixteen"
+names = st.sampled_from(
+    [b"authorization", b"x-api-key", b"cookie", b"origin", b"host", b"x-farebox-csrf", b"accept"]
+)
+tokens = st.sampled_from([*TOKENS, OPERATOR])
+cookies = st.sampled_from([b"__Host-fbx_sess=", b"a=b; __Host-fbx_sess="])
+values = st.one_of(
+    st.binary(max_size=80),
+    st.builds(bytes.__add__, st.sampled_from([b"Bearer ", b"bearer ", b"Basic ", b""]), tokens),
+    st.builds(
+        bytes.__add__, st.sampled_from([b"__Host-fbx_sess=", b"a=b; __Host-fbx_sess="]), tokens
+    ),
+    st.builds(bytes.__add__, tokens, st.binary(max_size=3)),
+    st.sampled_from([b"https://farebox.example", b"farebox.example", b"1"]),
+)
+headers = st.lists(st.tuples(names, values), max_size=6)
+methods = st.sampled_from(["GET", "POST", "DELETE", "get", ""])
+origins = st.sampled_from([None, "https://farebox.example"])
+
+
+@given(methods, headers, origins)
+def test_any_headers_are_read_and_nothing_is_made_of_what_is_no_token(
+    method: str, sent: list[tuple[bytes, bytes]], origin: str | None
+) -> None:
+    shown = read_credential(method, sent, origin=origin)
+    assert shown is None or isinstance(shown, Misuse | Credential)
+    if not isinstance(shown, Credential):
+        return
+    whole = b"\n".join(value for _, value in sent)
+    if shown.form is not Form.OPERATOR:
+        assert shown.digest in {digest_of(token) for token in TOKENS if token in whole}
+    names_sent = [name for name, _ in sent]
+    in_headers = {b"authorization", b"x-api-key"} & set(names_sent)
+    if not in_headers:
+        assert shown.form is Form.SESSION
+        if method not in ("GET", "HEAD", "OPTIONS"):
+            assert {b"origin", b"x-farebox-csrf"} <= set(names_sent)
+    assert all(names_sent.count(name) == 1 for name in in_headers)

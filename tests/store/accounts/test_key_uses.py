@@ -1,0 +1,114 @@
+"""When keys were last used, as the rows say it."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+
+from farebox.accounts.api_key import KeyTerms
+from farebox.accounts.key_use import KeyUses
+from farebox.accounts.manage_keys import KeyManagement
+from farebox.kernel.caller import Caller, CallerKind, OwnerId
+from farebox.kernel.ids import new_id
+from farebox.kernel.secret import Secret
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Database
+from support.manual_clock import ManualClock
+
+OWNER = Caller(OwnerId("user_1"), CallerKind.SESSION)
+MINUTE = timedelta(minutes=1)
+
+
+async def made(database: Database) -> str:
+    terms = KeyTerms(new_id("name"), frozenset(), None)
+    return (await KeyManagement(database).create(OWNER, terms, request_id="1")).key.id
+
+
+async def used_at(database: Database, key_id: str) -> datetime | None:
+    async with database.connection() as db:
+        moment: datetime | None = await db.fetchval(
+            "SELECT last_used_at FROM api_keys WHERE id = $1", key_id
+        )
+    return moment
+
+
+async def test_a_use_is_written_later_and_a_second_one_within_a_minute_is_not(
+    database: Database, clock: ManualClock
+) -> None:
+    one, other = await made(database), await made(database)
+    uses = KeyUses(database, clock)
+    first = clock.now()
+    uses.note(one)
+    assert await used_at(database, one) is None
+    await uses.write()
+    assert await used_at(database, one) == first
+    assert await used_at(database, other) is None
+    await clock.sleep(59)
+    uses.note(one)
+    await uses.write()
+    assert await used_at(database, one) == first
+    await clock.sleep(1)
+    uses.note(one)
+    await uses.write()
+    assert await used_at(database, one) == first + MINUTE
+
+
+async def test_of_two_replicas_at_once_one_writes(database: Database, clock: ManualClock) -> None:
+    keys = [await made(database) for _ in range(10)]
+    replicas = [KeyUses(database, clock) for _ in range(4)]
+    async with database.connection() as db:
+        await db.execute(
+            """
+            CREATE FUNCTION count_use() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN UPDATE use_counts SET n = n + 1 WHERE id = NEW.id; RETURN NEW; END $$;
+            CREATE TABLE use_counts AS SELECT id, 0 AS n FROM api_keys;
+            CREATE TRIGGER count_use AFTER UPDATE ON api_keys
+                FOR EACH ROW EXECUTE FUNCTION count_use();
+            """
+        )
+    try:
+        for uses in replicas:
+            for key in keys:
+                uses.note(key)
+        await asyncio.gather(*(uses.write() for uses in replicas))
+        async with database.connection() as db:
+            counts = await db.fetch("SELECT n FROM use_counts")
+    finally:
+        async with database.connection() as db:
+            await db.execute("DROP FUNCTION count_use CASCADE; DROP TABLE use_counts")
+    assert [row["n"] for row in counts] == [1] * len(keys)
+
+
+async def test_a_row_that_somebody_holds_is_not_waited_for(
+    database: Database, clock: ManualClock
+) -> None:
+    held, free = await made(database), await made(database)
+    uses = KeyUses(database, clock)
+    uses.note(held)
+    uses.note(free)
+    async with database.transaction() as db:
+        await db.execute("SELECT FROM api_keys WHERE id = $1 FOR UPDATE", held)
+        await asyncio.wait_for(uses.write(), 2)
+    assert await used_at(database, held) is None
+    assert await used_at(database, free) == clock.now()
+
+
+async def test_what_cannot_be_written_is_kept(database: Database, clock: ManualClock) -> None:
+    key = await made(database)
+    away = Database(Secret("postgresql://farebox@127.0.0.1:9/none"))
+    uses = KeyUses(away, clock)
+    uses.note(key)
+    with pytest.raises(DatabaseUnavailable):
+        await uses.write()
+    uses._database = database
+    async with uses:
+        pass
+    assert await used_at(database, key) == clock.now()
+
+
+async def test_a_use_of_a_key_that_is_gone_is_dropped(
+    database: Database, clock: ManualClock
+) -> None:
+    uses = KeyUses(database, clock)
+    uses.note(new_id("key"))
+    await uses.write()

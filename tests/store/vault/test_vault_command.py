@@ -1,0 +1,118 @@
+"""`farebox vault` on a real database, beside services that may be running."""
+
+import asyncio
+import json
+import re
+
+import pytest
+from click.testing import CliRunner, Result
+
+from farebox.app.asgi import create_app
+from farebox.app.configuration import read_settings
+from farebox.cli.main import command
+from farebox.cli.serve import ending_of
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.asgi import started
+from support.callers import replica
+from support.planted import found_in
+from support.vault import NEW, OLD, a_value, keeper, somebody
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FAREBOX_MASTER_KEYS", "FAREBOX_CONFIG", "FAREBOX_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+async def vault(*arguments: str, url: Secret[str], keys: str | None = None) -> Result:
+    settings = {"FAREBOX_DATABASE_URL": url.reveal(), "FAREBOX_MASTER_KEYS": keys}
+    runner = CliRunner(env=settings)
+    ran = await asyncio.to_thread(runner.invoke, command, ["vault", *arguments])
+    assert found_in(ran.output) == []
+    return ran
+
+
+async def some(database: Database, count: int, *entries: str) -> None:
+    for _ in range(count):
+        await keeper(database, *entries).keep(somebody(), a_value())
+
+
+async def test_a_master_key_is_changed_step_by_step(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    await some(database, 5, OLD)
+    before = await vault("status", url=postgres_url, keys=f"{NEW},{OLD}")
+    assert before.exit_code == 0, before.output
+    assert [line.split() for line in before.stdout.splitlines()] == [
+        ["version", "2", "seals", "0", "secrets"],
+        ["version", "1", "opens", "5", "secrets"],
+    ]
+    done = await vault("rekey", "--batch", "2", "--json", url=postgres_url, keys=f"{NEW},{OLD}")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == {"version": 2, "resealed": 5, "left": 0, "unreadable": []}
+    assert done.stderr.splitlines() == [f"vault: {n} of 5 re-sealed" for n in (2, 4, 5)]
+    after = await vault("status", "--json", url=postgres_url, keys=NEW)
+    assert after.exit_code == 0
+    assert json.loads(after.stdout) == {
+        "sealing": 2,
+        "versions": [{"version": 2, "key": "seals", "secrets": 5}],
+    }
+    again = await vault("rekey", url=postgres_url, keys=NEW)
+    assert (again.exit_code, again.stdout) == (0, "0 secrets were re-sealed with version 2\n")
+
+
+async def test_a_key_that_is_missed_is_exit_code_three(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    await some(database, 2, OLD)
+    await some(database, 1, NEW)
+    for keys in (NEW, None):
+        ran = await vault("status", url=postgres_url, keys=keys)
+        assert ran.exit_code == 3
+        assert "missing" in ran.stdout
+        assert "No key of FAREBOX_MASTER_KEYS has version 1" in ran.stderr
+    ran = await vault("rekey", "--json", url=postgres_url, keys=NEW)
+    assert ran.exit_code == 3
+    said = json.loads(ran.stdout)
+    assert (said["resealed"], said["left"], len(said["unreadable"])) == (0, 2, 2)
+    assert all(secret_id in ran.stderr for secret_id in said["unreadable"])
+
+
+async def test_what_must_be_changed_first_is_exit_code_two_and_what_is_away_one(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    ran = await vault("rekey", url=postgres_url)
+    assert ran.exit_code == 2
+    assert "farebox vault new-key" in ran.stderr
+    ran = await vault("status", url=postgres_url, keys=OLD[:-4])
+    assert ran.exit_code == 2
+    away = Secret("postgresql:///none?host=/nowhere")
+    assert (await vault("status", url=away, keys=OLD)).exit_code == 1
+
+
+async def test_a_new_key_can_be_set_as_it_is_printed(postgres_url: Secret[str]) -> None:
+    first = await vault("new-key", url=postgres_url)
+    setting = re.fullmatch(r"FAREBOX_MASTER_KEYS=(1:[A-Za-z0-9+/]{43}=)\n", first.stdout)
+    assert setting
+    second = await vault("new-key", url=postgres_url, keys=setting.group(1))
+    assert re.fullmatch(r"2:[A-Za-z0-9+/]{43}=\n", second.stdout)
+    assert setting.group(1) not in second.output
+    both = f"{setting.group(1)},{second.stdout.strip()}"
+    assert (await vault("new-key", url=postgres_url, keys=both)).stdout.startswith("3:")
+
+
+async def test_a_service_does_not_start_without_a_key_that_is_needed(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    await some(database, 1, OLD)
+    async with replica(postgres_url, {"FAREBOX_MASTER_KEYS": f"{NEW},{OLD}"}) as client:
+        assert (await client.get("/health/live")).status == 200
+    environment = {"FAREBOX_DATABASE_URL": postgres_url.reveal(), "FAREBOX_MASTER_KEYS": NEW}
+    app = create_app(read_settings(environment, needs_network=False))
+    with pytest.raises(AssertionError, match="MasterKeyMissing"):  # the start has failed
+        async with started(app):
+            pass
+    ending = ending_of(app.failure)
+    assert ending.exit_code == 2
+    assert "version 1, which FAREBOX_MASTER_KEYS does not name" in ending.message

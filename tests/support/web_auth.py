@@ -1,0 +1,110 @@
+"""Contract accounts that sign in: the contract on a ledger, and what a wallet does by the SDK."""
+
+import base64
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from stellar_sdk import Address, Keypair, scval, xdr
+from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+
+from farebox.accounts.contract_challenge import Domain, Ground
+from farebox.kernel.addresses import parse_account, parse_contract
+from farebox.kernel.networks import Network
+from farebox.stellar.signers import Relayer, parse_secret_seed
+from support.contracts import wasm_of
+from support.ledger import Ledger
+
+HOME: Final = "farebox.example"
+WEB_AUTH: Final = "api.farebox.example"
+Entries = list[xdr.SorobanAuthorizationEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class WebAuth:
+    """The contract on a ledger and the account that signs challenges there."""
+
+    contract: str
+    signer: Keypair
+
+    def domain(self) -> Domain:
+        """For whom challenges are issued."""
+        return Domain(HOME, WEB_AUTH, relayer_of(self.signer))
+
+    def ground(self, network: Network) -> Ground:
+        """Where they are proved."""
+        contract = parse_contract(self.contract)
+        assert contract is not None
+        return Ground(network, contract)
+
+
+def relayer_of(key: Keypair) -> Relayer:
+    """A key of the SDK as one of ours."""
+    seed, address = parse_secret_seed(key.secret), parse_account(key.public_key)
+    assert seed is not None
+    assert address is not None
+    return Relayer(address, seed)
+
+
+async def web_auth(ledger: Ledger, wasm: bytes | None = None) -> WebAuth:
+    """The contract (or another in its place) deployed, and a signing account with coin."""
+    deployer = await ledger.account()
+    contract = await ledger.deploy(deployer, wasm or wasm_of("web_auth"))
+    return WebAuth(contract, await ledger.account())
+
+
+def entries_of(document: str) -> Entries:
+    """The entries of a challenge, as the SDK reads them."""
+    return xdr.SorobanAuthorizationEntries.from_xdr(document).soroban_authorization_entries
+
+
+def document_of(entries: Entries) -> str:
+    """The entries as a challenge travels."""
+    return xdr.SorobanAuthorizationEntries(entries).to_xdr()
+
+
+def address_of(entry: xdr.SorobanAuthorizationEntry) -> str:
+    """Who authorizes with an entry."""
+    credentials = entry.credentials.address
+    assert credentials is not None
+    return Address.from_xdr_sc_address(credentials.address).address
+
+
+def sign_challenge(
+    document: str, account: str, key: Keypair, network: Network, *, until: int | None = None
+) -> str:
+    """The challenge with the entry of `account` signed by a wallet's key, as a wallet does it.
+
+    `until` is the last ledger it shall hold in; without it the one the entry came with.
+    """
+
+    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
+        return scval.to_bytes(key.sign(authorization_payload_hash(preimage)))
+
+    return _signed(document, account, sign, network, until)
+
+
+def _signed(
+    document: str,
+    account: str,
+    sign: Callable[[xdr.HashIDPreimage], xdr.SCVal],
+    network: Network,
+    until: int | None,
+) -> str:
+    entries = entries_of(document)
+    for at, entry in enumerate(entries):
+        if address_of(entry) == account:
+            credentials = entry.credentials.address
+            assert credentials is not None
+            ledger = until or credentials.signature_expiration_ledger.uint32
+            entries[at] = authorize_entry(entry, sign, ledger, network.passphrase)
+    return document_of(entries)
+
+
+def flips(document: str, every: int) -> Iterator[tuple[int, str]]:
+    """The document with one bit turned, at every so many bytes; where, and what it is then."""
+    raw = base64.b64decode(document)
+    for at in range(0, len(raw), every):
+        turned = bytearray(raw)
+        turned[at] ^= 1 << (at % 8)
+        yield at, base64.b64encode(bytes(turned)).decode()
