@@ -6,7 +6,7 @@ up. The lower layers never change: what comes out of them is computed once a tex
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -175,7 +175,7 @@ def run(
     return rows
 
 
-def _together(layers: Sequence[Layer] | Sequence[Change]) -> Layer | Change:
+def _together(layers: Sequence[Layer] | Sequence[Change]) -> Any:
     return jax.tree.map(lambda *arrays: jnp.stack(arrays), *layers)
 
 

@@ -135,7 +135,8 @@ async def _learn(training: Training, *, quick: bool) -> list[Change]:
                 break
         if number < count:
             say(f"listings kept aside: {training.measure(learned['changes'])}")
-    return learned["changes"]
+    changes: list[Change] = learned["changes"]
+    return changes
 
 
 def _written(changes: Sequence[Change]) -> tuple[str, int]:
