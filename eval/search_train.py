@@ -33,7 +33,7 @@ except ImportError as error:
     raise SystemExit(f"{error.name} is not installed: scripts/setup train installs it") from error
 
 Rows = NDArray[np.float32]
-_ROUNDS: Final = 1
+_ROUNDS: Final = 3
 _KEPT_ASIDE: Final = 10  # one of so many listings
 _SEED: Final = 20_261_121
 _PART: Final = 0.6  # of the whole change, less of which is forgotten
