@@ -3,6 +3,7 @@
 `main` reads one plan as JSON on standard input and writes the samples as JSON on standard output.
 """
 
+import gc
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -167,6 +168,7 @@ async def _asked(plan: Plan) -> Answer:
     try:
         async with open_search(Secret(plan.url)) as search:
             asker = Asker(plan, search, db)
+            gc.freeze()  # the generator's words are not the search's to look through
             return Answer(await asker.run(), sorted(asker.stages))
     finally:
         await db.close()

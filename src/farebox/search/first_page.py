@@ -19,7 +19,6 @@ from farebox.search.plan import (
     reckoned_again,
     small_stages,
     strict_stages,
-    whole_stages,
 )
 from farebox.search.scope import Scope
 from farebox.search.score import bar_of
@@ -61,21 +60,19 @@ class FirstPage:
     async def _gather_all(self, gathering: Gathering, asked: Asked) -> bool:
         """Everything with any of the words is ranked: there is not much of it.
 
-        Whether that is all there is to look for.
+        Whether that is all there is to look for: of one recipient few words are meant to the
+        letter, where a listing has them all.
         """
-        form = Form.OWNED if gathering.scope.filters.pay_to is not None else Form.INDEX
-        if not asked.census.is_small:  # of one recipient
-            for stage in whole_stages(asked.strict, form):
-                await gathering.run(stage)
-            if gathering.count >= asked.enough or not asked.expression.may_be_relaxed:
-                return True
-        if asked.may_be_widened:
+        if asked.may_be_widened and not asked.is_keywords:
             return False
+        form = Form.OWNED if gathering.scope.filters.pay_to is not None else Form.INDEX
         walk, is_relaxed = gathering.walk, asked.expression.may_be_relaxed
         for stage in small_stages(
             asked.strict, walk.must, walk.sought, is_relaxed=is_relaxed, form=form
         ):
             await gathering.run(stage)
+        if asked.may_be_widened:
+            return gathering.has_every_word()
         return await self._look_near(gathering, asked)
 
     async def _gather_some(self, gathering: Gathering, asked: Asked) -> bool:

@@ -82,6 +82,11 @@ class Gathering:
         self.walk = replace(self.walk, stages=(*others, stage), is_truncated=is_cut)
         return found
 
+    def has_every_word(self) -> bool:
+        """Whether a candidate has every word that says something."""
+        judge = self._judging()
+        return any(judge.worth(own.ranks, None).is_full for own in self._found.values())
+
     def cut(self) -> None:
         """There is more than is looked at."""
         self.walk = replace(self.walk, is_truncated=True)

@@ -24,6 +24,7 @@ CANDIDATES: Final = 208  # of one statement in a large catalog
 ALL_CANDIDATES: Final = 2_000  # of one statement in a small catalog, or of one recipient
 MARGIN: Final = 1.2  # times as many matches are reckoned with as are wanted
 DEAR: Final = 20  # documents that are passed over cost as much as one that is read
+DEAR_IN_NAMES: Final = 40  # the same among names and tags, whose lists are shorter
 FIRST: Final = 20_000  # documents looked at to learn how often words come together
 GUESS: Final = 8  # times as often as guessed they may well do
 FEW: Final = 100  # likely matches that are simply all read
@@ -108,16 +109,11 @@ def small_stages(
 ) -> tuple[Stage, ...]:
     """For a catalog so small, or a recipient with so few, that everything can be ranked."""
     if not is_relaxed:
-        return whole_stages(strict, form)
+        return (Stage(Kind.WORDS, form, strict, ALL_CANDIDATES),) if strict else ()
     asked = [term for term in sought if term.role is not Role.REQUEST] or list(sought)
     content = content_of(asked)
     query = _with_must(" | ".join(term.wide_query for term in content), must)
     return (Stage(Kind.RELAXED, form, query, ALL_CANDIDATES),) if query else ()
-
-
-def whole_stages(strict: str, form: Form) -> tuple[Stage, ...]:
-    """Every word, where everything that matches can be ranked."""
-    return (Stage(Kind.WORDS, form, strict, ALL_CANDIDATES),) if strict else ()
 
 
 def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought]) -> list[Stage]:
@@ -205,7 +201,8 @@ def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float) -> 
     if filtered < 1.0 or stage.reads > stage.share:
         furthest = READ / max(stage.reads, 1e-9)
     guess = GUESS if stage.is_guess and looked_at <= FIRST else 1
-    if looked_at > DEAR * guess * stage.reads * ages.documents:
+    dear = DEAR_IN_NAMES if stage.kind is Kind.NAMES else DEAR
+    if looked_at > dear * guess * stage.reads * ages.documents:
         looked_at = inf
     since = ages.since(min(looked_at, furthest))
     return replace(stage, since=since), since is None or looked_at >= furthest

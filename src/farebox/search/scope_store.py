@@ -31,18 +31,22 @@ IN_VIEW: Final[LiteralString] = """
     END
 """
 # scalar subqueries: one probe of a key a row, which no planner turns into a pass over the table
-IN_SCOPE: Final[LiteralString] = (
+_OF_RECIPIENT: Final[LiteralString] = """
+    AND ($3::text IS NULL OR $3 = (SELECT l.pay_to FROM listings l WHERE l.id = d.listing_id))
+"""
+# where the recipient's listings were chosen before
+IN_SCOPE_OF_RECIPIENT: Final[LiteralString] = (
     IN_VIEW
     + """
     AND ($1::text IS NULL OR d.network = $1)
     AND ($2::text IS NULL OR d.type = $2)
-    AND ($3::text IS NULL OR $3 = (SELECT l.pay_to FROM listings l WHERE l.id = d.listing_id))
     AND ($4::text IS NULL OR $4 IN (
         SELECT t.scheme FROM listing_terms t WHERE t.listing_id = d.listing_id))
     AND ($5::text IS NULL OR $5 = ANY (
         (SELECT l.extension_keys FROM listings l WHERE l.id = d.listing_id)::text[]))
 """
 )
+IN_SCOPE: Final[LiteralString] = IN_SCOPE_OF_RECIPIENT + _OF_RECIPIENT
 
 
 def scope_arguments(scope: Scope) -> ScopeArguments:

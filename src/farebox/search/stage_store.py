@@ -12,7 +12,7 @@ from farebox.search.candidate import Candidate
 from farebox.search.lexemes import quoted
 from farebox.search.plan import Form, Kind, Stage
 from farebox.search.scope import Scope
-from farebox.search.scope_store import IN_SCOPE, SETTLED, scope_arguments
+from farebox.search.scope_store import IN_SCOPE, IN_SCOPE_OF_RECIPIENT, SETTLED, scope_arguments
 from farebox.storage.pool import Connection, Row
 
 # what a word weighs in parameters, description, tags and tool name, service name
@@ -59,7 +59,7 @@ _BY_NAMES: Final[LiteralString] = (
 _OWNED: Final[LiteralString] = (
     "(" + _COLUMNS + " FROM (SELECT l.id FROM listings l WHERE l.pay_to = $3 OFFSET 0) AS own"
     " CROSS JOIN LATERAL (SELECT * FROM search_documents d WHERE d.listing_id = own.id AND "
-    + IN_SCOPE
+    + IN_SCOPE_OF_RECIPIENT
     + " AND d.tsv @@ $10::text::tsquery OFFSET 0) AS d"
     + _FRESHEST
     + "$11::bigint) AS d"

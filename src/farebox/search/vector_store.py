@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, LiteralString
 
 from farebox.search.scope import Scope, View
-from farebox.search.scope_store import IN_SCOPE, SETTLED, scope_arguments
+from farebox.search.scope_store import IN_SCOPE, IN_SCOPE_OF_RECIPIENT, SETTLED, scope_arguments
 from farebox.semantic.generation import BUCKETS, POINTS
 from farebox.storage.pool import Connection
 
@@ -218,7 +218,7 @@ _NEAREST_OF_RECIPIENT: Final[LiteralString] = f"""
     WITH own AS MATERIALIZED (
         SELECT d.id, d.text_digest
         FROM listings l JOIN search_documents d ON d.listing_id = l.id
-        WHERE l.pay_to = $3 AND {IN_SCOPE}
+        WHERE l.pay_to = $3 AND {IN_SCOPE_OF_RECIPIENT}
         ORDER BY d.updated_at DESC, d.id LIMIT $9)
     SELECT own.id, v.vector
     FROM own JOIN search_vectors v ON v.text_digest = own.text_digest

@@ -35,6 +35,8 @@ def client_address(peer: str, headers: Headers, trusted: TrustedProxies) -> str:
     `X-Forwarded-For` and `Forwarded` are read from right to left. What cannot be read ends the
     way, and two headers that lead to different clients lead to none: the last proxy counts then.
     """
+    if not trusted:
+        return _spelled(peer)
     address = _address(peer)
     if address is None:
         return UNKNOWN
@@ -49,6 +51,13 @@ def client_address(peer: str, headers: Headers, trusted: TrustedProxies) -> str:
     return str(ways[0]) if ways and len(set(ways)) == 1 else str(address)
 
 
+@lru_cache(maxsize=4096)  # what a server was told of a connection: nobody chooses its length
+def _spelled(peer: str) -> str:
+    address = _address(peer)
+    return UNKNOWN if address is None else str(address)
+
+
+@lru_cache(maxsize=4096)
 def client_name(address: str) -> str:
     """The name under which an address is counted: one that costs something to change."""
     parsed = _address(address)

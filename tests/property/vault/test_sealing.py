@@ -1,8 +1,13 @@
 """A sealed value opens in its own context, under its own key and version, and in no other way."""
 
+import base64
+import hashlib
+import hmac
+import struct
 from typing import Final
 
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -100,3 +105,21 @@ def test_the_same_value_sealed_twice_has_nothing_in_common(value: str, context: 
     assert once.nonce != again.nonce
     assert once.body != again.body
     assert once.body[-16:] != again.body[-16:]
+
+
+def test_a_version_is_part_of_the_context_even_where_its_key_is_the_same() -> None:
+    context = Context("user", "header", "sec")
+    sealed = Sealer(keys(OLD)).seal(Secret("value"), context)
+    renamed = Sealer(keys(f"2:{OLD[2:]}"))
+    does_not_open(Sealed(2, sealed.nonce, sealed.body), context, renamed)
+
+
+def test_what_is_stored_can_be_read_by_its_description_alone() -> None:
+    """Whatever changes this leaves every stored secret unreadable."""
+    nonce, master = bytes(range(12)), base64.b64decode(OLD[2:])
+    sealer = Sealer(keys(OLD), entropy=lambda _: nonce)
+    sealed = sealer.seal(Secret("välue"), Context("user_1", "header", "sec_1"))
+    key = hmac.digest(master, b"farebox vault secret\x01", hashlib.sha256)
+    fields = [b"vault secret", b"user_1", b"header", b"sec_1", b"1"]
+    bound_to = b"".join(struct.pack(">I", len(each)) + each for each in fields)
+    assert sealed.body == AESGCM(key).encrypt(nonce, "välue".encode(), bound_to)

@@ -29,6 +29,28 @@ async def test_a_transaction_that_ends_is_seen_by_other_connections(
             assert await one.fetchval("SELECT n FROM t") == await other.fetchval("SELECT n FROM t")
 
 
+async def test_a_snapshot_is_one_moment_with_settings_of_its_own(
+    empty_database_url: Secret[str],
+) -> None:
+    async with Database(empty_database_url, connections=2) as database:
+        async with database.connection() as db:
+            await db.execute("CREATE TABLE t AS SELECT 7 AS n")
+        async with database.snapshot({"enable_seqscan": "off"}) as db:
+            assert await db.fetchval("SHOW enable_seqscan") == "off"
+            assert await db.fetchval("SELECT count(*) FROM t") == 1
+            async with database.connection() as other:
+                await other.execute("INSERT INTO t VALUES (8)")
+                assert await other.fetchval("SHOW enable_seqscan") == "on"
+            assert await db.fetchval("SELECT count(*) FROM t") == 1
+        with pytest.raises(ZeroDivisionError):
+            async with database.snapshot({"enable_seqscan": "off"}) as db:
+                raise ZeroDivisionError
+        async with database.connection() as one, database.connection() as other:
+            for db in (one, other):
+                assert not db.is_in_transaction()
+                assert await db.fetchval("SHOW enable_seqscan") == "on"
+
+
 async def test_a_refused_row_is_a_conflict_that_names_its_constraint(
     empty_database_url: Secret[str],
 ) -> None:
