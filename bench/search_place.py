@@ -45,6 +45,7 @@ _MADE_FROM: Final = (
     "bench/search_fill.py",
     "bench/search_build.py",
     "src/farebox/search/index_store.py",
+    "src/farebox/semantic/generation.py",
 )
 _OF_THE_CATALOG: Final = ("catalog", "search")
 _SHARED: Final = Path("/var/tmp/farebox-search")  # for root, whose home `nobody` cannot enter
