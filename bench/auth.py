@@ -1,8 +1,8 @@
 """BENCH=auth: what it costs to be known: one route with a key and without, on one service.
 
 The request is a no-op: a payment that is refused before any node is asked. One process on a core of
-its own, rounds in turn, medians of the rounds; once with nobody counted and once with every
-request counted against a limit that none reaches.
+its own, rounds in turn, medians of the rounds; once with nobody counted, which is judged, and once
+with every request of both sides counted against a limit that none reaches, for the reader alone.
 """
 
 import contextlib
@@ -105,12 +105,8 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         **{kind: measured.figures() for kind, measured in found.items()},
         "seconds": round(time.monotonic() - began, 1),
     }
-    holds = (
-        free.overhead_ms_p50 <= MOST_MS
-        and counted.overhead_ms_p50 <= MOST_MS
-        and all(r.unexpected == 0 for measured in found.values() for r in measured.rounds)
-    )
-    return holds, figures
+    as_expected = all(r.unexpected == 0 for measured in found.values() for r in measured.rounds)
+    return free.overhead_ms_p50 <= MOST_MS and as_expected, figures
 
 
 @contextlib.asynccontextmanager

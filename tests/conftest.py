@@ -30,7 +30,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
-pytest_plugins = ("support.stage_fixtures", "support.proving", "support.searched_output")
+pytest_plugins = (
+    "support.stage_fixtures",
+    "support.proving",
+    "support.searched_output",
+    "support.parameter_names",
+)
 
 TEMPLATE: Final = "farebox_template"
 WORKING: Final = "farebox_tests"

@@ -384,8 +384,19 @@ _CREDENTIALS: Final = _rows(
         "AU-037": "Pages of other origins that want to read.",
         "AU-038": "Requests that another site has a browser send along with the session cookie.",
         "AU-044": "The facilitator without a key, with a wrong one, with one too weak, too often.",
+        "AU-043": "Pages of errors, of debugging and of frameworks, looked for and provoked.",
         "AU-048": "What the audit trail says of keys, and what it must not.",
     },
+    Row(
+        "AU-035",
+        "Authentication and keys",
+        "A slug given up and claimed by another; slugs like routes, in other letters.",
+        waits_for="gateway",
+    ),
+    Row(
+        "AU-039", "Console", "Stored text in every view, frames, other types.", waits_for="console"
+    ),
+    Row("AU-040", "Console", "Secrets in the bundle or in what it sends.", waits_for="console"),
 )
 
 _VAULT: Final = _rows(

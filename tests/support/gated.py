@@ -1,18 +1,24 @@
 """A service that asks for keys, and callers who have them."""
 
+import asyncio
 import hashlib
 import itertools
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stellar_sdk import Keypair
+
 from farebox.accounts.token import TokenForm, new_token
-from farebox.kernel.caller import OwnerId, operator_id
+from farebox.kernel.caller import OwnerId, operator_id, user_id
+from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason
 from support.asgi import Answer
 from support.stage import Stage
 
 OPERATORS: Final = ("an-operators-key-of-some-length", "another-operators-key-as-long")
 ROUTES: Final = ("/verify", "/settle")
+_SOME_S: Final = 6.0
 _numbers: Final = itertools.count(1)
 
 
@@ -60,6 +66,35 @@ async def key(stage: Stage, *scopes: str, owner: OwnerId = OWNERS[0]) -> str:
         list(scopes),
     )
     return made.shown.reveal()
+
+
+async def session(stage: Stage) -> tuple[str, OwnerId]:
+    """A wallet's new session, and whose it is."""
+    address = Keypair.random().public_key
+    made, owner = new_token(TokenForm.SESSION), user_id(Network.TESTNET, address)
+    await stage.query(
+        "INSERT INTO users (id, network, address) VALUES ($1, $2, $3)",
+        owner,
+        Network.TESTNET.value,
+        address,
+    )
+    await stage.query(
+        """
+        INSERT INTO sessions (id, digest, user_id, expires_at)
+        VALUES ($1, $2, $3, now() + interval '1 hour')
+        """,
+        f"session of {address}",
+        made.digest,
+        owner,
+    )
+    return made.shown.reveal(), owner
+
+
+async def within_a_minute() -> None:
+    """Return when the minute that requests are counted by has some seconds left."""
+    left_s = 60 - time.time() % 60
+    if left_s < _SOME_S:
+        await asyncio.sleep(left_s + 0.01)
 
 
 async def usage(stage: Stage, headers: Mapping[str, str], query: str = "") -> Answer:

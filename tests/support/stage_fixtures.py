@@ -186,7 +186,8 @@ async def gated_stage(
     """That service, with honest nodes and an empty journal."""
     client, environment = gated_service
     yield Stage(client, stage.networks, environment)
-    await stage.query("DELETE FROM api_keys")
+    for table in ("api_keys", "sessions", "users"):
+        await stage.query(f"DELETE FROM {table}")
 
 
 @pytest.fixture

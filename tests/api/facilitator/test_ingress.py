@@ -21,6 +21,7 @@ from support.gated import (
     somewhere,
     turned_away,
     usage,
+    within_a_minute,
 )
 from support.promises import promise
 from support.stage import Stage, own_relayer, service
@@ -40,6 +41,7 @@ async def test_a_session_that_a_browser_sends_by_itself_is_refused(gated_stage: 
 async def test_an_address_is_answered_so_often_a_minute_over_both_routes(
     gated_stage: Stage,
 ) -> None:
+    await within_a_minute()
     body = (await gated_stage.draft(Network.PUBNET)).request()
     headers, elsewhere = somewhere(), somewhere()
     for _ in range(PER_ADDRESS):

@@ -17,6 +17,7 @@ from support.manual_clock import ManualClock
 
 OWNER = Caller(OwnerId("user_1"), CallerKind.SESSION)
 MINUTE = timedelta(minutes=1)
+_LOOKS = 500
 
 
 async def made(database: Database) -> str:
@@ -112,3 +113,22 @@ async def test_a_use_of_a_key_that_is_gone_is_dropped(
     uses = KeyUses(database, clock)
     uses.note(new_id("key"))
     await uses.write()
+
+
+async def test_the_loop_goes_on_through_an_outage(database: Database, clock: ManualClock) -> None:
+    key = await made(database)
+    uses = KeyUses(Database(Secret("postgresql://farebox@127.0.0.1:9/none")), clock)
+    noted_at = clock.now()
+    uses.note(key)
+    running = asyncio.create_task(uses.run())
+    try:
+        for _ in range(_LOOKS):
+            if clock.now() > noted_at:
+                uses._database = database
+            if await used_at(database, key) is not None:
+                break
+            await asyncio.sleep(0.01)
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+    assert await used_at(database, key) == noted_at

@@ -1,0 +1,98 @@
+"""Who looks for pages that tell how the service is made: of errors, debugging, a framework."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+import pytest
+
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.asgi import Answer, AsgiClient
+from support.callers import OPERATOR_KEY, Wallet, ask, bearer, replica, signed_in
+from support.promises import case
+
+# what frameworks, servers and tools put somewhere, and what is left lying about
+SOUGHT: Final = (
+    *("/", "/index.html", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.yaml"),
+    *("/openapi.json", "/swagger", "/swagger.json", "/swagger-ui.html", "/graphql", "/graphiql"),
+    *("/debug", "/debug/pprof", "/debug/vars", "/_debug", "/__debug__/", "/console", "/admin"),
+    *("/metrics", "/v1/metrics", "/health", "/healthz", "/status", "/server-status", "/info"),
+    *("/actuator", "/actuator/env", "/trace", "/env", "/config", "/version", "/v1", "/v1/"),
+    *("/.env", "/.git/config", "/.git/HEAD", "/.well-known/", "/wp-login.php", "/phpinfo.php"),
+    *("/static/../pyproject.toml", "/../etc/passwd", "//etc/passwd", "/v1/errors/..", "/%00"),
+    *("/v1/errors/", "/v1/debug", "/v1/users", "/v1/sessions", "/v1/admin", "/v1/internal"),
+)
+INSIDES: Final = (
+    *("Traceback", 'File "', ".py", "site-packages", "/src/", "line ", "raise "),
+    *("asyncpg", "postgres", "starlette", "uvicorn", "msgspec", "python", "farebox."),
+    *("SELECT", "audit_trail", "api_keys", "relation", "column", "renamed"),
+)
+KEYS: Final = "/v1/api-keys"
+AUDIT: Final = "/v1/audit"
+
+
+@pytest.fixture
+async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
+    async with replica(postgres_url, {"FAREBOX_RATE_PER_ADDRESS": "0"}) as running:
+        yield running
+
+
+@pytest.fixture
+async def wallet(database: Database) -> Wallet:
+    return await signed_in(database)
+
+
+def tells_nothing(answer: Answer, code: str) -> None:
+    """The answer is the uniform error of this code, and no word of how we are made is in it."""
+    assert answer.headers["content-type"] == "application/json"
+    assert not {"server", "x-powered-by", "x-debug", "via"} & answer.headers.keys()
+    (error,) = answer.json().values()
+    assert set(error) == {"code", "message", "requestId"}
+    assert error["code"] == code
+    assert re.fullmatch("[0-9a-f]{16}", error["requestId"])
+    said = f"{dict(answer.headers)} {error['message']}".lower()
+    assert [each for each in INSIDES if each.lower() in said] == []
+
+
+@case("AU-043")
+async def test_there_is_no_page_of_a_framework_a_tool_or_a_file(client: AsgiClient) -> None:
+    for path in SOUGHT:
+        for headers in ({}, {"x-debug": "1", "accept": "text/html", **bearer(OPERATOR_KEY)}):
+            answer = await client.request(
+                "GET", f"{path}?debug=1&__debugger__=yes", headers=headers
+            )
+            assert answer.status == 404, path
+            tells_nothing(answer, "not_found")
+    for method in ("TRACE", "TRACK", "DEBUG", "CONNECT", "PROPFIND"):
+        answer = await client.request(method, "/v1/errors")
+        assert answer.status == 405
+        tells_nothing(answer, "method_not_allowed")
+        assert (await client.request(method, "/")).status == 404
+
+
+@case("AU-043")
+async def test_a_fault_of_our_own_is_told_to_the_log_alone(
+    log_text: Callable[[], str], client: AsgiClient, database: Database, wallet: Wallet
+) -> None:
+    asked = (("GET", AUDIT, None), ("POST", KEYS, {"name": "A name"}), ("DELETE", AUDIT, None))
+    async with database.transaction() as db:
+        await db.execute("ALTER TABLE audit_trail RENAME COLUMN subject TO renamed")
+    try:
+        answers = [
+            await ask(client, method, f"{path}?debug=1", {**shown, "accept": "text/html"}, body)
+            for method, path, body in asked
+            for shown in (wallet.headers, bearer(OPERATOR_KEY))
+        ]
+    finally:
+        async with database.transaction() as db:
+            await db.execute("ALTER TABLE audit_trail RENAME COLUMN renamed TO subject")
+    for answer in answers[:4]:
+        assert answer.status == 500
+        tells_nothing(answer, "internal_error")
+        assert answer.json()["error"]["requestId"] in log_text()
+    assert "UndefinedColumn" in log_text()
+    for answer in answers[4:]:
+        tells_nothing(answer, "method_not_allowed")
+    listed = await ask(client, "GET", KEYS, wallet.headers)
+    assert listed.json()["items"] == [], "half of what broke is not kept"
