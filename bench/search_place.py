@@ -45,6 +45,7 @@ _MADE_FROM: Final = (
     "bench/search_fill.py",
     "bench/search_build.py",
     "src/farebox/search/index_store.py",
+    "src/farebox/semantic/generation.py",
 )
 _OF_THE_CATALOG: Final = ("catalog", "search")
 _SHARED: Final = Path("/var/tmp/farebox-search")  # for root, whose home `nobody` cannot enter
@@ -100,9 +101,8 @@ def _digest() -> str:
     for name in _MADE_FROM:
         found.update(name.encode() + (ROOT / name).read_bytes())
     for step in packaged_migrations():
-        if any(
-            part in step.name for part in _OF_THE_CATALOG
-        ):  # others are applied to what is built
+        # others are applied to what is built
+        if any(part in step.name for part in _OF_THE_CATALOG):
             found.update(step.sha256.encode())
     return found.hexdigest()[:16]
 

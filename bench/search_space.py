@@ -3,7 +3,7 @@
 Draws short texts from the list of synonyms, asks for the nearest ones exactly and through buckets
 and signatures, and prints the shares that are found. `WRITE=1` computes the points anew from other
 texts (an hour of a core) and writes them over `src/farebox/semantic/space.bin`: every vector that
-was kept has to be made again then.
+was kept has to be made again then, so the number in `farebox.semantic.generation` is to be raised.
 """
 
 import os
@@ -20,6 +20,7 @@ from e2e.machine import RunFailed, say
 from farebox.search.synonyms import synonym_groups
 from farebox.semantic import space
 from farebox.semantic.encoder import Encoder, load_encoder
+from farebox.semantic.generation import BUCKETS, POINTS
 
 Rows = NDArray[np.float32]
 _TEXTS: Final = 20_000
@@ -73,14 +74,14 @@ def _read(encoder: Encoder, texts: list[str]) -> Rows:
 
 
 def _points(rows: Rows) -> Rows:
-    """Middles of `space.POINTS` groups of rows, found by going back and forth (k-means)."""
+    """Middles of `POINTS` groups of rows, found by going back and forth (k-means)."""
     chance = np.random.default_rng(3)
-    points = rows[chance.choice(len(rows), space.POINTS, replace=False)].copy()
+    points = rows[chance.choice(len(rows), POINTS, replace=False)].copy()
     for _ in range(_ROUNDS):
         own = _nearest_points(rows, points)
         sums = np.zeros_like(points)
         np.add.at(sums, own, rows)
-        empty = np.bincount(own, minlength=space.POINTS) == 0
+        empty = np.bincount(own, minlength=POINTS) == 0
         sums[empty] = rows[chance.choice(len(rows), int(empty.sum()))]
         points = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     return points
@@ -110,7 +111,7 @@ def _measure(rows: Rows) -> dict[str, object]:
         by_signature += np.isin(nearest, pool).mean() / _ASKED
     return {
         "texts": len(rows),
-        "fullest_bucket": round(float(np.bincount(buckets).max() / len(rows)), 4),
+        "fullest_bucket": round(float(np.bincount(buckets - BUCKETS.start).max() / len(rows)), 4),
         **{f"found_in_{probes}_buckets": round(share, 3) for probes, share in through.items()},
         f"found_in_{_POOL}_signatures": round(by_signature, 3),
     }

@@ -17,8 +17,7 @@ from prove.world import World
 T = TypeVar("T")
 _VERIFIES: Final = 50
 _CHANGES: Final = 24
-_ROUNDS: Final = 4  # of rotations, and of all changes
-_WATCHED: Final = 4  # credentials
+ROUNDS: Final = 4  # of everything but signing in
 _WATCHERS: Final = 2  # of each, on each replica
 _WAVES: Final = 3  # in which they come
 _REVOKED: Final = 0.1  # of the changes
@@ -101,6 +100,7 @@ class _Play:
     asker: Asker
     dice: random.Random
     outcome: Outcome
+    rounds: int
 
     def url(self) -> str:
         """Either replica's."""
@@ -125,19 +125,21 @@ class _Play:
         ]
 
 
-async def play(world: World, seed: int, kinds: Sequence[Kind] = tuple(Kind)) -> list[Outcome]:
+async def play(
+    world: World, seed: int, kinds: Sequence[Kind] = tuple(Kind), *, rounds: int = ROUNDS
+) -> list[Outcome]:
     """The outcomes of these kinds, one after the other on two replicas."""
     async with opened_arena(world, _SETTINGS) as arena:
         replicas = await asyncio.gather(arena.start("a"), arena.start("b"))
-        return [await _played(arena, replicas, Case(seed, kind)) for kind in kinds]
+        return [await _played(arena, replicas, Case(seed, kind), rounds) for kind in kinds]
 
 
-async def _played(arena: Arena, replicas: Sequence[Replica], case: Case) -> Outcome:
+async def _played(arena: Arena, replicas: Sequence[Replica], case: Case, rounds: int) -> Outcome:
     dice = random.Random(f"{case.seed} {case.kind}")
     for replica in replicas:
         replica.gate.mishap = Slow(dice)
     outcome, asker = Outcome(case), Asker(arena.web)
-    await _PLAYS[case.kind](_Play(arena, replicas, asker, dice, outcome))
+    await _PLAYS[case.kind](_Play(arena, replicas, asker, dice, outcome, rounds))
     outcome.requests = asker.requests
     return outcome
 
@@ -161,7 +163,7 @@ async def _sign_in(play: _Play) -> None:
 
 
 async def _rotate(play: _Play) -> None:
-    for turn in range(_ROUNDS):
+    for turn in range(play.rounds):
         holder = await play.asker.sign_in(play.url())
         key = await play.asker.key(play.url(), holder, f"robot {turn}")
 
@@ -178,7 +180,7 @@ async def _rotate(play: _Play) -> None:
 
 
 async def _mixed(play: _Play) -> None:
-    for turn in range(_ROUNDS):
+    for turn in range(play.rounds):
         holder = await play.asker.sign_in(play.url())
         keys = [await play.asker.key(play.url(), holder, f"robot {turn}")]
         told: list[Told] = []
@@ -227,7 +229,7 @@ async def _taken(play: _Play, tokens: Sequence[Secret[str]]) -> int:
 
 async def _revoke(play: _Play) -> None:
     holder = await play.asker.sign_in(play.url())
-    for turn in range(_WATCHED):
+    for turn in range(play.rounds):
         await _end_watched(play, holder, turn)
 
 

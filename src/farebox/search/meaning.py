@@ -15,11 +15,12 @@ import structlog
 from farebox.search.model_text import passages_of
 from farebox.search.senses import Sense
 from farebox.semantic.encoder import Encoder
+from farebox.semantic.weights import LEARNED
 
 if TYPE_CHECKING:
     from farebox.semantic.space import Code
 
-NAME: Final = "all-MiniLM-L6-v2/int8"
+NAME: Final = f"{LEARNED}/int8"
 _REMEMBERED: Final = 2048  # queries whose meaning is kept
 _MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
 WAIT_S: Final = 0.4  # for one query's meaning

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 from farebox.kernel.clock import Clock
-from farebox.search import text_store, vector_store, word_store
+from farebox.search import renewal_store, text_store, vector_store, word_store
 from farebox.search.meaning import LanguageModel
 from farebox.search.plain import GAP, plain_text
 from farebox.search.text_store import WaitingText
@@ -29,6 +29,7 @@ _SWEEP_EVERY_S: Final = 3600.0
 _SWEEP_PAUSE_S: Final = 0.1  # between pages: nobody waits for it
 _COMMON: Final = 20_000  # words remembered as common
 _SWEPT_AT_ONCE: Final = 500
+_RENEWED_AT_ONCE: Final = 64  # texts; a new listing waits behind as many
 _UNUSED_FOR: Final = timedelta(days=1)
 _WORD: Final = re.compile(r"[^\W\d_]{3,24}")
 
@@ -54,7 +55,9 @@ class TextReader:
             try:
                 while await self.read_some():
                     await self._clock.sleep(0)
-                await self._sweep()
+                if self._is_time():
+                    await self.renew()
+                    await self._sweep()
             except DatabaseUnavailable:
                 log.warning("search.texts_database_away")
             await self._clock.sleep(_IDLE_S)
@@ -101,12 +104,36 @@ class TextReader:
         if len(self._common) < _COMMON:
             self._common |= await word_store.common_words(db, list(fresh))
 
-    async def _sweep(self) -> None:
-        """A page of vectors that no listing has any more goes, every few minutes."""
+    async def renew(self) -> int:
+        """Every text that was read by an earlier generation of the model was read anew; how many.
+
+        Until then it is found by its words alone.
+        """
+        at: bytes | None = b""
+        renewed = 0
+        while at is not None:
+            async with self._database.connection() as db:
+                found = await renewal_store.read_outdated(db, after=at, most=_RENEWED_AT_ONCE)
+            if found.texts and not await self._model.is_present():
+                break
+            async with self._database.transaction() as db:
+                await text_store.add_texts(db, found.texts, has_words=True)
+            at, renewed = found.next, renewed + len(found.texts)
+            while await self.read_some():
+                await self._clock.sleep(0)
+        if renewed:
+            log.info("search.texts_renewed", texts=renewed)
+        return renewed
+
+    def _is_time(self) -> bool:
         now = self._clock.monotonic()
         if self._swept_at is not None and now - self._swept_at < _SWEEP_EVERY_S:
-            return
+            return False
         self._swept_at = now
+        return True
+
+    async def _sweep(self) -> None:
+        """Vectors that no listing has any more go."""
         before = self._clock.now() - _UNUSED_FOR
         at: bytes | None = b""
         while at is not None:

@@ -29,7 +29,8 @@ CONVINCING: Final = 375  # evidence of one document's words with which a search 
 PASSABLE: Final = 225  # with which others stand behind it
 
 # the same where meaning speaks too, for a query of some words in a catalog of some hundreds
-_BAR: Final = 420
+_BAR: Final = 475
+_NEARBY: Final = 250  # with which others stand behind it
 _BAR_WORDS: Final = 4
 _BAR_DOCUMENTS: Final = 400
 _OF_CHANCE: Final = 150  # the nearest of many strangers is nearer than the nearest of few
@@ -58,7 +59,7 @@ class Worth(NamedTuple):
     @property
     def fits(self) -> bool:
         """Whether it may stand among results."""
-        return self.is_full or self.evidence >= PASSABLE
+        return self.is_full or self.evidence >= (PASSABLE if self.likeness is None else _NEARBY)
 
     def convinces(self, bar: int) -> bool:
         """Whether it is reason enough to answer; without any such document there is silence."""

@@ -19,17 +19,23 @@ class WaitingText:
     has_words: bool
 
 
-async def add_texts(db: Connection, texts: Sequence[tuple[bytes, str]]) -> None:
-    """The texts, by their digests, are read soon after the transaction is committed."""
+async def add_texts(
+    db: Connection, texts: Sequence[tuple[bytes, str]], *, has_words: bool = False
+) -> None:
+    """The texts, by their digests, are read soon after the transaction is committed.
+
+    `has_words` says that their words are known, so that only their meaning is wanting.
+    """
     if not texts:
         return
     await db.execute(
         """
-        INSERT INTO search_texts_waiting (text_digest, text)
-        SELECT * FROM unnest($1::bytea[], $2::text[])
+        INSERT INTO search_texts_waiting (text_digest, text, has_words)
+        SELECT digest, text, $3 FROM unnest($1::bytea[], $2::text[]) AS new (digest, text)
         """,
         [digest for digest, _ in texts],
         [text for _, text in texts],
+        has_words,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, LiteralString
 
 from farebox.search.scope import Scope, View
 from farebox.search.scope_store import IN_SCOPE, IN_SCOPE_OF_RECIPIENT, SETTLED, scope_arguments
+from farebox.semantic.generation import BUCKETS, POINTS
 from farebox.storage.pool import Connection
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 _MOST_SEEN: Final = 10_000  # signatures of one search, however full its buckets are
 _MOST_OF_RECIPIENT: Final = 5_000  # documents of one recipient that are looked at
 _ROW_BYTES: Final = 620  # of the table, about
-_BUCKETS: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class BucketSizes:
 
     def of(self, bucket: int) -> int:
         """About how many vectors a bucket holds."""
-        others = max(1 - sum(self.shares.values()), 0) / max(_BUCKETS - len(self.shares), 1)
+        others = max(1 - sum(self.shares.values()), 0) / max(POINTS - len(self.shares), 1)
         return int(self.total * self.shares.get(bucket, others))
 
 
 async def put_vectors(db: Connection, codes: Sequence[tuple[bytes, "Code"]]) -> None:
-    """Each text's vector is kept; one that is kept already stays."""
+    """Each text's vector is kept; one of this generation or a later that is kept already stays."""
     await db.execute(
         """
         INSERT INTO search_vectors (text_digest, bucket, signature, vector)
@@ -52,25 +52,31 @@ async def put_vectors(db: Connection, codes: Sequence[tuple[bytes, "Code"]]) -> 
         FROM unnest($1::bytea[], $2::smallint[], $3::text[], $4::bytea[])
             AS new (digest, bucket, signature, vector)
         ORDER BY digest
-        ON CONFLICT (text_digest) DO NOTHING
+        ON CONFLICT (text_digest) DO UPDATE
+        SET bucket = excluded.bucket, signature = excluded.signature, vector = excluded.vector,
+            born = pg_current_xact_id(), born_at = clock_timestamp(), used_at = now()
+        WHERE search_vectors.bucket < $5
         """,
         [digest for digest, _ in codes],
         [code.bucket for _, code in codes],
         [code.signature.hex() for _, code in codes],
         [code.vector for _, code in codes],
+        BUCKETS.start,
     )
 
 
 async def touch_vectors(db: Connection, digests: Sequence[bytes]) -> set[bytes]:
-    """Those of the texts that have a vector; they count as used now."""
+    """Those of the texts that have a vector of this generation; they count as used now."""
     rows = await db.fetch(
         """
         UPDATE search_vectors SET used_at = now() WHERE text_digest IN (
             SELECT text_digest FROM search_vectors
-            WHERE text_digest = ANY ($1::bytea[]) ORDER BY text_digest FOR UPDATE)
+            WHERE text_digest = ANY ($1::bytea[]) AND bucket >= $2
+            ORDER BY text_digest FOR UPDATE)
         RETURNING text_digest
         """,
         digests,
+        BUCKETS.start,
     )
     return {row["text_digest"] for row in rows}
 
@@ -115,7 +121,7 @@ async def nearest(
         probe.signature.hex(),
         pool,
         most,
-        *([] if buckets is None else [buckets, _MOST_SEEN]),
+        *([BUCKETS[0], BUCKETS[-1]] if buckets is None else [buckets, _MOST_SEEN]),
     )
     return [FoundVector(row["id"], row["vector"]) for row in rows]
 
@@ -130,6 +136,8 @@ async def nearest_of_recipient(
         probe.signature.hex(),
         _MOST_OF_RECIPIENT,
         most,
+        BUCKETS[0],
+        BUCKETS[-1],
     )
     return [FoundVector(row["id"], row["vector"]) for row in rows]
 
@@ -139,13 +147,15 @@ async def read_vectors(db: Connection, view: View, digests: Sequence[bytes]) -> 
     rows = await db.fetch(
         """
         SELECT text_digest, vector FROM search_vectors
-        WHERE text_digest = ANY ($1::bytea[])
+        WHERE text_digest = ANY ($1::bytea[]) AND bucket BETWEEN $4 AND $5
           AND ($2::text IS NULL OR born_at < $3::timestamptz
                OR pg_visible_in_snapshot(born, $2::text::pg_snapshot))
         """,
         digests,
         view.snapshot,
         view.at - SETTLED,
+        BUCKETS[0],
+        BUCKETS[-1],
     )
     return {row["text_digest"]: row["vector"] for row in rows}
 
@@ -185,7 +195,7 @@ _DIFFERENCE: Final[LiteralString] = "bit_count(v.signature # (SELECT ('x' || $8:
 
 def _nearest(*, is_all: bool) -> LiteralString:
     within: LiteralString = (
-        "search_vectors v WHERE"
+        "search_vectors v WHERE v.bucket BETWEEN $11 AND $12 AND"
         if is_all
         else """(SELECT * FROM search_vectors
                  WHERE bucket = ANY ($11::smallint[]) LIMIT $12) AS v WHERE"""
@@ -212,6 +222,6 @@ _NEAREST_OF_RECIPIENT: Final[LiteralString] = f"""
         ORDER BY d.updated_at DESC, d.id LIMIT $9)
     SELECT own.id, v.vector
     FROM own JOIN search_vectors v ON v.text_digest = own.text_digest
-    WHERE {_IN_VIEW}
+    WHERE v.bucket BETWEEN $11 AND $12 AND {_IN_VIEW}
     ORDER BY {_DIFFERENCE}, own.id LIMIT $10
 """

@@ -1,4 +1,7 @@
-"""all-MiniLM-L6-v2 in numpy: six BERT layers, the mean of what comes out, at length one."""
+"""all-MiniLM-L6-v2 in numpy: six BERT layers, the mean of what comes out, at length one.
+
+Its weights are those it was published with, changed by what it learned for the search.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,8 +12,9 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
+from farebox.semantic.adapter import adapt
 from farebox.semantic.arithmetic import Floats, gelu, normalise, softmax, unit
-from farebox.semantic.weights import MODEL, ModelFiles
+from farebox.semantic.weights import LEARNED, MODEL, ModelFiles
 
 DIMENSIONS: Final = 384
 LONGEST: Final = 256  # word pieces of one text; what follows is not read
@@ -40,15 +44,17 @@ class _Layer:
 class MiniLm:
     """An `Encoder`; threads may share it."""
 
-    name = MODEL
     dimensions = DIMENSIONS
 
     def __init__(self, files: ModelFiles) -> None:
+        self.name = MODEL if files.adapter is None else LEARNED
         self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
         self.words = frozenset(word for word in self._tokenizer.get_vocab() if word.isalpha())
         tensors = load_file(files.weights)
+        if files.adapter is not None:
+            adapt(tensors, files.adapter)
         self._words = tensors["embeddings.word_embeddings.weight"]
         self._places: Floats = (
             tensors["embeddings.position_embeddings.weight"][:LONGEST]

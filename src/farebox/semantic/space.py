@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farebox.semantic.arithmetic import Floats
+from farebox.semantic.generation import BUCKETS, POINTS
 
 DIMENSIONS: Final = 384
-POINTS: Final = 1024
 _FILE: Final = "space.bin"  # a row of signed bytes a point; their lengths say nothing
 
 Exact = NDArray[np.float64]  # holds whole numbers, whose sums and products it gives exactly
@@ -51,14 +51,15 @@ class Space:
         """What is kept of each row."""
         vectors = as_bytes(rows)
         kept = _rows(b"".join(vectors), len(vectors))
-        buckets = (kept @ self._points / self._lengths).argmax(axis=1).tolist()
+        nearest = (kept @ self._points / self._lengths).argmax(axis=1)
+        buckets = (nearest + BUCKETS.start).tolist()
         return [Code(*each) for each in zip(buckets, _signatures(kept), vectors, strict=True)]
 
     def probe(self, vector: bytes) -> Probe:
         """Where to look for what is near a vector."""
         row = _rows(vector, 1)
         likeness = (row @ self._points / self._lengths)[0]
-        order: list[int] = np.argsort(-likeness, kind="stable").tolist()
+        order: list[int] = (np.argsort(-likeness, kind="stable") + BUCKETS.start).tolist()
         return Probe(tuple(order), _signatures(row)[0])
 
 

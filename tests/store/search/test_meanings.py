@@ -14,6 +14,7 @@ from farebox.search.scope import Scope, View
 from farebox.search.senses import Sense
 from farebox.search.vector_store import BucketSizes
 from farebox.semantic.encoder import load_encoder
+from farebox.semantic.generation import BUCKETS
 from farebox.semantic.space import known_space
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
@@ -114,9 +115,7 @@ async def test_buckets_find_what_looking_at_everything_finds(
     probe = known_space().probe(sense)
     async with database.connection() as db:
         everything = await vector_store.nearest(db, probe, None, EVERYTHING, pool=9, most=9)
-        every_bucket = await vector_store.nearest(
-            db, probe, range(1024), EVERYTHING, pool=9, most=9
-        )
+        every_bucket = await vector_store.nearest(db, probe, BUCKETS, EVERYTHING, pool=9, most=9)
         kept = await db.fetchval("SELECT bucket FROM search_vectors LIMIT 1")
         one = await vector_store.nearest(db, probe, [kept], EVERYTHING, pool=9, most=9)
         assert sorted(every_bucket, key=lambda each: each.document_id) == sorted(
