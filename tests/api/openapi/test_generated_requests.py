@@ -101,10 +101,9 @@ def _flaws(served: Served, headers: Mapping[str, str], mode: GenerationMode) -> 
     for found in schema.get_all_operations():
         assert isinstance(found, Ok), found
         operation = found.ok()
-        if not _can_be_asked(operation, mode):
+        examples = _examples(operation, is_known=bool(headers))
+        if not examples or not _can_be_asked(operation, mode):
             continue
-
-        examples = _EXAMPLES if headers or _is_open(operation) else _TURNED_AWAY
         cases = operation.as_strategy(generation_mode=mode)
         ask = _asking(served.url, session, cases, examples)
         try:
@@ -140,9 +139,12 @@ def _asking(
     return ask
 
 
-def _is_open(operation: Any) -> bool:
-    """Whether somebody who shows nothing gets further than the door."""
-    return {} in operation.definition.raw.get("security", [{}])
+def _examples(operation: Any, *, is_known: bool) -> int:
+    """How many requests: who one is matters where the schema asks for it, and nowhere else."""
+    security = operation.definition.raw.get("security")
+    if is_known:
+        return 0 if security is None else _EXAMPLES
+    return _EXAMPLES if security is None or {} in security else _TURNED_AWAY
 
 
 def _can_be_asked(operation: Any, mode: GenerationMode) -> bool:
