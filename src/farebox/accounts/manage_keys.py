@@ -12,7 +12,6 @@ from farebox.accounts.api_key import (
     KeyRevoked,
     KeyTerms,
     NameTaken,
-    Place,
     TooManyKeys,
     judge_id,
     judge_rotator,
@@ -23,6 +22,7 @@ from farebox.audit.trail import Action, Deed
 from farebox.kernel.caller import Caller, OwnerId
 from farebox.kernel.errors import NotFound
 from farebox.kernel.ids import new_id
+from farebox.kernel.pages import Place
 from farebox.kernel.secret import Secret
 from farebox.storage.owner_turn import OwnerTurns
 from farebox.storage.pool import Connection, Database

@@ -1,7 +1,6 @@
 """Store, list, rotate and delete secrets, always for one owner; values go in and never out."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 import structlog
 
@@ -10,6 +9,7 @@ from farebox.audit.trail import Action, Deed
 from farebox.kernel.caller import Caller, OwnerId
 from farebox.kernel.errors import NotFound
 from farebox.kernel.ids import new_id
+from farebox.kernel.pages import Place
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import Conflict
 from farebox.storage.owner_turn import OwnerTurns
@@ -78,7 +78,7 @@ class Vault:
         return secret
 
     async def page(
-        self, owner: OwnerId, *, after: tuple[datetime, str] | None, limit: int
+        self, owner: OwnerId, *, after: Place | None, limit: int
     ) -> Sequence[StoredSecret]:
         """The owner's secrets, newest first, those behind `after`."""
         async with self._database.connection() as db:
