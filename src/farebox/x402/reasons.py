@@ -250,7 +250,7 @@ REGISTRY: Final = MappingProxyType(
         Reason.REQUEST_TIMEOUT: _later("The body did not arrive in time."),
         Reason.UNAUTHENTICATED: _never(
             "The network is served to callers with a valid key alone, or the key shown is not "
-            "valid: Authorization: Bearer …"
+            "valid (Authorization: Bearer …). What an earlier request has sent goes on."
         ),
         Reason.SCOPE_MISSING: _never("The key does not carry the scope facilitator."),
         Reason.CROSS_SITE_REQUEST: _never(
