@@ -1,5 +1,6 @@
 """Whether the master keys open everything that is stored."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
@@ -11,8 +12,11 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from farebox.vault import secret_store
 from farebox.vault.master_keys import MasterKeys
+from farebox.vault.sealing import SealBroken, Sealer
+from farebox.vault.secret_store import SealedSecret
 
 EVERY_S: Final = 60.0
+_SAMPLES: Final = 8  # of one version: some of them may be damaged
 
 log = structlog.get_logger(__name__)
 
@@ -29,16 +33,29 @@ class MasterKeyMissing(Refusal):
         super().__init__("master_key_missing", words)
 
 
-class KeyCheck:
-    """Refuses a start without a key that is needed; later it says so in the log.
+class MasterKeyWrong(Refusal):
+    """A key has the version of one that sealed secrets, and opens none of them."""
 
-    A start does not depend on the database: while that is away, `run` goes on asking, and what it
+    def __init__(self, versions: frozenset[int]) -> None:
+        named = ", ".join(map(str, sorted(versions)))
+        words = (
+            f"The master key of version {named} in FAREBOX_MASTER_KEYS is another one than that "
+            "which sealed the secrets stored: give it back, and each new key a version of its own."
+        )
+        super().__init__("master_key_wrong", words)
+
+
+class KeyCheck:
+    """Refuses a start without a key that is needed, or with another in its place.
+
+    What comes later is said in the log. A start does not depend on the database: while that is away, `run` goes on asking, and what it
     finds first counts as found at the start.
     """
 
     def __init__(self, database: Database, keys: MasterKeys | None, clock: Clock) -> None:
         self._database, self._clock = database, clock
         self._keys = keys
+        self._sealer = None if keys is None else Sealer(keys)
         self._has_begun = False
 
     async def __aenter__(self) -> Self:
@@ -64,16 +81,40 @@ class KeyCheck:
 
         Raises:
             MasterKeyMissing: the first look at the database found that it cannot.
+            MasterKeyWrong: likewise.
         """
         try:
             async with self._database.connection() as db:
                 stored = await secret_store.find_versions(db)
+                samples = {
+                    version: await secret_store.list_sealed_with(db, version, limit=_SAMPLES)
+                    for version in stored
+                }
         except DatabaseUnavailable:
             log.warning("vault.keys_not_checked")
             return
         missing = self._keys.missing(stored) if self._keys else stored
+        wrong = frozenset(
+            version for version in stored - missing if not self._may_open(samples[version])
+        )
         if missing and not self._has_begun:
             raise MasterKeyMissing(missing)
+        if wrong and not self._has_begun:
+            raise MasterKeyWrong(wrong)
         self._has_begun = True
         if missing:
             log.error("vault.master_key_missing", versions=sorted(missing))
+        if wrong:
+            log.error("vault.master_key_wrong", versions=sorted(wrong))
+
+    def _may_open(self, samples: Sequence[SealedSecret]) -> bool:
+        """Whether one of them opens, or there is none."""
+        return not samples or any(map(self._opens, samples))
+
+    def _opens(self, sample: SealedSecret) -> bool:
+        try:
+            return self._sealer is not None and bool(
+                self._sealer.open(sample.sealed, sample.context)
+            )
+        except SealBroken:
+            return False

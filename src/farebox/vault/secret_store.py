@@ -147,6 +147,16 @@ async def list_sealed_otherwise(
     return [_sealed(row) for row in rows]
 
 
+async def list_sealed_with(db: Connection, version: int, *, limit: int) -> Sequence[SealedSecret]:
+    """Some of the secrets of all owners that this key seals, whichever."""
+    rows = await db.fetch(
+        f"SELECT {_SEALED} FROM vault_secrets WHERE key_version = $1 ORDER BY nonce LIMIT $2",
+        version,
+        limit,
+    )
+    return [_sealed(row) for row in rows]
+
+
 async def replace_sealed(db: Connection, old: SealedSecret, new: Sealed) -> bool:
     """The same value is sealed anew; False when somebody has given it another one meanwhile.
 
