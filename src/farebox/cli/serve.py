@@ -1,6 +1,7 @@
 """`farebox serve`: the service, from its settings to its last answer."""
 
 import asyncio
+import gc
 import errno
 import gc
 import os
@@ -120,6 +121,7 @@ class _Server(uvicorn.Server):
 def _serve(settings: Settings, listener: socket.socket) -> None:
     servers: list[_Server] = []
     app = create_app(settings, stop=lambda: servers[0].stop())
+    gc.freeze()  # modules and services stay: no collection has to look through them
     config = uvicorn.Config(
         app,
         loop="uvloop",
