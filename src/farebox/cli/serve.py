@@ -1,7 +1,6 @@
 """`farebox serve`: the service, from its settings to its last answer."""
 
 import asyncio
-import gc
 import errno
 import gc
 import os
