@@ -10,6 +10,7 @@ from farebox.accounts.token import holds_secret
 from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId, SessionRequired
 from farebox.kernel.errors import NotFound, Refusal
 from farebox.kernel.ids import is_id
+from farebox.kernel.pages import Place
 
 ID_KIND: Final = "key"
 SHORTEST_NAME: Final = 2
@@ -19,7 +20,6 @@ LONGEST_LIFE: Final = timedelta(days=5 * 366)
 LONGEST_OVERLAP: Final = timedelta(days=7)
 MOST_LIVE: Final = 50  # keys of one owner that work at a time
 KEPT_DEAD: Final = 200  # keys of one owner that do not work any more and are still listed
-Place = tuple[datetime, str]  # of a key in the list of its owner's
 DEFAULT_GRANTS: Final = frozenset({Grant.READ})
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from farebox.accounts.api_key import KEPT_DEAD, ApiKey, KeyTerms, Place
+from farebox.accounts.api_key import KEPT_DEAD, ApiKey, KeyTerms
 from farebox.kernel.caller import Grant, OwnerId
+from farebox.kernel.pages import Place
 from farebox.storage.pool import Connection, Row
 
 _COLUMNS: Final = (

@@ -15,7 +15,6 @@ from farebox.accounts.keys_wire import (
     issued_key_body,
     key_body,
     key_list_body,
-    key_place,
 )
 from farebox.accounts.manage_keys import KeyManagement
 from farebox.kernel.clock import Clock
@@ -66,7 +65,7 @@ class ListKeys:
         asked = read_page(scope["query_string"], KeyPlace)
         after = None if asked.after is None else asked.after.place
         page = await self._keys.page(caller_of(scope).owner, after=after, limit=asked.limit)
-        cursor = None if page.after is None else write_cursor(key_place(page.after))
+        cursor = None if page.after is None else write_cursor(KeyPlace.of(page.after))
         body = key_list_body(page.keys, limit=asked.limit, next_cursor=cursor)
         await send_json(send, 200, _encode(body), _NO_STORE)
 

@@ -1,7 +1,7 @@
 """The JSON shapes of personal keys."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Final
 
 import msgspec
@@ -13,20 +13,17 @@ from farebox.accounts.api_key import (
     LONGEST_OVERLAP,
     SHORTEST_LIFE,
     ApiKey,
-    Place,
 )
 from farebox.accounts.manage_keys import IssuedKey
 from farebox.kernel.caller import Grant
+from farebox.kernel.pages import Moment, PaginationBody, PlaceBody
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_US: Final = 2**53  # the year 2255
 _LEAST_S: Final = int(SHORTEST_LIFE.total_seconds())
 _MOST_S: Final = int(LONGEST_LIFE.total_seconds())
 _OVERLAP_S: Final = int(LONGEST_OVERLAP.total_seconds())
 _SENT_NAME: Final = 4 * LONGEST_NAME  # before it is trimmed
 
 Name = Annotated[str, Meta(min_length=1, max_length=_SENT_NAME)]
-Moment = Annotated[datetime, Meta(tz=True)]
 Life = Annotated[int, Meta(ge=_LEAST_S, le=_MOST_S)]
 Overlap = Annotated[int, Meta(ge=0, le=_OVERLAP_S)]
 Scopes = Annotated[list[Grant], Meta(min_length=1, max_length=len(Grant))]
@@ -79,13 +76,6 @@ class IssuedKeyBody(KeyBody, rename="camel"):
         return f"{type(self).__name__}({self.id!r})"
 
 
-class PaginationBody(msgspec.Struct, rename="camel"):
-    """How the list goes on."""
-
-    limit: int
-    next_cursor: str | None
-
-
 class KeyListBody(msgspec.Struct, rename="camel"):
     """Some of the caller's keys, newest first."""
 
@@ -93,22 +83,10 @@ class KeyListBody(msgspec.Struct, rename="camel"):
     pagination: PaginationBody
 
 
-class KeyPlace(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """Where a page of keys ended, as its cursor holds it."""
+class KeyPlace(PlaceBody):
+    """Where a page of keys ended."""
 
-    created_us: Annotated[int, Meta(ge=0, le=_LAST_US)]  # since 1970
     id: Annotated[str, Meta(pattern=r"^key_[0-9A-Za-z]{22}\Z")]
-
-    @property
-    def place(self) -> Place:
-        """The place itself."""
-        return _EPOCH + timedelta(microseconds=self.created_us), self.id
-
-
-def key_place(place: Place) -> KeyPlace:
-    """The place as a cursor holds it."""
-    created_at, key_id = place
-    return KeyPlace((created_at - _EPOCH) // timedelta(microseconds=1), key_id)
 
 
 def key_body(key: ApiKey) -> KeyBody:

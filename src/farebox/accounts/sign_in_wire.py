@@ -13,12 +13,12 @@ from farebox.accounts.sign_in import NewChallenge
 from farebox.kernel.addresses import is_account
 from farebox.kernel.caller import Caller, CallerKind, Grant
 from farebox.kernel.networks import Network
+from farebox.kernel.pages import Moment
 
 CSRF_HEADER_VALUE: Final = "1"
 NetworkName = Annotated[str, Meta(max_length=64)]
 AddressText = Annotated[str, Meta(max_length=128)]
 Document = Annotated[str, Meta(max_length=65_536)]  # each reader has a narrower bound of its own
-Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class Delivery(StrEnum):

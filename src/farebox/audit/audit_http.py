@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from farebox.audit.read_trail import Trail
 from farebox.audit.trail import Action
-from farebox.audit.wire import DeedPlace, audit_body, moment_of, place_of
+from farebox.audit.wire import DeedPlace, audit_body
 from farebox.kernel.caller import Grant
 from farebox.kernel.errors import Refusal
 from farebox.web.answers import send_json
@@ -39,11 +39,11 @@ class ListDeeds:
         found = await self._trail.page(
             caller_of(scope).owner,
             action=_action(scope["query_string"]),
-            after=moment_of(asked.after) if asked.after else None,
+            after=asked.after.place if asked.after else None,
             limit=asked.limit + 1,
         )
         shown = found[: asked.limit]
-        cursor = write_cursor(place_of(shown[-1])) if len(found) > len(shown) else None
+        cursor = write_cursor(DeedPlace.of(shown[-1].place)) if len(found) > len(shown) else None
         body = audit_body(shown, limit=asked.limit, next_cursor=cursor)
         await send_json(send, 200, _encode(body))
 

@@ -1,12 +1,13 @@
 """The rows of the audit trail."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from farebox.audit.trail import Action, Deed, Told
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.ids import new_id
+from farebox.kernel.pages import Place
 from farebox.storage.pool import Connection, Row
 
 ID_KIND: Final = "deed"
@@ -35,7 +36,7 @@ async def list_deeds(
     owner: OwnerId,
     *,
     action: Action | None,
-    after: tuple[datetime, str] | None,
+    after: Place | None,
     limit: int,
 ) -> Sequence[Told]:
     """What was done to the owner's records, newest first, those deeds behind `after`."""

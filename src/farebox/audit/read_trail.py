@@ -1,11 +1,11 @@
 """Read the trail of one owner."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from farebox.audit import audit_store
 from farebox.audit.trail import Action, Told
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.pages import Place
 from farebox.storage.pool import Database
 
 
@@ -20,7 +20,7 @@ class Trail:
         owner: OwnerId,
         *,
         action: Action | None,
-        after: tuple[datetime, str] | None,
+        after: Place | None,
         limit: int,
     ) -> Sequence[Told]:
         """The newest deeds first, those behind `after`; of one kind when `action` is named."""

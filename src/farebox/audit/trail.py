@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from farebox.kernel.caller import Caller
+from farebox.kernel.pages import Place
 
 
 class Action(StrEnum):
@@ -41,3 +42,8 @@ class Told:
     subject: str
     request_id: str
     done_at: datetime
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in the list."""
+        return self.done_at, self.id

@@ -14,8 +14,6 @@ from farebox.vault.wire import (
     CreateSecretRequest,
     RotateSecretRequest,
     SecretPlace,
-    moment_of,
-    place_of,
     secret_body,
     secret_list_body,
 )
@@ -68,10 +66,10 @@ class ListSecrets:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         vault = _there(self._vault)
         asked = read_page(scope["query_string"], SecretPlace)
-        after = moment_of(asked.after) if asked.after else None
+        after = asked.after.place if asked.after else None
         found = await vault.page(caller_of(scope).owner, after=after, limit=asked.limit + 1)
         shown = found[: asked.limit]
-        cursor = write_cursor(place_of(shown[-1])) if len(found) > len(shown) else None
+        cursor = write_cursor(SecretPlace.of(shown[-1].place)) if len(found) > len(shown) else None
         body = secret_list_body(shown, limit=asked.limit, next_cursor=cursor)
         await send_json(send, 200, _encode(body))
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.pages import Place
 from farebox.storage.pool import Connection, Row
 from farebox.vault.sealing import Context, Sealed
 from farebox.vault.stored_secret import Purpose, StoredSecret
@@ -61,7 +61,7 @@ async def add_secret(
 
 
 async def list_secrets(
-    db: Connection, owner: OwnerId, *, after: tuple[datetime, str] | None, limit: int
+    db: Connection, owner: OwnerId, *, after: Place | None, limit: int
 ) -> Sequence[StoredSecret]:
     """The owner's secrets, newest first, those behind `after`."""
     moment, secret_id = after or (None, None)

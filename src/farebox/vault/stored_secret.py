@@ -10,6 +10,7 @@ from typing import Final
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.errors import Refusal
 from farebox.kernel.ids import is_id
+from farebox.kernel.pages import Place
 from farebox.kernel.secret import Secret
 
 ID_KIND: Final = "sec"
@@ -66,6 +67,11 @@ class StoredSecret:
     purpose: Purpose
     created_at: datetime
     updated_at: datetime  # when the value was given last
+
+    @property
+    def place(self) -> Place:
+        """Where it stands in the list."""
+        return self.created_at, self.id
 
 
 def judge_name(text: str) -> str:

@@ -1,22 +1,18 @@
 """The JSON of the vault's routes: values are read here and never written."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final
 
 import msgspec
 from msgspec import Meta
 
+from farebox.kernel.pages import Moment, PaginationBody, PlaceBody
 from farebox.vault.stored_secret import LONGEST_NAME, LONGEST_VALUE, Purpose, StoredSecret
 
-MOST_US: Final = 2**53
-_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _SENT_NAME: Final = 4 * LONGEST_NAME  # before it is trimmed
 
 Name = Annotated[str, Meta(min_length=1, max_length=_SENT_NAME)]
 Value = Annotated[str, Meta(min_length=1, max_length=LONGEST_VALUE)]
-Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class CreateSecretRequest(
@@ -45,13 +41,6 @@ class SecretBody(msgspec.Struct, rename="camel"):
     updated_at: Moment
 
 
-class PaginationBody(msgspec.Struct, rename="camel"):
-    """How the list goes on."""
-
-    limit: int
-    next_cursor: str | None
-
-
 class SecretListBody(msgspec.Struct, rename="camel"):
     """Some of the caller's secrets, newest first."""
 
@@ -59,10 +48,9 @@ class SecretListBody(msgspec.Struct, rename="camel"):
     pagination: PaginationBody
 
 
-class SecretPlace(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """Where a page of secrets ended, as its cursor holds it."""
+class SecretPlace(PlaceBody):
+    """Where a page of secrets ended."""
 
-    at_us: Annotated[int, Meta(ge=0, le=MOST_US)]  # since 1970
     id: Annotated[str, Meta(pattern=r"^sec_[0-9A-Za-z]{22}\Z")]
 
 
@@ -77,13 +65,3 @@ def secret_list_body(
     """A page of secrets."""
     items = [secret_body(each) for each in secrets]
     return SecretListBody(items, PaginationBody(limit, next_cursor))
-
-
-def place_of(secret: StoredSecret) -> SecretPlace:
-    """What the cursor of the page behind this secret holds."""
-    return SecretPlace((secret.created_at - _START) // _MICROSECOND, secret.id)
-
-
-def moment_of(place: SecretPlace) -> tuple[datetime, str]:
-    """The moment and the id that the place stands for."""
-    return _START + place.at_us * _MICROSECOND, place.id
