@@ -9,7 +9,6 @@ from stellar_sdk import Keypair
 
 from farebox.buyer.wallet import create_wallet
 from farebox.kernel.networks import Network
-from support import node
 from support.command import Ran, run_farebox
 from support.contracts import wallet
 from support.signing_in import challenge
@@ -74,10 +73,3 @@ async def test_another_account_may_pay_and_a_signing_account_may_come_later(
     assert made.code == 0, made.err
     assert "set FAREBOX_AUTH_SIGNING_SECRET and repeat" in made.err
     assert await alone.ledger().native_balance(relayer) == before
-
-
-async def test_a_node_that_is_away_ends_the_command_and_leaves_nothing(alone: Stage) -> None:
-    alone.node().on("simulateTransaction", node.http(502))
-    away = await deploy(alone)
-    assert (away.code, away.out) == (1, ""), away.err
-    assert _sent(alone) == 0

@@ -89,10 +89,10 @@ class Clock(Protocol):
 
 
 class AccountArchived(Refusal):
-    """The account's contract, or what it keeps, has to be restored before it can speak."""
+    """What is asked, the account most likely, has to be restored on the ledger before."""
 
     def __init__(self) -> None:
-        words = "The contract account is archived: restore it on the network, then sign in."
+        words = "A contract that is asked is archived: restore the account on the network first."
         super().__init__("account_archived", words)
 
 

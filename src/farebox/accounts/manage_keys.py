@@ -16,7 +16,6 @@ from farebox.accounts.api_key import (
     judge_id,
     judge_rotator,
 )
-from farebox.accounts.owner_turn import OwnerTurns
 from farebox.accounts.token import TokenForm, new_token
 from farebox.audit.audit_store import write_deed
 from farebox.audit.trail import Action, Deed
@@ -25,6 +24,7 @@ from farebox.kernel.errors import NotFound
 from farebox.kernel.ids import new_id
 from farebox.kernel.pages import Place
 from farebox.kernel.secret import Secret
+from farebox.storage.owner_turn import OwnerTurns
 from farebox.storage.pool import Connection, Database
 
 

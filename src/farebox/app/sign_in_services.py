@@ -68,7 +68,7 @@ def build_sign_in(
     edge = SignInEdge(sign_in, sessions, accounts.authenticates, _client_of, origin)
     anybodys = [*sign_in_routes(edge), *web_auth_routes(edge, place, networks.nodes)]
     return SignInServices(
-        routes=[*ingress.limited(anybodys), *session_routes(edge)],
+        routes=[*anybodys, *session_routes(edge)],
         tasks=[restarted(Loop("sessions", sessions.run), clock)],
     )
 

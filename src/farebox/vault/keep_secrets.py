@@ -12,6 +12,7 @@ from farebox.kernel.ids import new_id
 from farebox.kernel.pages import Place
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import Conflict
+from farebox.storage.owner_turn import OwnerTurns
 from farebox.storage.pool import Database
 from farebox.vault import secret_store
 from farebox.vault.sealing import Context, NonceUsed, Sealer
@@ -37,6 +38,7 @@ class Vault:
 
     def __init__(self, database: Database, sealer: Sealer) -> None:
         self._database, self._sealer = database, sealer
+        self._turns = OwnerTurns()
 
     async def create(
         self,
@@ -53,6 +55,7 @@ class Vault:
             BadSecret: no secret may have the name or the value.
             NameTaken: the owner has one of this name.
             TooManySecrets: the owner has as many as anybody may.
+            TooManyRequests: too many changes of the owner's wait already; here and below.
         """
         name = judge_name(name)
         judge_value(value, purpose)
@@ -60,7 +63,7 @@ class Vault:
         secret_id = new_id(ID_KIND)
         sealed = self._sealer.seal(value, Context(caller.owner, purpose.value, secret_id))
         try:
-            async with self._database.transaction() as db:
+            async with self._turns.turn(caller.owner), self._database.transaction() as db:
                 await secret_store.take_turn(db, caller.owner)
                 if await secret_store.count_secrets(db, caller.owner) >= MOST_SECRETS:
                     raise TooManySecrets
@@ -93,7 +96,7 @@ class Vault:
         if not is_secret_id(secret_id):
             raise NotFound
         try:
-            async with self._database.transaction() as db:
+            async with self._turns.turn(caller.owner), self._database.transaction() as db:
                 secret = await secret_store.lock_secret(db, caller.owner, secret_id)
                 if secret is None:
                     raise NotFound
@@ -116,7 +119,7 @@ class Vault:
         if not is_secret_id(secret_id):
             raise NotFound
         try:
-            async with self._database.transaction() as db:
+            async with self._turns.turn(caller.owner), self._database.transaction() as db:
                 if not await secret_store.remove_secret(db, caller.owner, secret_id):
                     raise NotFound
                 await write_deed(db, Deed(caller, Action.SECRET_DELETED, secret_id, request_id))

@@ -89,8 +89,13 @@ def _hops(headers: Headers, name: bytes) -> list[str]:
 
 
 def _named_in(element: str) -> str:
-    """The node an element of `Forwarded` names with `for`; nothing when it names none or two."""
-    found = _FOR.findall(element) if len(element) <= _LONGEST_ELEMENT else []
+    """The node an element of `Forwarded` names with `for`; nothing when it names none or two.
+
+    Nor when it may be a part of a quoted text, such as a name of the host that a stranger chose.
+    """
+    if len(element) > _LONGEST_ELEMENT or element.count('"') % 2 or "\\" in element:
+        return ""
+    found = _FOR.findall(element)
     return found[0].strip('"') if len(found) == 1 else ""
 
 

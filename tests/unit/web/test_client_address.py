@@ -122,3 +122,18 @@ def test_a_peer_without_an_address_is_unknown(peer: str) -> None:
 )
 def test_a_client_is_counted_by_what_costs_something_to_change(address: str, name: str) -> None:
     assert client_name(address) == name
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "x,for=198.51.100.9;y",
+        "x, for=198.51.100.9",
+        ",for=198.51.100.9;y",
+        'a\\",for=198.51.100.9;y',
+    ],
+)
+@pytest.mark.parametrize("tail", ["", ";proto=https", ';by=\\"z', ';by="_p"'])
+def test_a_host_that_a_proxy_quotes_says_nothing_of_the_client(host: str, tail: str) -> None:
+    """Commas end an element only outside quotes: inside them a stranger may have written them."""
+    assert via(f'for={CLIENT};host="{host}"{tail}') in (CLIENT, PROXY)

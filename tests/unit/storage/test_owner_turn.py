@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from farebox.accounts.owner_turn import MOST_WAITING, OwnerTurns
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.errors import TooManyRequests
+from farebox.storage.owner_turn import MOST_WAITING, OwnerTurns
 
 ONE, OTHER = OwnerId("user_1"), OwnerId("user_2")
 
