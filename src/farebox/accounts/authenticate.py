@@ -76,4 +76,5 @@ class Authenticator:
             found = await find(db, shown.digest)
         if found is None or not hmac.compare_digest(found.digest, shown.digest):
             return None
-        return found.caller
+        # nobody could revoke what was made with an operator's key that is configured no more
+        return None if self._operators.has_ended(found.caller.owner) else found.caller

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Sequence
 
 from farebox.accounts.token import digest_of
-from farebox.kernel.caller import OwnerId, operator_id
+from farebox.kernel.caller import OwnerId, is_operators, operator_id
 
 _EMPTY = digest_of(b"")
 
@@ -22,3 +22,7 @@ class OperatorKeys:
             if hmac.compare_digest(known, digest):
                 found = owner
         return found
+
+    def has_ended(self, owner: OwnerId) -> bool:
+        """Whether this was an operator whose key is configured no more."""
+        return is_operators(owner) and all(owner != known for _, known in self._owners)

@@ -11,6 +11,7 @@ from farebox.kernel.secret import Secret
 
 ID_KIND: Final = "ses"
 LIFE: Final = timedelta(hours=24)
+MOST_LIVE: Final = 100  # sessions of one user; another one ends the oldest
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,29 @@ async def revoke_sessions(db: Connection, user: OwnerId) -> list[str]:
     return [row["id"] for row in rows]
 
 
+async def end_oldest(db: Connection, user: OwnerId, *, besides: str, most: int) -> list[str]:
+    """Besides this one the user has so many sessions at most, the newest; the ids of the others."""
+    rows = await db.fetch(
+        """
+        WITH surplus AS (
+            SELECT id FROM sessions WHERE id IN (
+                SELECT id FROM sessions
+                WHERE user_id = $1 AND id <> $2
+                  AND revoked_at IS NULL AND expires_at > clock_timestamp()
+                ORDER BY created_at DESC, id DESC OFFSET $3)
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE sessions SET revoked_at = clock_timestamp()
+        FROM surplus WHERE sessions.id = surplus.id
+        RETURNING sessions.id
+        """,
+        user,
+        besides,
+        most,
+    )
+    return [row["id"] for row in rows]
+
+
 async def sweep_sessions(db: Connection, *, kept: timedelta, limit: int) -> int:
     """Sessions whose time has been over for so long are forgotten; how many."""
     gone = await db.fetch(

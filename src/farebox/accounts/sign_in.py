@@ -15,7 +15,7 @@ from farebox.accounts.login import (
     Shown,
     SignInUnavailable,
 )
-from farebox.accounts.session import ID_KIND, LIFE, NewSession, User
+from farebox.accounts.session import ID_KIND, LIFE, MOST_LIVE, NewSession, User
 from farebox.accounts.token import TokenForm, new_token
 from farebox.audit.audit_store import write_deed
 from farebox.audit.trail import Action, Deed
@@ -171,7 +171,7 @@ class SignIn:
         return await self._begin(network, shown, request_id)
 
     async def _begin(self, network: Network, shown: Shown, request_id: str) -> NewSession:
-        """The challenge is consumed and the session there, or neither."""
+        """The challenge is consumed and the session there, or neither; the oldest of many ends."""
         user = User(user_id(network, shown.address), network, shown.address)
         token, session_id = new_token(TokenForm.SESSION), new_id(ID_KIND)
         caller = Caller(
@@ -190,7 +190,12 @@ class SignIn:
             ends_at = await session_store.put_session(
                 db, session_id, digest=token.digest, user=user.id, life=LIFE
             )
+            ended = await session_store.end_oldest(
+                db, user.id, besides=session_id, most=MOST_LIVE - 1
+            )
             await write_deed(db, Deed(caller, Action.SIGNED_IN, session_id, request_id))
+            for old in ended:
+                await write_deed(db, Deed(caller, Action.SIGNED_OUT, old, request_id))
         return NewSession(session_id, token.shown, user, ends_at)
 
     def _set_up(self) -> SignInSetup:

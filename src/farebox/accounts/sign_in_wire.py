@@ -84,6 +84,9 @@ class SessionBody(msgspec.Struct, rename="camel", omit_defaults=True):
     token: str | UnsetType = UNSET
     csrf: CsrfBody | UnsetType = UNSET
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.user.id!r})"
+
 
 class MeBody(msgspec.Struct, rename="camel", omit_defaults=True):
     """Who the caller is; `expiresAt` is the session's."""
@@ -125,6 +128,9 @@ class StandardTokenBody(msgspec.Struct):
     """A session's token as SEP-10 and SEP-45 spell it."""
 
     token: str
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
 def challenge_body(made: NewChallenge) -> ChallengeBody:

@@ -9,6 +9,7 @@ from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 
 OwnerId = NewType("OwnerId", str)  # what every record of a caller is scoped to
+_OPERATOR: Final = "operator"
 _DIGITS: Final = 32  # of SHA-256 in hexadecimal: 128 bits
 
 
@@ -72,7 +73,12 @@ def user_id(network: Network, address: str) -> OwnerId:
 
 def operator_id(digest: bytes) -> OwnerId:
     """The id under which the operator with a key of this SHA-256 digest acts."""
-    return _derived("operator", digest.hex())
+    return _derived(_OPERATOR, digest.hex())
+
+
+def is_operators(owner: OwnerId) -> bool:
+    """Whether it is the id of an operator's key, of whichever."""
+    return owner.startswith(f"{_OPERATOR}_")
 
 
 def _derived(kind: str, name: str) -> OwnerId:

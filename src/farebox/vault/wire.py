@@ -24,11 +24,17 @@ class CreateSecretRequest(
     value: Value
     purpose: Purpose = Purpose.HEADER
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
 
 class RotateSecretRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """The value that a secret is to have from now on."""
 
     value: Value
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
 
 
 class SecretBody(msgspec.Struct, rename="camel"):

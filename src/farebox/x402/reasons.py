@@ -191,7 +191,9 @@ REGISTRY: Final = MappingProxyType(
         Reason.NETWORK_UNAVAILABLE: _later(
             "The network cannot be reached or read now; nothing was sent."
         ),
-        Reason.SERVICE_UNAVAILABLE: _later("The service cannot act now; nothing was sent."),
+        Reason.SERVICE_UNAVAILABLE: _later(
+            "The service cannot act now; this request sent nothing."
+        ),
         Reason.SPONSOR_STOPPED: _later(
             "The operator pays no fees on this network for now; nothing was sent."
         ),
@@ -248,14 +250,14 @@ REGISTRY: Final = MappingProxyType(
         Reason.REQUEST_TIMEOUT: _later("The body did not arrive in time."),
         Reason.UNAUTHENTICATED: _never(
             "The network is served to callers with a valid key alone, or the key shown is not "
-            "valid: Authorization: Bearer …"
+            "valid (Authorization: Bearer …). What an earlier request has sent goes on."
         ),
         Reason.SCOPE_MISSING: _never("The key does not carry the scope facilitator."),
         Reason.CROSS_SITE_REQUEST: _never(
             "A session cookie came without proof that our own page sent the request."
         ),
         Reason.TOO_MANY_REQUESTS: _later(
-            "Too many requests within a minute; nothing was sent. Retry-After says when to repeat."
+            "Too many requests within a minute; this one sent nothing. Repeat it after Retry-After."
         ),
     }
 )

@@ -258,3 +258,16 @@ async def test_what_is_over_is_forgotten(
     assert await sessions.sweep() == 3
     assert (await _count(database, "challenges"), await _count(database, "sessions")) == (1, 0)
     await _finish(sign_in, kept)
+
+
+async def test_a_wallet_has_so_many_sessions_and_the_trail_tells_which_ended(
+    database: Database, login: _Login, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("farebox.accounts.sign_in.MOST_LIVE", 3)
+    sign_in = _sign_in(database, login)
+    begun = [(await _finish(sign_in, await _challenge(sign_in))).id for _ in range(5)]
+    async with database.connection() as db:
+        live = [each for each in begun if await session_store.find_end(db, each) is not None]
+        deeds = await db.fetch("SELECT subject FROM audit_trail WHERE action = 'session.revoked'")
+    assert live == begun[-3:]
+    assert {row["subject"] for row in deeds} == set(begun[:2])
