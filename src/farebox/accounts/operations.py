@@ -98,23 +98,17 @@ _KEYS: Final = (
         parameters=PAGE,
         refused=(400,),
     ),
-    Operation(
-        "DELETE",
-        f"{KEYS}/{{id}}",
-        _TAG,
-        "Revoke a key.",
-        {200: Reply("The key as it is now.", KeyBody)},
-        parameters=(_KEY_ID,),
-        refused=(404,),
-    ),
-    Operation(
-        "POST",
-        f"{KEYS}/{{id}}/revoke",
-        _TAG,
-        "Revoke a key.",
-        {200: Reply("The key as it is now.", KeyBody)},
-        parameters=(_KEY_ID,),
-        refused=(404,),
+    *(
+        Operation(
+            method,
+            path,
+            _TAG,
+            "Revoke a key.",
+            {200: Reply("The key as it is now.", KeyBody)},
+            parameters=(_KEY_ID,),
+            refused=(404,),
+        )
+        for method, path in (("DELETE", f"{KEYS}/{{id}}"), ("POST", f"{KEYS}/{{id}}/revoke"))
     ),
     Operation(
         "POST",

@@ -120,6 +120,7 @@ class _Server(uvicorn.Server):
 def _serve(settings: Settings, listener: socket.socket) -> None:
     servers: list[_Server] = []
     app = create_app(settings, stop=lambda: servers[0].stop())
+    gc.freeze()  # modules and services stay: no collection has to look through them
     config = uvicorn.Config(
         app,
         loop="uvloop",

@@ -24,7 +24,6 @@ STATUSES: Final[Mapping[str, int]] = {
     "unauthenticated": 401,
     "challenge_not_open": 401,
     "signature_refused": 401,
-    "forbidden": 403,
     "session_required": 403,
     "scope_missing": 403,
     "cross_site_request": 403,

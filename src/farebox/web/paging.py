@@ -40,7 +40,7 @@ def read_page(query: bytes, place: type[T]) -> Page[T]:
     try:
         given = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_FIELDS)
     except ValueError:  # bytes that are not ASCII, or too many parameters
-        raise BadPage("invalid_query", "The query string cannot be read.") from None
+        raise BadPage("invalid_query_string", "The query string cannot be read.") from None
     limits = {value for name, value in given if name == "limit"}
     cursors = {value for name, value in given if name == "cursor"}
     return Page(_limit(limits), _place(cursors, place))

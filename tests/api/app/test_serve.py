@@ -18,6 +18,7 @@ from stellar_sdk import Keypair
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.command import run_farebox, start_farebox
+from support.promises import case
 
 RELAYER = Keypair.random().secret
 RPC_KEY = "planted-rpc-key-5c1d"
@@ -68,6 +69,7 @@ def _stop(process: "subprocess.Popen[str]", number: int) -> int:
     return process.wait(20)
 
 
+@case("AU-043")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_serves_from_nothing_and_ends_in_order_when_told_to(
     number: int, data_dir: Path, tmp_path: Path
@@ -81,13 +83,17 @@ def test_it_serves_from_nothing_and_ends_in_order_when_told_to(
         assert body["parts"]["database"] == {"status": "ok"}
         assert body["parts"]["stellar:testnet"]["status"] == "unavailable"
         assert body["parts"]["stellar:testnet"]["reasons"]
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"{url}/docs", timeout=10)
+        with refused.value as answer:
+            assert (answer.code, answer.headers["server"]) == (404, None), "no page, no product"
         assert _stop(process, number) == 0
     assert not list((data_dir / "postgres" / "cluster").glob("postmaster.pid"))
     written = log.read_text() + (tmp_path / "stderr").read_text()
     events = [json.loads(line)["event"] for line in log.read_text().splitlines()]
     assert events[0] == "schema.migrated"
     assert events[-1] == "service.stopped"
-    assert events.count("request") == 2
+    assert events.count("request") == 3
     for planted in (RELAYER, RPC_KEY):
         assert planted not in written
 

@@ -45,7 +45,7 @@ def test_a_cursor_leads_to_its_place() -> None:
         ("cursor=", "invalid_cursor"),
         ("cursor=%", "invalid_cursor"),
         ("cursor=A", "invalid_cursor"),
-        ("cursor=é", "invalid_query"),
+        ("cursor=é", "invalid_query_string"),
         ("cursor=%C3%A9", "invalid_cursor"),
         ("cursor=" + "A" * 513, "invalid_cursor"),
         ("cursor=" + write_cursor([1]), "invalid_cursor"),
@@ -53,7 +53,7 @@ def test_a_cursor_leads_to_its_place() -> None:
         ("cursor=" + write_cursor([1, "a", 2]), "invalid_cursor"),
         ("cursor=" + write_cursor({"at": 1, "id": "a"}), "invalid_cursor"),
         (f"cursor={write_cursor([1, 'a'])}&cursor={write_cursor([1, 'b'])}", "invalid_cursor"),
-        ("&".join(f"a{n}=1" for n in range(65)), "invalid_query"),
+        ("&".join(f"a{n}=1" for n in range(65)), "invalid_query_string"),
     ],
 )
 def test_what_is_no_page_is_refused(query: str, code: str) -> None:
