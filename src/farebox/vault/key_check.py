@@ -48,8 +48,8 @@ class MasterKeyWrong(Refusal):
 class KeyCheck:
     """Refuses a start without a key that is needed, or with another in its place.
 
-    What comes later is said in the log. A start does not depend on the database: while that is away, `run` goes on asking, and what it
-    finds first counts as found at the start.
+    What comes later is said in the log. A start does not depend on the database: while that is
+    away, `run` goes on asking, and what it finds first counts as found at the start.
     """
 
     def __init__(self, database: Database, keys: MasterKeys | None, clock: Clock) -> None:
