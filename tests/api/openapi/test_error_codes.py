@@ -15,7 +15,9 @@ SERVED: Final = (
     *("accounts", "audit", "vault", "ingress"),
 )
 # raised in commands and at the start, not in routes
-NEVER_ANSWERED: Final = {"channels_refused", "deploy_refused", "master_key_missing"}
+NEVER_ANSWERED: Final = {
+    *("channels_refused", "deploy_refused", "master_key_missing", "master_key_wrong"),
+}
 # what no refusal is: the error table's own
 WITHOUT_REFUSAL: Final = {
     "internal_error": 500,
