@@ -35,11 +35,14 @@ async def put_challenge(db: Connection, challenge: OpenChallenge) -> None:
 async def close_oldest(db: Connection, network: Network, address: Address, *, most: int) -> None:
     """At most so many challenges of the account are open, the newest ones.
 
-    Inside a transaction: of two requests that arrive at once, one waits for the other.
+    Inside a transaction. Nobody waits: while another request for the account does it, what this
+    one adds is closed by the next.
     """
-    await db.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended($1, 12))", f"{network.value} {address}"
+    is_mine = await db.fetchval(
+        "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 12))", f"{network.value} {address}"
     )
+    if not is_mine:
+        return
     await db.execute(
         """
         UPDATE challenges SET expires_at = clock_timestamp()

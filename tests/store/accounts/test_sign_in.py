@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from farebox.accounts import session_store
+from farebox.accounts import challenge_store, session_store
 from farebox.accounts.challenge import LIFE
 from farebox.accounts.credential_store import find_session
 from farebox.accounts.login import ChallengeNotOpen, Issued, Proof, Shown, SignatureRefused
@@ -271,3 +271,16 @@ async def test_a_wallet_has_so_many_sessions_and_the_trail_tells_which_ended(
         deeds = await db.fetch("SELECT subject FROM audit_trail WHERE action = 'session.revoked'")
     assert live == begun[-3:]
     assert {row["subject"] for row in deeds} == set(begun[:2])
+
+
+async def test_a_crowd_that_asks_for_one_account_keeps_nobody_else_waiting(
+    database: Database, postgres_url: Secret[str], login: _Login
+) -> None:
+    """A stranger may name any account: its turn must not hold the connections of all others."""
+    async with Database(postgres_url, connections=2) as pool:
+        sign_in = _sign_in(pool, login)
+        async with database.transaction() as db:
+            await challenge_store.close_oldest(db, NET, ANN, most=MOST_OPEN)
+            crowd = [asyncio.create_task(_challenge(sign_in, ANN)) for _ in range(8)]
+            await asyncio.wait_for(_challenge(sign_in, BOB), 2)
+            await asyncio.wait_for(asyncio.gather(*crowd), 2)
