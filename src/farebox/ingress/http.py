@@ -1,7 +1,9 @@
 """What stands before the routes: how often an asker is answered, by address or by key."""
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Final
 
 from starlette.routing import BaseRoute, Route
@@ -16,6 +18,7 @@ from farebox.web.guard import Guarded, known_caller_of
 
 # what clients ask when they start, some of them once: nothing of it reaches the database
 _UNLIMITED: Final = frozenset({"/supported", "/v1/errors"})
+_REMEMBERED: Final = 10_000  # credentials
 _CREDENTIALS: Final = frozenset({b"authorization", b"x-api-key", b"cookie"})
 
 
@@ -52,26 +55,42 @@ class Limited:
 
 
 class GuessLimit:
-    """Looks no credential up for an address that has shown too many that were not valid."""
+    """Looks no credential up for an address that has shown too many that were not valid.
+
+    What was valid a while ago from anywhere is looked up all the same: one who guesses does not
+    shut out those behind the same address.
+    """
 
     def __init__(self, app: ASGIApp, limiter: Limiter, limit: Limit) -> None:
         self._app, self._limiter, self._limit = app, limiter, limit
+        self._valid: OrderedDict[bytes, None] = OrderedDict()  # digests of what was shown
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not any(name in _CREDENTIALS for name, _ in scope["headers"]):
+        shown = [each for each in scope["headers"] if each[0] in _CREDENTIALS]
+        if not shown:
             await self._app(scope, receive, send)
             return
+        digest = sha256(repr(shown).encode()).digest()
         who = client_name(client_of(scope))
         wait_s = self._limiter.look(self._limit, who)
-        if wait_s is not None:
+        if wait_s is not None and digest not in self._valid:
             raise TooManyRequests(retry_after_s=wait_s)
         try:
             await self._app(scope, receive, send)
         except Unauthenticated:
+            self._valid.pop(digest, None)
             wait_s = await self._limiter.take(self._limit, who)
             if wait_s is not None:
                 raise TooManyRequests(retry_after_s=wait_s) from None
             raise
+        if known_caller_of(scope) is not None:
+            self._remember(digest)
+
+    def _remember(self, digest: bytes) -> None:
+        self._valid[digest] = None
+        self._valid.move_to_end(digest)
+        if len(self._valid) > _REMEMBERED:
+            self._valid.popitem(last=False)
 
 
 def limited(route: BaseRoute, limiter: Limiter, allowed: Rates) -> BaseRoute:
