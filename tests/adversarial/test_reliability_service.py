@@ -232,15 +232,16 @@ async def test_a_fault_in_any_route_is_a_500_that_tells_nothing_and_the_next_req
     services = build_services(read_settings(stage.environment))
     routes = [route for route in services.routes if isinstance(route, Route)]
     assert {route.path for route in routes} >= {"/supported", "/verify", "/settle", "/v1/errors"}
-    broken = {route.path: _Broken(route) for route in routes}
+    broken = [_Broken(route) for route in routes]
     made: list[BaseRoute] = [
-        Route(route.path, broken[route.path], methods=list(route.methods or ())) for route in routes
+        Route(route.path, each, methods=list(route.methods or ()))
+        for route, each in zip(routes, broken, strict=True)
     ]
     app = Application(Services(made, failure_bodies=services.failure_bodies), stop=lambda: None)
     client = AsgiClient(app)
-    for route in routes:
-        method = "POST" if "POST" in (route.methods or ()) else "GET"
-        path = route.path.replace("{transaction}", "0" * 64)
+    for route, each in zip(routes, broken, strict=True):
+        (method,) = (route.methods or set()) - {"HEAD"}
+        path = re.sub(r"\{\w+\}", "0" * 64, route.path)
         answer = await client.request(method, path, body=b"[]")
         assert answer.status == 500, route.path
         assert b"planted" not in answer.body
@@ -252,36 +253,48 @@ async def test_a_fault_in_any_route_is_a_500_that_tells_nothing_and_the_next_req
             assert re.fullmatch(r"[0-9a-f]{16}", told["error"]["requestId"])
         if path not in ("/v1/errors", "/supported"):
             continue
-        broken[route.path].is_mended = True
+        each.is_mended = True
         assert (await client.request(method, path)).status == 200
 
 
 @case("RL-046")
 async def test_a_fault_after_sending_tells_the_hash_and_the_repeat_the_outcome(
-    hasty: Stage,
+    stage: Stage,
 ) -> None:
-    draft = await hasty.draft()
-    async with _mistake_at_the_end(hasty):
-        answer = await hasty.client.post("/settle", draft.request())
+    draft = await stage.draft()
+    async with _mistake_at_the_end(stage):
+        answer = await stage.client.post("/settle", draft.request())
         told = answer.json()
         assert (answer.status, told["success"]) == (500, False)
         assert told["errorReason"] == Reason.UNEXPECTED_SETTLE_ERROR
         assert REGISTRY[Reason(told["errorReason"])].retry is Retry.RECONCILE
-        (row,) = await hasty.query("SELECT tx_hash FROM settlements")
+        (row,) = await stage.query("SELECT tx_hash FROM settlements")
         assert told["transaction"] == row["tx_hash"].hex()
-    final = await _until_final(hasty, draft.request())
+    final = await _until_final(stage, draft.request())
     assert (final["success"], final["transaction"]) == (True, told["transaction"])
-    assert hasty.node().counts()[SEND] == 1
+    assert stage.node().counts()[SEND] == 1
 
 
 @asynccontextmanager
 async def _mistake_at_the_end(stage: Stage) -> AsyncIterator[None]:
     """The statement that ends a settlement has a fault that is no outage."""
-    await stage.query("ALTER TABLE settlements RENAME COLUMN finished_at TO planted")
+    await stage.query(_PLANTED)
+    await stage.query(
+        """
+        CREATE TRIGGER planted BEFORE UPDATE ON settlements FOR EACH ROW
+        WHEN (NEW.state = 'confirmed') EXECUTE FUNCTION planted()
+        """
+    )
     try:
         yield
     finally:
-        await stage.query("ALTER TABLE settlements RENAME COLUMN planted TO finished_at")
+        await stage.query("DROP FUNCTION planted CASCADE")
+
+
+_PLANTED: Final = """
+    CREATE FUNCTION planted() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'a planted fault'; END $$
+"""
 
 
 @case("RL-048")

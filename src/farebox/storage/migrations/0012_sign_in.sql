@@ -1,3 +1,5 @@
+SET LOCAL lock_timeout = '5s';
+
 -- Wallets that have signed in, their sessions, and the challenges that are open.
 CREATE TABLE users (
     id text PRIMARY KEY,                                  -- derived from network and address

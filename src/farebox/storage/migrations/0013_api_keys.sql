@@ -1,3 +1,5 @@
+SET LOCAL lock_timeout = '5s';
+
 -- Personal keys; the key itself is shown once and kept as a digest.
 CREATE TABLE api_keys (
     id text PRIMARY KEY,

@@ -1,3 +1,5 @@
+SET LOCAL lock_timeout = '5s';
+
 -- What was done to keys, sessions, secrets and wrappers, and by whom; nothing secret is in it.
 CREATE TABLE audit_trail (
     id text PRIMARY KEY,                                  -- random: it counts nobody's deeds

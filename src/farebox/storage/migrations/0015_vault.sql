@@ -1,3 +1,5 @@
+SET LOCAL lock_timeout = '5s';
+
 -- Secrets of sellers, sealed; the context that a sealed value opens in is its owner, purpose, id
 -- and key version.
 CREATE TABLE vault_secrets (

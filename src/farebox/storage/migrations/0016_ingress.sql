@@ -10,8 +10,7 @@ CREATE UNLOGGED TABLE ingress_counts (
 
 CREATE INDEX ingress_counts_window ON ingress_counts (window_start);
 
--- They took the place of these.
-DROP TABLE validation_turns;
+-- They take the place of validation_turns, which a process of the version before may still count in.
 
 -- What each caller was answered. Every process writes what it has counted itself that day, as a
 -- whole: written twice it counts once.
