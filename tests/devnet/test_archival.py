@@ -12,33 +12,20 @@ from support.running_devnet import TESTNET, RunningDevnet
 from support.sdk_traveller import Traveller, call, footprint
 
 MIN_PERSISTENT_TTL = 120_960
-
-
 Scene = tuple[RunningDevnet, Keypair, Asset]
 
 
-@pytest.fixture(scope="module")
-def scenes() -> Iterator[list[Scene]]:
-    """A scene a test, with a token of its own each, on a network where every entry expired."""
+@pytest.fixture
+def aged() -> Iterator[Scene]:
+    """A scene on which every contract entry expired, and nobody else acts."""
     options = ["--passphrase", TESTNET, "--limits", "testnet", "--retention-ledgers", "50"]
     devnet = RunningDevnet.start(*options, "--close-ms", "manual")
-    made = [_scene(devnet) for _ in range(2)]
-    devnet.close(MIN_PERSISTENT_TTL)
-    yield made
-    assert devnet.stop() == 0
-
-
-def _scene(devnet: RunningDevnet) -> Scene:
     status, scene = devnet.admin("/scene", {"payers": 1, "payees": 1})
     assert status == 200, scene
     payer = Keypair.from_secret(scene["payers"][0]["secret"])
-    return devnet, payer, Asset("USDC", scene["asset"]["issuer"])
-
-
-@pytest.fixture
-def aged(scenes: list[Scene]) -> Scene:
-    """A scene on which every contract entry expired, and nobody else acts."""
-    return scenes.pop()
+    devnet.close(MIN_PERSISTENT_TTL)
+    yield devnet, payer, Asset("USDC", scene["asset"]["issuer"])
+    assert devnet.stop() == 0
 
 
 def instance(asset: Asset) -> stellar_xdr.LedgerKey:
@@ -60,9 +47,7 @@ def live_until(devnet: RunningDevnet, asset: Asset) -> int:
     return int(entry["liveUntilLedgerSeq"])
 
 
-def test_a_call_restores_the_archived_contract_it_needs(
-    aged: Scene,
-) -> None:
+def test_a_call_restores_the_archived_contract_it_needs(aged: Scene) -> None:
     devnet, payer, dollar = aged
     latest = devnet.result("getLatestLedger")["sequence"]
     assert live_until(devnet, dollar) < latest
@@ -82,9 +67,7 @@ def test_a_call_restores_the_archived_contract_it_needs(
     assert live_until(devnet, dollar) > latest
 
 
-def test_an_archived_contract_is_restored_on_request(
-    aged: Scene,
-) -> None:
+def test_an_archived_contract_is_restored_on_request(aged: Scene) -> None:
     devnet, payer, dollar = aged
     latest = devnet.result("getLatestLedger")["sequence"]
     with SorobanServer(devnet.rpc_url) as server:
