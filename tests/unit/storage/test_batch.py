@@ -16,8 +16,10 @@ class Doubling:
         self.batches: list[list[int]] = []
         self.may_go = asyncio.Event()
         self.may_go.set()
+        self.worker: asyncio.Task[object] | None = None
 
     async def run(self, items: Sequence[int]) -> list[int]:
+        self.worker = asyncio.current_task()
         self.batches.append(list(items))
         await self.may_go.wait()
         if 99 in items:
@@ -101,11 +103,10 @@ async def test_nobody_waits_for_ever_when_the_work_is_cancelled() -> None:
     doubling = Doubling()
     batch = Batch(doubling.run)
     doubling.may_go.clear()
-    before = asyncio.all_tasks()
     callers = [asyncio.create_task(batch.add(n)) for n in (1, 2)]
     await asyncio.sleep(0.01)
-    (worker,) = asyncio.all_tasks() - before - set(callers)
-    worker.cancel()
+    assert doubling.worker is not None
+    doubling.worker.cancel()
     answers = await asyncio.gather(*callers, return_exceptions=True)
     assert [type(answer) for answer in answers] == [DatabaseUnavailable] * 2
 
