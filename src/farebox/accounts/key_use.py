@@ -4,17 +4,15 @@ from datetime import datetime
 from types import TracebackType
 from typing import Final, Self
 
-import structlog
-
 from farebox.accounts import key_store
 from farebox.kernel.clock import Clock
-from farebox.kernel.errors import Outage
+from farebox.storage.attempt import attempt
+from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
 _WRITE_S: Final = 10.0
 _MOST: Final = 50_000  # keys between two writes; those beyond are not noted this time
-
-log = structlog.get_logger(__name__)
+_MISSED: Final = "keys.uses_not_written"
 
 
 class KeyUses:
@@ -36,7 +34,7 @@ class KeyUses:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._try_to_write()
+        await attempt(self.write, missed=_MISSED)
 
     def note(self, key_id: str) -> None:
         """The key was used just now; returns at once."""
@@ -47,13 +45,7 @@ class KeyUses:
         """Write what is noted, for ever; while the database is away it is kept."""
         while True:
             await self._clock.sleep(_WRITE_S)
-            await self._try_to_write()
-
-    async def _try_to_write(self) -> None:
-        try:
-            await self.write()
-        except Outage:
-            log.info("keys.uses_not_written")
+            await attempt(self.write, missed=_MISSED)
 
     async def write(self) -> None:
         """What is noted is in the database.
@@ -67,6 +59,6 @@ class KeyUses:
         try:
             async with self._database.connection() as db:
                 await key_store.write_uses(db, noted)
-        except Outage:
+        except DatabaseUnavailable:
             self._noted = noted | self._noted
             raise

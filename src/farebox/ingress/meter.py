@@ -7,12 +7,11 @@ from types import TracebackType
 from typing import Final, Self
 from uuid import uuid4
 
-import structlog
-
 from farebox.ingress import usage_store
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
+from farebox.storage.attempt import attempt
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
@@ -20,8 +19,7 @@ _WRITE_EVERY_S: Final = 1.0
 _PRUNE_EVERY: Final = 3600  # writes
 _KEPT_DAYS: Final = 400
 _PRUNED_AT_ONCE: Final = 1_000
-
-log = structlog.get_logger(__name__)
+_MISSED: Final = "usage.not_written"
 
 
 class Metered(StrEnum):
@@ -65,7 +63,7 @@ class Meter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._try_to_write()
+        await attempt(self.write, missed=_MISSED)
 
     def verified(self, owner: OwnerId, network: Network, *, is_accepted: bool) -> None:
         """A payment was judged for this caller."""
@@ -118,26 +116,16 @@ class Meter:
         writes = 1
         while True:
             await self._clock.sleep(_WRITE_EVERY_S)
-            if await self._try_to_write() and writes % _PRUNE_EVERY == 0:
-                await self._try_to_prune()
+            is_written = await attempt(self.write, missed=_MISSED)
+            if is_written and writes % _PRUNE_EVERY == 0:
+                await attempt(self._prune, missed="usage.not_pruned")
             writes += 1
 
-    async def _try_to_write(self) -> bool:
-        try:
-            await self.write()
-        except DatabaseUnavailable:
-            log.info("usage.not_written")
-            return False
-        return True
-
-    async def _try_to_prune(self) -> None:
-        try:
-            async with self._database.connection() as db:
-                await usage_store.delete_old(
-                    db,
-                    today=self._clock.now().astimezone(UTC).date(),
-                    kept_days=_KEPT_DAYS,
-                    limit=_PRUNED_AT_ONCE,
-                )
-        except DatabaseUnavailable:
-            log.info("usage.not_pruned")
+    async def _prune(self) -> None:
+        async with self._database.connection() as db:
+            await usage_store.delete_old(
+                db,
+                today=self._clock.now().astimezone(UTC).date(),
+                kept_days=_KEPT_DAYS,
+                limit=_PRUNED_AT_ONCE,
+            )

@@ -7,12 +7,13 @@ from typing import Final, Self
 import structlog
 
 from farebox.kernel.clock import Clock
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.attempt import attempt
 from farebox.storage.pool import Database
 
 _EVERY_S: Final = 30.0
 _FIRST_S: Final = 1.0  # while the database has not been there yet
 _WORTH_TELLING_S: Final = 2.0
+_MISSED: Final = "clock.database_away"
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -30,7 +31,7 @@ class DatabaseClock:
         self._read: tuple[datetime, float] | None = None  # the time, and when it was that
 
     async def __aenter__(self) -> Self:
-        await self._try_to_synchronise()
+        await attempt(self.synchronise, missed=_MISSED)
         off_s = (self._local.now() - self.now()).total_seconds()
         if abs(off_s) > _WORTH_TELLING_S:
             log.warning("clock.differs_from_database", off_s=round(off_s, 1))
@@ -63,13 +64,7 @@ class DatabaseClock:
         """Follow the database's time for ever; while it is away the last reading is carried on."""
         while True:
             await self._local.sleep(_FIRST_S if self._read is None else _EVERY_S)
-            await self._try_to_synchronise()
-
-    async def _try_to_synchronise(self) -> None:
-        try:
-            await self.synchronise()
-        except DatabaseUnavailable:
-            log.info("clock.database_away")
+            await attempt(self.synchronise, missed=_MISSED)
 
     async def synchronise(self) -> None:
         """Read the database's time.
