@@ -76,7 +76,7 @@ class Answering:
         if named is not None and (kept := await self._names.look_up(named)) is not None:
             return Answer(kept, identity)
         on_claimed = None if named is None else partial(self._names.take, named)
-        outcome = await self._settler.settle_identified(
+        outcome = await self._settler.settle(
             transfer, identity, on_claimed=on_claimed, caller=caller
         )
         if isinstance(outcome, Settled):

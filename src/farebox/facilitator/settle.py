@@ -61,20 +61,6 @@ class Settler:
         self._callers = 0
         self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
-    async def settle(self, payment: Payment) -> SettleOutcome:
-        """Bring the payment to the ledger, or report what became of it.
-
-        Judged before it is claimed, so that a refused body leaves no trace. `Settled` is not yet
-        a success: whoever answers must own it first (`own_success`). Once the payment is claimed
-        the work goes on even when the caller leaves.
-
-        Raises:
-            NothingSent: the service could not act; the same body may be repeated.
-            DatabaseUnavailable: likewise.
-        """
-        found = self.identify(payment)
-        return found if isinstance(found, NotSettled) else await self.settle_identified(*found)
-
     def identify(self, payment: Payment) -> tuple[SignedTransfer, PaymentIdentity] | NotSettled:
         """Which payment this is, without a call; or why it can never be settled."""
         transfer = self._verifier.examine(payment)
@@ -83,7 +69,7 @@ class Settler:
         identity = PaymentIdentity(payment.terms.network, transfer.payer, transfer.entry.nonce)
         return transfer, identity
 
-    async def settle_identified(
+    async def settle(
         self,
         transfer: SignedTransfer,
         identity: PaymentIdentity,
@@ -91,10 +77,17 @@ class Settler:
         on_claimed: Callable[[], Awaitable[object]] | None = None,
         caller: OwnerId | None = None,
     ) -> SettleOutcome:
-        """`settle` for a payment that `identify` found, at the cost of `caller` if one is known.
+        """Bring what `identify` found to the ledger, or report what became of it.
 
-        `on_claimed` is awaited once the payment is claimed and before anything is signed; what it
-        raises is raised here, after the claim was given back.
+        Judged before it is claimed, so that a refused body leaves no trace. `Settled` is not yet
+        a success: whoever answers must own it first (`own_success`). Once the payment is claimed
+        the work goes on even when the caller leaves. `on_claimed` is awaited once it is claimed
+        and before anything is signed; what it raises is raised here, after the claim was given
+        back. `caller` bears the cost if one is known.
+
+        Raises:
+            NothingSent: the service could not act; the same body may be repeated.
+            DatabaseUnavailable: likewise.
         """
         self._callers += 1
         try:

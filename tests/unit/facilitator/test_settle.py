@@ -9,7 +9,7 @@ from uuid import UUID
 from farebox.facilitator.departure import Departure
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.outcome import Pending, Settled, SettleOutcome
+from farebox.facilitator.outcome import NotSettled, Pending, Settled, SettleOutcome
 from farebox.facilitator.send_payment import PaymentSender, Waits
 from farebox.facilitator.settle import Settler
 from farebox.facilitator.settlement import Settlement, SettlementState
@@ -109,8 +109,10 @@ async def test_a_success_nobody_can_own_now_is_pending_and_never_nothing_sent() 
 async def test_a_database_lost_while_a_sent_payment_is_awaited_leaves_it_pending() -> None:
     sender = Watching()
     settling = settler(FailingJournal(finds=2), sender)
-    first = asyncio.create_task(settling.settle(PAYMENT))
+    found = settling.identify(PAYMENT)
+    assert not isinstance(found, NotSettled)
+    first = asyncio.create_task(settling.settle(*found))
     await asyncio.sleep(0.01)
-    assert await settling.settle(PAYMENT) == Pending(Network.TESTNET, PAYER, "07" * 32)
+    assert await settling.settle(*found) == Pending(Network.TESTNET, PAYER, "07" * 32)
     sender.ended.set()
     assert isinstance(await first, Settled)
