@@ -15,12 +15,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from farebox.stellar.transaction_result import read_transaction_result
+from farebox.submission.deliver import BAD_SEQUENCE
 
 _METHOD: Final = re.compile(rb'"method": ?"(\w+)"')
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _HEAD_END: Final = b"\r\n\r\n"
 _SEND: Final = "sendTransaction"
-_BAD_SEQUENCE: Final = "txBAD_SEQ"
 _HEAD_BYTES: Final = 256 * 1024
 
 
@@ -85,7 +85,7 @@ class Tap:
         result = read_transaction_result(said.get("errorResultXdr", ""))
         fate = result.telling_code if result is not None else str(said.get("status", "error"))
         self.sends[fate] += 1
-        if fate == _BAD_SEQUENCE:
+        if fate == BAD_SEQUENCE:
             self.bad_sequences.append(BadSequence(said["hash"], said["latestLedger"]))
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from farebox.catalog.listing import ListedTerms
 from farebox.catalog.settled import Settled, SettledText
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.identity import PaymentIdentity, row_keys
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -86,9 +86,7 @@ async def give_back(
         FROM unnest($1::text[], $2::text[], $3::bigint[]) AS item (network, payer, nonce)
         WHERE (a.network, a.payer, a.nonce) = (item.network, item.payer, item.nonce)
         """,
-        [identity.network.value for identity in identities],
-        [identity.payer for identity in identities],
-        [identity.nonce for identity in identities],
+        *row_keys(identities),
         until,
     )
 
@@ -104,7 +102,7 @@ async def note_failure(db: Connection, identity: PaymentIdentity, *, until: date
             SET failures = attempt.failures + 1, taken_until = excluded.taken_until
             RETURNING failures
             """,
-            *_key(identity),
+            *identity.row_key,
             until,
         )
     )
@@ -119,7 +117,7 @@ async def ask_for_check(db: Connection, identity: PaymentIdentity, *, at: dateti
         ON CONFLICT (network, payer, nonce) DO UPDATE
         SET needs_check = true, taken_until = excluded.taken_until
         """,
-        *_key(identity),
+        *identity.row_key,
         at,
     )
 
@@ -131,7 +129,7 @@ async def note_check(db: Connection, identity: PaymentIdentity, *, until: dateti
         UPDATE listing_attempts SET checks = checks + 1, taken_until = $4
         WHERE network = $1 AND payer = $2 AND nonce = $3
         """,
-        *_key(identity),
+        *identity.row_key,
         until,
     )
 
@@ -147,7 +145,7 @@ async def find_text(db: Connection, identity: PaymentIdentity) -> SettledText | 
         WHERE s.network = $1 AND s.payer = $2 AND s.nonce = $3
           AND s.state = 'confirmed' AND s.discovery IS NOT NULL
         """,
-        *_key(identity),
+        *identity.row_key,
     )
     if row is None:
         return None
@@ -173,7 +171,7 @@ async def decide(db: Connection, identity: PaymentIdentity, outcome: str) -> boo
         ON CONFLICT DO NOTHING
         RETURNING true
         """,
-        *_key(identity),
+        *identity.row_key,
         outcome,
     )
     return decided is True
@@ -186,7 +184,7 @@ async def decide_otherwise(db: Connection, identity: PaymentIdentity, outcome: s
         UPDATE listing_decisions SET outcome = $4
         WHERE network = $1 AND payer = $2 AND nonce = $3
         """,
-        *_key(identity),
+        *identity.row_key,
         outcome,
     )
 
@@ -198,7 +196,7 @@ async def is_marked(db: Connection, identity: PaymentIdentity) -> bool:
         SELECT listing_outcome IS NOT NULL FROM settlements
         WHERE network = $1 AND payer = $2 AND nonce = $3
         """,
-        *_key(identity),
+        *identity.row_key,
     )
     return marked is not False
 
@@ -217,10 +215,6 @@ async def mark(db: Connection, identity: PaymentIdentity, outcome: str) -> None:
             DELETE FROM listing_decisions WHERE network = $1 AND payer = $2 AND nonce = $3)
         DELETE FROM listing_attempts WHERE network = $1 AND payer = $2 AND nonce = $3
         """,
-        *_key(identity),
+        *identity.row_key,
         outcome,
     )
-
-
-def _key(identity: PaymentIdentity) -> tuple[str, str, int]:
-    return identity.network.value, identity.payer, identity.nonce

@@ -3,11 +3,20 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, LiteralString
 
 from farebox.facilitator.channels import Channel, ChannelState
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
+
+# channel c of network $1, at the moment $2: nobody holds it, and it carries nothing
+_IS_FREE: Final[LiteralString] = """
+    ((c.leased_until IS NULL OR c.leased_until < $2) AND NOT EXISTS (
+        SELECT FROM settlements s
+        WHERE s.network = c.network AND s.source = c.address
+          AND s.state IN ('sending', 'submitted')))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +62,9 @@ async def lease_channels(
         SET lease_epoch = channels.lease_epoch + 1, leased_until = $3, used_sequence = NULL
         FROM (
             SELECT c.address, c.used_sequence FROM channels c
-            WHERE c.network = $1 AND c.state = 'active'
-              AND (c.leased_until IS NULL OR c.leased_until < $2)
-              AND c.address <> ALL ($6::text[])
-              AND NOT EXISTS (
-                  SELECT FROM settlements s
-                  WHERE s.network = c.network AND s.source = c.address
-                    AND s.state IN ('sending', 'submitted'))
+            WHERE c.network = $1 AND c.state = 'active' AND c.address <> ALL ($6::text[]) AND """
+        + _IS_FREE
+        + """
             ORDER BY c.lease_epoch, c.derivation_index
             LIMIT least($4, greatest(0, coalesce($5, 2147483647) - (
                 SELECT count(*) FROM channels l
@@ -115,11 +120,9 @@ async def list_channels(db: Connection, network: Network, *, now: datetime) -> l
     """Every channel of a network, retired ones too, in the order they were made."""
     rows = await db.fetch(
         """
-        SELECT c.address, c.derivation_index, c.state,
-               (c.leased_until IS NULL OR c.leased_until < $2) AND NOT EXISTS (
-                   SELECT FROM settlements s
-                   WHERE s.network = c.network AND s.source = c.address
-                     AND s.state IN ('sending', 'submitted')) AS is_free
+        SELECT c.address, c.derivation_index, c.state, """
+        + _IS_FREE
+        + """ AS is_free
         FROM channels c WHERE c.network = $1 ORDER BY c.derivation_index
         """,
         network.value,
@@ -176,16 +179,11 @@ async def fence_drained(
     fenced = await db.fetchval(
         """
         UPDATE channels c SET lease_epoch = lease_epoch + 1, leased_until = NULL
-        WHERE c.network = $1 AND c.address = $2 AND c.state = 'draining'
-          AND (c.leased_until IS NULL OR c.leased_until < $3)
-          AND NOT EXISTS (
-              SELECT FROM settlements s
-              WHERE s.network = c.network AND s.source = c.address
-                AND s.state IN ('sending', 'submitted'))
-        RETURNING true
-        """,
+        WHERE c.network = $1 AND c.address = $3 AND c.state = 'draining' AND """
+        + _IS_FREE
+        + " RETURNING true",
         network.value,
-        address,
         now,
+        address,
     )
     return fenced is True

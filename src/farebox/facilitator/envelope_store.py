@@ -12,7 +12,7 @@ from uuid import UUID
 
 from farebox.facilitator.admission import Held, Sending, Standing
 from farebox.facilitator.budget_store import COUNTED
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.identity import PaymentIdentity, row_keys
 from farebox.facilitator.settlement import Ending
 from farebox.storage.pool import Connection
 from farebox.submission.fate import SentEnvelope
@@ -46,9 +46,7 @@ async def read_standing(db: Connection, items: Sequence[Sending]) -> list[Standi
             WITH ORDINALITY AS item (network, payer, nonce, claim_id, source, epoch, i)
         ORDER BY item.i
         """,
-        [item.claim.identity.network.value for item in items],
-        [item.claim.identity.payer for item in items],
-        [item.claim.identity.nonce for item in items],
+        *row_keys([item.claim.identity for item in items]),
         [item.claim.claim_id for item in items],
         [item.sent.source for item in items],
         [item.epoch for item in items],
@@ -96,7 +94,7 @@ async def record_sending(db: Connection, items: Sequence[Sending]) -> list[bool]
         """
         + COUNTED
         + "SELECT i FROM moved",
-        *_keys([item.claim.identity for item in items]),
+        *row_keys([item.claim.identity for item in items]),
         *_envelopes([item.sent for item in items]),
         [item.claim.claim_id for item in items],
         [item.epoch for item in items],
@@ -117,7 +115,7 @@ async def held_by(db: Connection, identity: PaymentIdentity, tx_hash: bytes) -> 
           AND s.state IN ('sending', 'submitted')
         FOR UPDATE OF s
         """,
-        *_key(identity),
+        *identity.row_key,
         tx_hash,
     )
     if row is None:
@@ -151,7 +149,7 @@ async def replace_dead_envelope(db: Connection, item: Sending, *, dead: bytes, h
         """
         + COUNTED
         + "SELECT true FROM moved",
-        *_key(item.claim.identity),
+        *item.claim.identity.row_key,
         *_envelope(item.sent),
         item.day,
         item.asset_is_named,
@@ -176,7 +174,7 @@ async def take_envelope_over(
           AND claim_id = $5
         RETURNING true
         """,
-        *_key(identity),
+        *identity.row_key,
         tx_hash,
         from_claim,
         to_claim,
@@ -199,7 +197,7 @@ async def withdraw_envelope(
         """
         + COUNTED
         + "SELECT true FROM moved",
-        *_key(identity),
+        *identity.row_key,
         tx_hash,
         claim_id,
     )
@@ -280,14 +278,6 @@ async def record_ends(
         [ending.landed_hash for _, ending in endings],
     )
     return _answers(endings, {row["i"] for row in rows})
-
-
-def _key(identity: PaymentIdentity) -> tuple[str, str, int]:
-    return identity.network.value, identity.payer, identity.nonce
-
-
-def _keys(identities: Sequence[PaymentIdentity]) -> tuple[list[object], ...]:
-    return tuple(map(list, zip(*map(_key, identities), strict=True)))
 
 
 def _envelope(sent: SentEnvelope) -> tuple[object, ...]:

@@ -66,9 +66,7 @@ async def take_name(
         RETURNING true
         """,
         *_key(name),
-        request.identity.network.value,
-        request.identity.payer,
-        request.identity.nonce,
+        *request.identity.row_key,
         request.digest,
         request.keep_until,
         now,

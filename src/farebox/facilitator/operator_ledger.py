@@ -16,8 +16,9 @@ from farebox.kernel.secret import Secret
 from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc import LatestLedger, LedgerStatus, SorobanRpc, TransactionFound
 from farebox.stellar.splice import SignedTransaction
+from farebox.submission.deliver import BAD_SEQUENCE
 from farebox.submission.fate import Dead, Fate, NotSent, Refused, SentEnvelope
-from farebox.submission.submit import BAD_SEQUENCE, Submitter
+from farebox.submission.submit import Submitter
 
 _PROOF_S: Final = 30.0  # how long past its time bound an envelope is watched
 _SHOWN_WITHIN_S: Final = 10.0  # until a node behind one address shows what another one told

@@ -12,12 +12,10 @@ from farebox.facilitator.journal import SettlementJournal
 from farebox.facilitator.settlement import Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.stellar.rpc import TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, Unproven
+from farebox.submission.fate import Indeterminate, Seen, SentEnvelope
 
 _BATCH: Final = 500
-Seen = TransactionFound | Dead | Unproven | Indeterminate
 
 log = structlog.get_logger(__name__)
 

@@ -42,9 +42,7 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
         ON CONFLICT DO NOTHING
         RETURNING true
         """,
-        identity.network.value,
-        identity.payer,
-        identity.nonce,
+        *identity.row_key,
         uuid4(),
         lost.payment.request_digest(),
         at,

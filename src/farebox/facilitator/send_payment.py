@@ -28,9 +28,10 @@ from farebox.facilitator.verdict import Accepted
 from farebox.kernel.clock import Clock
 from farebox.stellar.rpc import FeeStats, TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
+from farebox.submission.deliver import BAD_SEQUENCE
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.not_taken import NotTakenCause
-from farebox.submission.submit import BAD_SEQUENCE, Submitter
+from farebox.submission.submit import Submitter
 from farebox.x402.reasons import Reason
 
 _BUSY_PAUSE_S: Final = 0.2

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from asyncpg import Record
 
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.identity import PaymentIdentity, row_keys
 from farebox.facilitator.settlement import Claim, Settlement, SettlementState
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
@@ -49,7 +49,7 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         ON CONFLICT (network, payer, nonce) DO NOTHING
         RETURNING claim_id
         """,
-        *_keys([claim.identity for claim in claims]),
+        *row_keys([claim.identity for claim in claims]),
         [claim.claim_id for claim in claims],
         [claim.request_digest for claim in claims],
         [claim.claimed_at for claim in claims],
@@ -76,7 +76,7 @@ async def find_settlements(
         JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS wanted (network, payer, nonce)
           USING (network, payer, nonce)
         """,
-        *_keys(identities),
+        *row_keys(identities),
     )
     found = {row.identity: row for row in map(_settlement, rows)}
     return [found.get(identity) for identity in identities]
@@ -104,7 +104,7 @@ async def release_claim(db: Connection, identity: PaymentIdentity, claim_id: UUI
         WHERE network = $1 AND payer = $2 AND nonce = $3 AND claim_id = $4 AND state = 'claimed'
         RETURNING true
         """,
-        *_key(identity),
+        *identity.row_key,
         claim_id,
     )
     return released is True
@@ -154,7 +154,7 @@ async def take_successes(
         WHERE (s.network, s.payer, s.nonce) = (owned.network, owned.payer, owned.nonce)
         RETURNING owned.i
         """,
-        *_keys([identity for identity, _ in wanted]),
+        *row_keys([identity for identity, _ in wanted]),
         [digest for _, digest in wanted],
         at,
     )
@@ -200,14 +200,6 @@ async def hand_over(db: Connection, hashes: Sequence[bytes], *, at: datetime) ->
         hashes,
         at,
     )
-
-
-def _key(identity: PaymentIdentity) -> tuple[str, str, int]:
-    return identity.network.value, identity.payer, identity.nonce
-
-
-def _keys(identities: Sequence[PaymentIdentity]) -> tuple[list[object], ...]:
-    return tuple(map(list, zip(*map(_key, identities), strict=True)))
 
 
 def _settlement(row: Record) -> Settlement:

@@ -5,16 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
-from farebox.stellar.rpc import RpcUnavailable, TransactionFound, TransactionsPage
-from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, Unproven, judge_absence
+from farebox.stellar.rpc import RpcUnavailable, TransactionsPage
+from farebox.submission.fate import Indeterminate, Seen, SentEnvelope, judge_absence
 
 _FEW: Final = 4  # are asked for one by one
 _LEDGERS: Final = 60  # the longest stretch that is listed
 _PAGE: Final = 200
 _PAGES: Final = 120
 _AT_ONCE: Final = 8
-
-Seen = TransactionFound | Dead | Unproven | Indeterminate
 
 
 class Rpc(Protocol):

@@ -70,6 +70,7 @@ class Indeterminate:
     """It may still land, or may have landed where nobody has looked yet."""
 
 
+Seen = TransactionFound | Dead | Unproven | Indeterminate  # by looking for it
 Fate = TransactionFound | NotSent | Refused | Dead | Unproven | Indeterminate
 
 

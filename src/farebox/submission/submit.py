@@ -8,7 +8,6 @@ from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.rpc import RpcUnavailable, TransactionFound, TransactionNotFound
 from farebox.submission import deliver
 from farebox.submission.deliver import (
-    BAD_SEQUENCE,
     RESOURCES_REFUSED,
     Delivery,
     Ledgers,
@@ -21,13 +20,11 @@ from farebox.submission.fate import (
     Fate,
     Indeterminate,
     Refused,
+    Seen,
     SentEnvelope,
-    Unproven,
     judge_absence,
     least_telling,
 )
-
-__all__ = ["BAD_SEQUENCE", "Rpc", "Submitter", "Watch"]
 
 
 class Rpc(deliver.Rpc, Protocol):
@@ -119,9 +116,7 @@ class Submitter:
                 return Indeterminate()
             await self._clock.sleep(self._poll_s)
 
-    async def observe(
-        self, sent: SentEnvelope
-    ) -> TransactionFound | Dead | Unproven | Indeterminate:
+    async def observe(self, sent: SentEnvelope) -> Seen:
         """Look once; an outage shows nothing and proves nothing."""
         try:
             fate = await self._observe(sent)
@@ -131,9 +126,7 @@ class Submitter:
             self._sight.resolved(sent)
         return fate
 
-    async def _observe(
-        self, sent: SentEnvelope
-    ) -> TransactionFound | Dead | Unproven | Indeterminate:
+    async def _observe(self, sent: SentEnvelope) -> Seen:
         """Ask for the envelope; for what is inside it only where its absence could be final.
 
         A stranger may have landed the inner transaction in a fee bump of their own. Each absence

@@ -15,8 +15,8 @@ from farebox.stellar.rpc import (
     TransactionNotFound,
     TransactionsPage,
 )
-from farebox.submission.catch_up import CatchUp, Seen
-from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, Unproven
+from farebox.submission.catch_up import CatchUp
+from farebox.submission.fate import Dead, Indeterminate, Seen, SentEnvelope, Unproven
 from support.manual_clock import START
 
 
