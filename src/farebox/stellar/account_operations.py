@@ -1,19 +1,21 @@
 """Transactions that make accounts without a balance of their own, and that end them."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from typing import Final
 
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
 from farebox.stellar.signers import Relayer
-from farebox.stellar.splice import SignedTransaction, fee_bump
+from farebox.stellar.splice import (
+    SignedTransaction,
+    UnsignedTransaction,
+    fee_bump,
+    sign,
+    transaction_head,
+)
 
 MAX_CREATED: Final = 19  # a transaction carries 20 signatures, and the sponsor's is one
 
-_TX: Final = (2).to_bytes(4, "big")  # ENVELOPE_TYPE_TX
 _ED25519: Final = bytes(4)  # of an account id and of a multiplexed account alike
 _NONE: Final = bytes(4)
 _ONE: Final = (1).to_bytes(4, "big")
@@ -22,7 +24,6 @@ _ACCOUNT_MERGE: Final = (8).to_bytes(4, "big")
 _BEGIN_SPONSORING: Final = (16).to_bytes(4, "big")
 _END_SPONSORING: Final = (17).to_bytes(4, "big")
 _NO_BALANCE: Final = bytes(8)
-_SIGNATURE_LENGTH: Final = (64).to_bytes(4, "big")
 _OPERATIONS_AN_ACCOUNT: Final = 3
 
 
@@ -42,14 +43,14 @@ def create_sponsored(
     if not 1 <= len(accounts) <= MAX_CREATED:
         raise ValueError("one transaction creates 1 to 19 accounts")
     operations = [part for each in accounts for part in _sponsored_account(sponsor, each)]
-    raw = _transaction(
+    unsigned = _transaction(
         sponsor.address,
         operations,
         fee=bid * _OPERATIONS_AN_ACCOUNT * len(accounts),
         sequence=sequence,
         max_time=max_time,
     )
-    return _signed(raw, network, (sponsor, *accounts))
+    return sign(unsigned, sponsor.key, network.id, *(each.key for each in accounts))
 
 
 def merge_account(
@@ -66,8 +67,10 @@ def merge_account(
     `bid` is in stroops an operation: a fee bump counts as one more. `max_time` is in Unix seconds.
     """
     operation = _NONE + _ACCOUNT_MERGE + _account(payer.address)
-    raw = _transaction(account.address, [operation], fee=bid, sequence=sequence, max_time=max_time)
-    inner = _signed(raw, network, (account,))
+    unsigned = _transaction(
+        account.address, [operation], fee=bid, sequence=sequence, max_time=max_time
+    )
+    inner = sign(unsigned, account.key, network.id)
     return fee_bump(
         inner, fee_source=payer.address, fee=2 * bid, key=payer.key, network_id=network.id
     )
@@ -88,18 +91,7 @@ def _account(address: Address) -> bytes:
 
 def _transaction(
     source: Address, operations: Sequence[bytes], *, fee: int, sequence: int, max_time: int
-) -> bytes:
-    head = _account(source) + fee.to_bytes(4, "big") + sequence.to_bytes(8, "big", signed=True)
-    bounds = _ONE + bytes(8) + max_time.to_bytes(8, "big")
+) -> UnsignedTransaction:
+    head = transaction_head(source, fee=fee, sequence=sequence, max_time=max_time)
     count = len(operations).to_bytes(4, "big")
-    return head + bounds + _NONE + count + b"".join(operations) + _NONE
-
-
-def _signed(raw: bytes, network: Network, signers: Sequence[Relayer]) -> SignedTransaction:
-    digest = hashlib.sha256(network.id + _TX + raw).digest()
-    signatures = [
-        raw_key(each.address)[-4:] + _SIGNATURE_LENGTH + each.sign(digest) for each in signers
-    ]
-    envelope = _TX + raw + len(signatures).to_bytes(4, "big") + b"".join(signatures)
-    sealed = Secret(base64.b64encode(envelope).decode())
-    return SignedTransaction(digest.hex(), sealed, len(envelope))
+    return UnsignedTransaction(head + _NONE + count + b"".join(operations) + _NONE)

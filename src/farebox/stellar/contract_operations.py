@@ -1,6 +1,5 @@
 """Transactions that put a contract's code on the ledger, and an instance of it."""
 
-import base64
 import hashlib
 from dataclasses import dataclass, field
 from typing import Final
@@ -8,9 +7,14 @@ from typing import Final
 from farebox.kernel.addresses import Address, contract_address, raw_key
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import Relayer
-from farebox.stellar.splice import SignedTransaction, UnsignedTransaction, sign
+from farebox.stellar.splice import (
+    SignedTransaction,
+    UnsignedTransaction,
+    sign,
+    to_simulate,
+    transaction_head,
+)
 
-_TX: Final = (2).to_bytes(4, "big")  # ENVELOPE_TYPE_TX
 _CONTRACT_ID: Final = (8).to_bytes(4, "big")  # ENVELOPE_TYPE_CONTRACT_ID
 _NONE: Final = bytes(4)
 _ONE: Final = (1).to_bytes(4, "big")
@@ -23,7 +27,6 @@ _CREATE: Final = (1).to_bytes(4, "big")  # of a host function and of an authoriz
 _UPLOAD: Final = (2).to_bytes(4, "big")
 _INVOKE_HOST_FUNCTION: Final = (24).to_bytes(4, "big")
 _CONTRACT_CODE: Final = (7).to_bytes(4, "big")  # LedgerEntryType
-_SIMULATED_FEE: Final = (100).to_bytes(4, "big")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,7 @@ def code_key(wasm_hash: bytes) -> bytes:
 
 def dry_run(call: HostCall, source: Address) -> str:
     """The transaction before it has bounds, fee and resources, in base64 and unsigned."""
-    head = _ED25519 + raw_key(source) + _SIMULATED_FEE + (1).to_bytes(8, "big") + _NONE
-    return base64.b64encode(_TX + head + _body(call) + _NONE + _NONE).decode()
+    return to_simulate(_body(call), source=source, sequence=1)
 
 
 def sign_call(
@@ -75,9 +77,7 @@ def sign_call(
     soroban_data: bytes,
 ) -> SignedTransaction:
     """The transaction as it is sent; `fee` in stroops, the resource fee included."""
-    numbers = fee.to_bytes(4, "big") + sequence.to_bytes(8, "big", signed=True)
-    bounds = _ONE + bytes(8) + max_time.to_bytes(8, "big")
-    head = _ED25519 + raw_key(source.address) + numbers + bounds
+    head = transaction_head(source.address, fee=fee, sequence=sequence, max_time=max_time)
     unsigned = UnsignedTransaction(head + _body(call) + _ONE + soroban_data)
     return sign(unsigned, source.key, network.id)
 

@@ -73,15 +73,32 @@ def build_settlement(
     Raises:
         OverflowError: a number does not fit its field.
     """
-    bounds = _ONE + min_time.to_bytes(8, "big") + max_time.to_bytes(8, "big")
-    head = _head(source, fee, sequence) + bounds
+    head = transaction_head(
+        source, fee=fee, sequence=sequence, max_time=max_time, min_time=min_time
+    )
     return UnsignedTransaction(head + _body(envelope) + _ONE + soroban_data)
 
 
 def simulation_envelope(envelope: Authorized, *, source: Address, sequence: int) -> str:
     """The settlement before it has fee, bounds and resources, in base64 and unsigned."""
-    head = _head(source, _SIMULATED_FEE, sequence) + _NONE
-    raw = _TX + head + _body(envelope) + _NONE + _NONE
+    return to_simulate(_body(envelope), source=source, sequence=sequence)
+
+
+def transaction_head(
+    source: Address, *, fee: int, sequence: int, max_time: int, min_time: int = 0
+) -> bytes:
+    """A transaction (XDR) up to its memo; `fee` in stroops for all of it, times in Unix seconds.
+
+    Raises:
+        OverflowError: a number does not fit its field.
+    """
+    bounds = _ONE + min_time.to_bytes(8, "big") + max_time.to_bytes(8, "big")
+    return _numbered(source, fee, sequence) + bounds
+
+
+def to_simulate(body: bytes, *, source: Address, sequence: int) -> str:
+    """The envelope of memo and operations (XDR) without bounds, resources and signature."""
+    raw = _TX + _numbered(source, _SIMULATED_FEE, sequence) + _NONE + body + _NONE + _NONE
     return base64.b64encode(raw).decode()
 
 
@@ -91,11 +108,14 @@ def transaction_hash(unsigned: UnsignedTransaction, network_id: bytes) -> bytes:
 
 
 def sign(
-    unsigned: UnsignedTransaction, key: Secret[SigningKey], network_id: bytes
+    unsigned: UnsignedTransaction,
+    key: Secret[SigningKey],
+    network_id: bytes,
+    *others: Secret[SigningKey],
 ) -> SignedTransaction:
-    """The transaction in its envelope with the one signature of `key`."""
+    """The transaction in its envelope, with the signatures of `key` and `others` in this order."""
     digest = transaction_hash(unsigned, network_id)
-    raw = _TX + unsigned.raw + _signatures(key, digest)
+    raw = _TX + unsigned.raw + _signatures((key, *others), digest)
     return SignedTransaction(digest.hex(), _sealed(raw), len(raw))
 
 
@@ -111,11 +131,11 @@ def fee_bump(
     envelope = base64.b64decode(inner.envelope_base64.reveal())
     bumped = _ED25519 + raw_key(fee_source) + fee.to_bytes(8, "big", signed=True) + envelope + _NONE
     digest = hashlib.sha256(network_id + _FEE_BUMP + bumped).digest()
-    raw = _FEE_BUMP + bumped + _signatures(key, digest)
+    raw = _FEE_BUMP + bumped + _signatures((key,), digest)
     return SignedTransaction(digest.hex(), _sealed(raw), len(raw), inner_hash=inner.hash)
 
 
-def _head(source: Address, fee: int, sequence: int) -> bytes:
+def _numbered(source: Address, fee: int, sequence: int) -> bytes:
     numbers = fee.to_bytes(4, "big") + sequence.to_bytes(8, "big", signed=True)
     return _ED25519 + raw_key(source) + numbers
 
@@ -127,10 +147,13 @@ def _body(envelope: Authorized) -> bytes:
     return b"".join(parts)
 
 
-def _signatures(key: Secret[SigningKey], digest: bytes) -> bytes:
-    signing_key = key.reveal()
-    hint = signing_key.verify_key.encode()[-4:]
-    return _ONE + hint + _SIGNATURE_LENGTH + signing_key.sign(digest).signature
+def _signatures(keys: Sequence[Secret[SigningKey]], digest: bytes) -> bytes:
+    return len(keys).to_bytes(4, "big") + b"".join(_signature(key.reveal(), digest) for key in keys)
+
+
+def _signature(key: SigningKey, digest: bytes) -> bytes:
+    hint = key.verify_key.encode()[-4:]
+    return hint + _SIGNATURE_LENGTH + key.sign(digest).signature
 
 
 def _sealed(raw: bytes) -> Secret[str]:
