@@ -1,8 +1,6 @@
 """Rounds of load, interleaved between the sides, and their medians."""
 
-import asyncio
 import base64
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -12,7 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from bench.load import Plan, Result
-from e2e.machine import ROOT, RunFailed, environment
+from bench.part import generate_load
 
 IN_FLIGHT: Final = 8
 
@@ -96,25 +94,7 @@ async def load(
         expect=list(requests.expect),
         headers=dict(requests.headers),
     )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "from bench.load import main; main()",
-        cwd=ROOT,
-        env=environment({}),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        out, err = await process.communicate(msgspec.json.encode(plan))
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise RunFailed(f"the load generator failed: {err.decode(errors='replace')[-400:]}")
-    return msgspec.json.decode(out, type=Result)
+    return msgspec.json.decode(await generate_load("load", plan), type=Result)
 
 
 def median_ratio(ours: Rounds, theirs: Rounds, measure: Callable[[Result], float]) -> float:

@@ -1,22 +1,24 @@
 """One size measured: a copy of its database, a process that writes and a process that asks."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import asyncpg
 import msgspec
 
 from bench import search_asker, search_writer
+from bench.part import end, heard, start_part
 from bench.search_place import named_database
 from bench.search_samples import Samples
-from e2e.machine import ROOT, RunFailed, environment
+from e2e.machine import RunFailed
 from farebox.kernel.secret import Secret
 
 _COPY = "listings_measured"
 PER_S = 50.0
+_ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,36 +45,21 @@ async def measure(url: Secret[str], plan: search_asker.Plan) -> Run:
     async with _copied(url, plan.listings) as copy:
         megabytes = await _megabytes(copy)
         told = search_writer.Plan(copy.reveal(), plan.listings, PER_S)
-        writer = await _start("search_writer")
+        writer = await start_part("search_writer", _ONE_THREAD)
         try:
             await _tell(writer, msgspec.json.encode(told) + b"\n")
-            asker = await _start("search_asker")
+            asker = await start_part("search_asker", _ONE_THREAD)
             asked = msgspec.structs.replace(plan, url=copy.reveal())
             answer = await _ended(asker, msgspec.json.encode(asked))
             written = await _ended(writer, b"")
         finally:
-            if writer.returncode is None:
-                writer.kill()
-                await writer.wait()
+            await end(writer)
     found = msgspec.json.decode(answer, type=search_asker.Answer)
     return Run(
         Samples(found.samples),
         tuple(found.stages),
         msgspec.json.decode(written, type=search_writer.Written),
         megabytes,
-    )
-
-
-async def _start(module: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        f"from bench.{module} import main; main()",
-        cwd=ROOT,
-        env=environment({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=None,
     )
 
 
@@ -83,12 +70,7 @@ async def _tell(process: asyncio.subprocess.Process, line: bytes) -> None:
 
 
 async def _ended(process: asyncio.subprocess.Process, last: bytes) -> bytes:
-    try:
-        out, _ = await process.communicate(last)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+    out, _ = await heard(process, last)
     if process.returncode:
         raise RunFailed("a process of the bench failed: the lines above say why")
     return out

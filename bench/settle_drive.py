@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -12,11 +11,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from bench.part import generate_load
 from bench.settle_ground import CADENCE_S, Ground, Side
 from bench.settle_load import Plan, Report
 from bench.settle_payments import Payment
 from bench.settle_run import Run, Seen, Window, run_of
-from e2e.machine import ROOT, RunFailed, environment, say
+from e2e.machine import RunFailed, say
 
 STARTS_S: Final = 1.5  # until the load generator is up
 _BEFORE_CLOSE_S: Final = 0.3
@@ -134,28 +134,12 @@ async def call(plan: Plan) -> Report:
     Raises:
         RunFailed: it could not finish.
     """
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        "from bench.settle_load import main; main()",
-        cwd=ROOT,
-        env=environment({}),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
     allowed_s = plan.stop_at - time.monotonic() + plan.answer_s + plan.patience_s + _STALLED_S
     try:
         async with asyncio.timeout(allowed_s):
-            out, err = await process.communicate(msgspec.json.encode(plan))
+            out = await generate_load("settle_load", plan)
     except TimeoutError as error:
         raise RunFailed("the load generator did not end") from error
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode:
-        raise RunFailed(f"the load generator failed: {err.decode(errors='replace')[-400:]}")
     return msgspec.json.decode(out, type=Report)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.cores import Cores
+from bench.part import heard
 from bench.settle_ledger import LedgerReader
 from bench.settle_payments import Press
 from bench.settle_tap import Tap
@@ -103,14 +104,11 @@ class Ground:
         hurry = asyncio.create_task(self._hurry())
         try:
             async with asyncio.timeout(_CREATE_S):
-                _, said = await process.communicate()
+                _, said = await heard(process)
         except TimeoutError as error:
             raise RunFailed(f"creating {count} channels took more than {_CREATE_S:g} s") from error
         finally:
             hurry.cancel()
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
         if process.returncode:
             raise RunFailed(f"channels create failed: {said.decode(errors='replace')[-500:]}")
 

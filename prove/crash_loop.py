@@ -2,21 +2,14 @@
 
 import asyncio
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from prove.arena import Arena, opened_arena
-from prove.books import audit, opening
+from prove.arena import opened_arena
+from prove.books import opening
 from prove.caller import Caller
-from prove.truth import (
-    Found,
-    grouped,
-    is_answer_cut,
-    judge,
-    read_ledger,
-    read_row,
-    settled_down,
-)
+from prove.truth import Found
+from prove.verdict import judge_all
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
@@ -74,22 +67,5 @@ async def play_loop(world: World, loop: Loop) -> LoopOutcome:
             await dice.choice(arena.alive).kill()
             await arena.start(f"next-{number}")
         await asyncio.gather(*insisting)
-        are_down = [await settled_down(arena, payment, until=until) for payment in payments]
-        outcome = await _outcome(arena, loop, callers, are_down)
-        return replace(outcome, found=outcome.found + await audit(arena, before))
-
-
-async def _outcome(
-    arena: Arena, loop: Loop, callers: list[Caller], are_down: list[bool]
-) -> LoopOutcome:
-    included = await read_ledger(arena)
-    found: list[Found] = []
-    by_payment = grouped(included)
-    cut = confirmed = 0
-    for caller, is_down in zip(callers, are_down, strict=True):
-        own = by_payment[caller.payment.payer, caller.payment.nonce]
-        row = await read_row(arena, caller.payment)
-        found += judge(own, row, caller.answers, is_settled_down=is_down)
-        cut += is_answer_cut(row, caller.answers)
-        confirmed += row is not None and row.state == "confirmed"
-    return LoopOutcome(loop, found, cut, confirmed)
+        verdict = await judge_all(arena, callers, before, until=until)
+        return LoopOutcome(loop, verdict.found, verdict.answer_cut, verdict.settled)

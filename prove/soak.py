@@ -19,20 +19,12 @@ from e2e.machine import say, scratch_folder
 from farebox.buyer.authorization import AuthorizationRefused
 from farebox.stellar.rpc import RpcUnavailable
 from prove.arena import Arena, opened_arena
-from prove.books import Opening, audit, opening
+from prove.books import opening
 from prove.caller import Caller
 from prove.plot import draw
 from prove.trouble import Trouble
-from prove.truth import (
-    Fault,
-    Found,
-    grouped,
-    is_answer_cut,
-    judge,
-    read_ledger,
-    read_row,
-    settled_down,
-)
+from prove.truth import Fault, Found
+from prove.verdict import judge_all
 from prove.vital_signs import Sample, Trend, look, trend
 from prove.world import opened_world
 
@@ -107,9 +99,10 @@ async def run(
         await making
     await arena.devnet.clear_faults()
     await asyncio.gather(*buying)
-    found, cut = await _judged(arena, watch, before)
-    holds, figures = _figures(watch, found, trouble, trend(watch.samples), began)
-    return holds, figures | {"answer_cut": cut}
+    until = asyncio.get_running_loop().time() + _ANSWERED_WITHIN_S
+    verdict = await judge_all(arena, watch.callers, before, until=until)
+    holds, figures = _figures(watch, verdict.found, trouble, trend(watch.samples), began)
+    return holds, figures | {"answer_cut": verdict.answer_cut}
 
 
 _BUYING: Final = range(_BUYERS)
@@ -128,21 +121,6 @@ async def _buy(arena: Arena, watch: Watch, buyer: int, until: float) -> None:
         turn += _BUYERS
         await caller.insist(until=asyncio.get_running_loop().time() + _ANSWERED_WITHIN_S)
         await asyncio.sleep(_BUYERS_PAUSE_S)
-
-
-async def _judged(arena: Arena, watch: Watch, before: Opening) -> tuple[list[Found], int]:
-    """Every fault of every payment and of the books, and how many successes were cut off."""
-    until = asyncio.get_running_loop().time() + _ANSWERED_WITHIN_S
-    are_down = [await settled_down(arena, each.payment, until=until) for each in watch.callers]
-    by_payment = grouped(await read_ledger(arena))
-    found: list[Found] = []
-    cut = 0
-    for caller, is_down in zip(watch.callers, are_down, strict=True):
-        own = by_payment[caller.payment.payer, caller.payment.nonce]
-        row = await read_row(arena, caller.payment)
-        found += judge(own, row, caller.answers, is_settled_down=is_down)
-        cut += is_answer_cut(row, caller.answers)
-    return found + await audit(arena, before), cut
 
 
 def _figures(
