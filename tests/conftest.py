@@ -32,6 +32,7 @@ settings.load_profile("tests")
 
 pytest_plugins = (
     "support.stage_fixtures",
+    "support.caller_fixtures",
     "support.proving",
     "support.searched_output",
     "support.parameter_names",

@@ -9,7 +9,7 @@ import pytest
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
-from support.callers import OPERATOR_KEY, Wallet, ask, bearer, replica, signed_in
+from support.callers import OPERATOR_KEY, Wallet, ask, bearer, replica
 from support.promises import case
 
 # what frameworks, servers and tools put somewhere, and what is left lying about
@@ -36,11 +36,6 @@ AUDIT: Final = "/v1/audit"
 async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
     async with replica(postgres_url, {"FAREBOX_RATE_PER_ADDRESS": "0"}) as running:
         yield running
-
-
-@pytest.fixture
-async def wallet(database: Database) -> Wallet:
-    return await signed_in(database)
 
 
 def tells_nothing(answer: Answer, code: str) -> None:

@@ -1,33 +1,15 @@
 """Pages of other sites, in the browser of somebody who has signed in."""
 
-from collections.abc import AsyncIterator
 from typing import Final
 
 import pytest
 
-from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.asgi import AsgiClient
-from support.callers import ORIGIN, Wallet, ask, made_key, replica, signed_in
+from support.callers import ORIGIN, Wallet, ask, made_key
 from support.promises import case
 
 KEYS: Final = "/v1/api-keys"
-
-
-@pytest.fixture(scope="module")
-async def shared_client(postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
-    async with replica(postgres_url) as client:
-        yield client
-
-
-@pytest.fixture
-async def client(shared_client: AsgiClient, database: Database) -> AsgiClient:
-    return shared_client
-
-
-@pytest.fixture
-async def wallet(database: Database) -> Wallet:
-    return await signed_in(database)
 
 
 @case("AU-037")

@@ -7,7 +7,7 @@ import math
 import random
 import string
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import pytest
@@ -38,22 +38,6 @@ _PAIRS: Final = 4_000  # of rules alone
 _STORED_PAIRS: Final = 1_000  # through the database; with the others 10,000 samples
 _CONTROL_PAIRS: Final = 200
 _DEVIATIONS: Final = 6  # of a fair coin thrown so often, each side
-
-
-@pytest.fixture(scope="module")
-async def shared_client(postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
-    async with replica(postgres_url) as client:
-        yield client
-
-
-@pytest.fixture
-async def client(shared_client: AsgiClient, database: Database) -> AsgiClient:
-    return shared_client
-
-
-@pytest.fixture
-async def wallet(database: Database) -> Wallet:
-    return await signed_in(database)
 
 
 async def refused(client: AsgiClient, headers: Mapping[str, str], path: str = KEYS) -> None:

@@ -14,7 +14,7 @@ from farebox.storage.pool import Connection, Database
 from farebox.vault.sealing import Context, Sealer
 from farebox.vault.stored_secret import Purpose, StoredSecret
 from support.asgi import AsgiClient
-from support.callers import Wallet, replica, signed_in
+from support.callers import Wallet, replica
 from support.planted import found_in
 from support.promises import case
 from support.vault import (
@@ -175,11 +175,6 @@ async def test_a_key_under_another_version_opens_nothing(database: Database) -> 
 async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
     async with replica(postgres_url, VAULT_SETTING) as running:
         yield running
-
-
-@pytest.fixture
-async def wallet(database: Database) -> Wallet:
-    return await signed_in(database)
 
 
 @case("VA-007")

@@ -6,7 +6,6 @@ from typing import Final
 import pytest
 from stellar_sdk import scval
 
-from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
 from support import node
 from support.contracts import Errand, Manners, Token, move, token, wasm_of
@@ -34,12 +33,6 @@ SEEN: Final = {
     "says it twice": (Manners(times=2), Reason.MULTIPLE_TRANSFERS),
     "says nothing": (Manners(times=0), Reason.NO_TRANSFER_EVENTS),
 }
-
-
-@pytest.fixture(scope="module")
-async def testnet(stage_networks: dict[Network, NetworkStage]) -> NetworkStage:
-    """The network that the token is on."""
-    return stage_networks[Network.TESTNET]
 
 
 @pytest.fixture(scope="module")

@@ -26,18 +26,6 @@ Act = Callable[[], Awaitable[None]]
 
 
 @pytest.fixture(scope="module")
-async def testnet(stage_networks: dict[Network, NetworkStage]) -> NetworkStage:
-    """The network that the wallets are on."""
-    return stage_networks[Network.TESTNET]
-
-
-@pytest.fixture(scope="module")
-async def smart(testnet: NetworkStage) -> Wallet:
-    """A wallet of one key."""
-    return await wallet(testnet, "smart_wallet")
-
-
-@pytest.fixture(scope="module")
 async def errands(testnet: NetworkStage) -> Wallet:
     """A wallet that runs an errand in its check, once it is told one; it has native coin too."""
     made = await wallet(testnet, "errand_wallet")

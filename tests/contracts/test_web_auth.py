@@ -74,22 +74,10 @@ class StoppedAt:
 
 
 @pytest.fixture(scope="module")
-async def testnet(stage_networks: dict[Network, NetworkStage]) -> NetworkStage:
-    """The network that the wallets are on."""
-    return stage_networks[NETWORK]
-
-
-@pytest.fixture(scope="module")
 async def door(testnet: NetworkStage) -> AsyncIterator[Door]:
     """The web-auth contract deployed, and signing in by it."""
     async with _rpc(testnet) as rpc:
         yield _door(rpc, await web_auth(testnet.ledger))
-
-
-@pytest.fixture(scope="module")
-async def smart(testnet: NetworkStage) -> Wallet:
-    """A wallet of one key."""
-    return await wallet(testnet, "smart_wallet")
 
 
 def _rpc(testnet: NetworkStage) -> HttpSorobanRpc:

@@ -23,7 +23,7 @@ from support.accounts import (
     own_token,
 )
 from support.asgi import AsgiClient
-from support.contracts import Manners, token
+from support.contracts import Manners, Wallet, token, wallet
 from support.planted import found_in, planted_values, sweep_at
 from support.stage import (
     KEPT,
@@ -82,6 +82,18 @@ async def stage_networks(devnet: Devnet, devnet_pubnet: Devnet) -> AsyncIterator
         network_stage(Network.PUBNET, devnet_pubnet) as pubnet,
     ):
         yield {Network.TESTNET: testnet, Network.PUBNET: pubnet}
+
+
+@pytest.fixture(scope="module")
+async def testnet(stage_networks: Networks) -> NetworkStage:
+    """The one of them that most contracts are on."""
+    return stage_networks[Network.TESTNET]
+
+
+@pytest.fixture(scope="module")
+async def smart(testnet: NetworkStage) -> Wallet:
+    """A wallet there that is a contract, of one key."""
+    return await wallet(testnet, "smart_wallet")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Two replicas that the tests of this folder share, and somebody who has signed in."""
+"""Two replicas that the tests of this folder share."""
 
 from collections.abc import AsyncIterator
 
@@ -7,7 +7,7 @@ import pytest
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.asgi import AsgiClient
-from support.callers import Wallet, replica, signed_in
+from support.callers import replica
 
 Replicas = tuple[AsgiClient, AsgiClient]
 
@@ -28,9 +28,3 @@ async def replicas(shared_replicas: Replicas, database: Database) -> Replicas:
 async def client(replicas: Replicas) -> AsgiClient:
     """The first of them."""
     return replicas[0]
-
-
-@pytest.fixture
-async def wallet(database: Database) -> Wallet:
-    """A wallet with a session."""
-    return await signed_in(database)

@@ -38,12 +38,6 @@ async def contract(testnet: NetworkStage) -> str:
 
 
 @pytest.fixture(scope="module")
-async def smart(testnet: NetworkStage) -> Wallet:
-    """A wallet of one key."""
-    return await wallet(testnet, "smart_wallet")
-
-
-@pytest.fixture(scope="module")
 async def doorway(
     stage_networks: dict[Network, NetworkStage], stage_database: str, contract: str
 ) -> AsyncIterator[tuple[AsgiClient, dict[str, str]]]:

@@ -27,11 +27,6 @@ async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator
         yield running
 
 
-@pytest.fixture
-async def wallet(database: Database) -> Wallet:
-    return await signed_in(database)
-
-
 async def trail(client: AsgiClient, headers: dict[str, str], query: str = "") -> Any:
     answer = await quietly(client, "GET", AUDIT + query, headers)
     assert answer.status == 200, answer.body

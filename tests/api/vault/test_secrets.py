@@ -22,11 +22,6 @@ async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator
         yield running
 
 
-@pytest.fixture
-async def wallet(database: Database) -> Wallet:
-    return await signed_in(database)
-
-
 async def listed(client: AsgiClient, wallet: Wallet, query: str = "") -> Any:
     answer = await quietly(client, "GET", SECRETS + query, wallet.headers)
     assert answer.status == 200, answer.body

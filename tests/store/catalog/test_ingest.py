@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from farebox.catalog.discovery import read_discovery
 from farebox.catalog.ingest import KEYS_PER_RECIPIENT, Ingestion
 from farebox.catalog.listing_outcome import Listed, NotListed, Rejected, Undecided
 from farebox.catalog.settled import SettledResource
@@ -27,16 +26,6 @@ from support.settled import (
     party,
     tool_bazaar,
 )
-
-
-@pytest.fixture
-def index() -> KeptIndex:
-    return KeptIndex()
-
-
-@pytest.fixture
-def ingestion(database: Database, index: KeptIndex) -> Ingestion:
-    return Ingestion(database, index, read_discovery)
 
 
 async def rows(database: Database, sql: str, *args: object) -> list[dict[str, Any]]:

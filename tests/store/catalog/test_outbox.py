@@ -35,16 +35,6 @@ class Says:
 
 
 @pytest.fixture
-def index() -> KeptIndex:
-    return KeptIndex()
-
-
-@pytest.fixture
-def ingestion(database: Database, index: KeptIndex) -> Ingestion:
-    return Ingestion(database, index, read_discovery)
-
-
-@pytest.fixture
 def outbox(database: Database, ingestion: Ingestion, clock: ManualClock) -> Outbox:
     return Outbox(database, ingestion, clock)
 

@@ -1,0 +1,29 @@
+"""Somebody who has signed in, and a service without any network, as fixtures."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.asgi import AsgiClient
+from support.callers import Wallet, replica, signed_in
+
+
+@pytest.fixture
+async def wallet(database: Database) -> Wallet:
+    """A wallet with a session."""
+    return await signed_in(database)
+
+
+@pytest.fixture(scope="module")
+async def shared_client(postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
+    """A replica that a module's tests share, whatever rows there are."""
+    async with replica(postgres_url) as client:
+        yield client
+
+
+@pytest.fixture
+async def client(shared_client: AsgiClient, database: Database) -> AsgiClient:
+    """That replica, on a database without a row."""
+    return shared_client
