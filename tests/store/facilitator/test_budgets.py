@@ -1,73 +1,35 @@
-"""The sponsor's budgets on a real database: exact for many callers, processes and interleavings."""
+"""What the sponsor's budgets hold, give back and refuse, on a real database."""
 
 import asyncio
-import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, cast
-from uuid import uuid4
+from typing import Final
 
 import pytest
 
 from farebox.facilitator import budget_store
 from farebox.facilitator.budget import Budgets, Counter, OverBudget, Scope
-from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.settlement import Claim, Ending, Recording, SettlementState
+from farebox.facilitator.settlement import Ending, Recording
 from farebox.facilitator.sponsor import Sponsor
-from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
-from farebox.storage.faults import DatabaseUnavailable
-from farebox.storage.pool import Connection, Database
-from farebox.submission.fate import SentEnvelope
+from farebox.storage.pool import Database
 from farebox.x402.payment import PaymentTerms
 from farebox.x402.reasons import Reason
-from support.manual_clock import START, ManualClock
-
-NET: Final = Network.TESTNET
-TODAY: Final = date(2026, 11, 21)
-FEE: Final = 30_000
-CHARGED: Final = 23_000
-CONFIRMED: Final = Ending(SettlementState.CONFIRMED, ledger=9, fee_charged=CHARGED)
-FAILED: Final = Ending(
-    SettlementState.FAILED, Reason.TRANSACTION_FAILED, ledger=9, fee_charged=CHARGED
+from support.budgets import (
+    CHARGED,
+    CONFIRMED,
+    DEAD,
+    FAILED,
+    FEE,
+    TODAY,
+    UNPROVEN,
+    envelope,
+    stands_at,
 )
-DEAD: Final = Ending(SettlementState.DEAD, Reason.TRANSACTION_FAILED)
-UNPROVEN: Final = Ending(SettlementState.UNPROVEN, Reason.OUTCOME_UNPROVEN)
-PAYER_1: Final = account_address(bytes([1]) * 32)
-PAY_TO: Final = account_address(bytes([200]) * 32)
-ASSET: Final = contract_address(bytes(32))
-
-
-def claim(nonce: int, *, payer: int = 1, network: Network = NET) -> Claim:
-    return Claim(
-        identity=PaymentIdentity(network, account_address(bytes([payer]) * 32), nonce),
-        claim_id=uuid4(),
-        request_digest=bytes(32),
-        asset=ASSET,
-        amount=BaseUnits(1),
-        pay_to=PAY_TO,
-        expires_at_ledger=200,
-        claimed_at=START,
-        max_timeout_s=60,
-    )
-
-
-def envelope(tag: int, *, fee: int = FEE, source: int | None = None) -> SentEnvelope:
-    return SentEnvelope(
-        tx_hash=tag.to_bytes(32),
-        inner_hash=None,
-        envelope=Secret(b"signed"),
-        source=account_address((10_000 + (tag if source is None else source)).to_bytes(32)),
-        source_sequence=7,
-        max_time=START + timedelta(seconds=45),
-        fee_limit=Stroops(fee),
-        sent_after_ledger=100,
-    )
+from support.claims import ASSET, NET, PAY_TO, PAYER_1, claim
+from support.manual_clock import START, ManualClock
 
 
 class At(ManualClock):
@@ -77,20 +39,6 @@ class At(ManualClock):
 
     def now(self) -> datetime:
         return self.moment
-
-
-@pytest.fixture
-async def other_pool(database: Database, postgres_url: Secret[str]) -> AsyncIterator[Database]:
-    """The same database as another process has it."""
-    async with Database(postgres_url) as pool:
-        yield pool
-
-
-async def stands_at(database: Database, day: date = TODAY) -> dict[str, int]:
-    async with database.connection() as db:
-        found = await budget_store.largest_counters(db, NET, day, each=1)
-        assert await budget_store.find_drift(db) == []
-    return {counter.scope.value: stroops for counter, stroops in found}
 
 
 async def sent(journal: SettlementJournal, nonce: int, **how: int) -> Recording | OverBudget:
@@ -193,170 +141,6 @@ async def test_it_is_given_back_to_the_day_it_was_taken_from(database: Database)
     ), "the day the row counts on"
 
 
-async def test_processes_at_the_edge_never_pass_it_and_all_is_given_back(
-    database: Database, other_pool: Database
-) -> None:
-    """Ten journals on two pools, all at once: that many transactions look at the same counters."""
-    room, count = 37, 100
-    budgets = Budgets(total=Stroops(1000 * room * FEE), payer=Stroops(room * FEE + FEE - 1))
-    journals = [
-        SettlementJournal(pool, ManualClock(), {NET: budgets})
-        for pool in (database, other_pool)
-        for _ in range(5)
-    ]
-    claims = [claim(n) for n in range(count)]
-    for journal in journals:  # every pool has its connections
-        await asyncio.gather(*map(journal.claim, claims))
-    recorded = await asyncio.gather(
-        *(journals[n % 10].sending(claims[n], envelope(n)) for n in range(count))
-    )
-    written = [n for n, each in enumerate(recorded) if each is Recording.WRITTEN]
-    assert len(written) == room
-    assert set(recorded) == {Recording.WRITTEN, OverBudget(Scope.PAYER)}
-    assert (await stands_at(database))["payer"] == room * FEE
-    ended = await asyncio.gather(
-        *(journals[n % 10].end(envelope(n).tx_hash, DEAD) for n in written for _ in range(2)),
-        *(journals[-n % 10].end(envelope(n).tx_hash, DEAD) for n in written),
-    )
-    assert ended.count(True) == room
-    assert await stands_at(database) == {}
-
-
-class Traffic:
-    """Payments of which each does what is drawn for it, through one process or the other."""
-
-    def __init__(self, journals: list[SettlementJournal]) -> None:
-        self._journals, self._draw = journals, random.Random(20_261_121)
-        self.refused: set[Scope | None] = set()
-
-    async def pay(self, nonce: int) -> None:
-        draw = self._draw
-        mine = claim(nonce, payer=draw.randrange(1, 6), network=draw.choice(list(Network)))
-        sealed = envelope(nonce, fee=draw.randrange(1, FEE), source=draw.randrange(150))
-        journal, other = draw.sample(self._journals, 2)
-        await asyncio.sleep(draw.random() / 20)
-        await journal.claim(mine)
-        recorded = await journal.sending(mine, sealed)
-        if isinstance(recorded, OverBudget):
-            self.refused.add(recorded.scope)
-        if recorded is not Recording.WRITTEN:
-            await other.release(mine.identity, mine.claim_id)
-            return
-        again = envelope(1000 + nonce, fee=draw.randrange(1, 2 * FEE), source=150 + nonce)
-        if draw.random() < 0.3:
-            replaced = await journal.replace(mine, dead=sealed.tx_hash, sent=again)
-            sealed = again if replaced is Recording.WRITTEN else sealed
-        await asyncio.sleep(draw.random() / 50)
-        await self._finish(mine, sealed)
-
-    async def _finish(self, mine: Claim, sealed: SentEnvelope) -> None:
-        """Both processes find out at once, or nobody does."""
-        charged = min(CHARGED, sealed.fee_limit)
-        ending = self._draw.choice([CONFIRMED, FAILED, DEAD, UNPROVEN, None])
-        if self._draw.random() < 0.2:
-            steps = [
-                each.withdraw(mine.identity, sealed.tx_hash, claim_id=mine.claim_id)
-                for each in self._journals
-            ]
-        elif ending is None:
-            steps = [self._journals[0].submitted(sealed.tx_hash)]
-        else:
-            if ending.fee_charged is not None:
-                ending = replace(ending, fee_charged=charged)
-            steps = [each.end(sealed.tx_hash, ending) for each in self._journals]
-            steps.append(self._journals[1].submitted(sealed.tx_hash))
-        await asyncio.gather(*steps)
-
-
-async def test_any_interleaving_of_two_processes_leaves_counters_and_rows_at_one(
-    database: Database, other_pool: Database
-) -> None:
-    budgets = Budgets(total=Stroops(400 * FEE), payer=Stroops(5 * FEE), pay_to=Stroops(20 * FEE))
-    traffic = Traffic(
-        [
-            SettlementJournal(pool, ManualClock(), dict.fromkeys(Network, budgets))
-            for pool in (database, other_pool)
-        ]
-    )
-    paying = asyncio.gather(*map(traffic.pay, range(250)))
-    fullest: dict[Scope, float] = {}
-    while not paying.done():
-        async with database.connection() as db:
-            assert await budget_store.find_drift(db) == []
-            counters = await budget_store.largest_counters(db, NET, TODAY, each=1)
-        for counter, stroops in counters:
-            share = stroops / (budgets.limit(counter.scope) or 10**12)
-            fullest[counter.scope] = max(share, fullest.get(counter.scope, 0))
-    await paying
-    assert max(fullest.values()) <= 1
-    assert traffic.refused == {Scope.PAYER, Scope.PAY_TO}, "both edges were reached"
-    assert (await stands_at(database))["total"] > 0
-
-
-class Fragile:
-    """A connection that now and then breaks before a statement, or before its answer comes."""
-
-    def __init__(self, connection: Connection, draw: random.Random) -> None:
-        self._connection, self._draw = connection, draw
-
-    def __getattr__(self, name: str) -> Any:
-        real = getattr(self._connection, name)
-        if name not in ("execute", "fetch", "fetchrow", "fetchval"):
-            return real
-
-        async def called(*arguments: object) -> object:
-            fate = self._draw.random()
-            if fate < 0.05:
-                self._connection.terminate()
-            answer = await real(*arguments)
-            if fate > 0.95:
-                self._connection.terminate()
-                raise ConnectionResetError
-            return answer
-
-        return called
-
-
-class BreakingDatabase(Database):
-    """A pool of such connections."""
-
-    draw = random.Random(20_261_121)
-
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        async with super().connection() as connection:
-            yield cast("Connection", Fragile(connection, self.draw))
-
-
-async def test_broken_connections_leave_counters_and_rows_at_one_and_no_answer_wrong(
-    database: Database, postgres_url: Secret[str]
-) -> None:
-    written, ended, unknown = set[int](), set[int](), set[int]()
-    async with BreakingDatabase(postgres_url) as broken:
-        journal = SettlementJournal(broken, ManualClock(), {NET: Budgets(total=Stroops(10**12))})
-
-        async def pay(nonce: int) -> None:
-            mine, sealed = claim(nonce), envelope(nonce)
-            try:
-                await journal.claim(mine)
-                if await journal.sending(mine, sealed) is Recording.WRITTEN:
-                    written.add(nonce)
-                if await journal.end(sealed.tx_hash, CONFIRMED):
-                    ended.add(nonce)
-            except DatabaseUnavailable:
-                unknown.add(nonce)
-
-        for start in range(0, 200, 4):
-            await asyncio.gather(*map(pay, range(start, start + 4)))
-    assert ended <= written
-    assert min(len(ended), len(unknown)) > 20, "both happened"
-    await stands_at(database)
-    async with database.connection() as db:
-        rows = {row["nonce"]: row["state"] for row in await db.fetch("SELECT * FROM settlements")}
-    assert all(rows[nonce] in ("sending", "confirmed") for nonce in written)
-    assert all(rows[nonce] == "confirmed" for nonce in ended)
-
-
 async def test_a_payer_whose_failures_cost_enough_is_stopped_for_the_day(
     database: Database,
 ) -> None:
@@ -370,37 +154,6 @@ async def test_a_payer_whose_failures_cost_enough_is_stopped_for_the_day(
     assert await sent(journal, 4, payer=2) is Recording.WRITTEN, "others go on"
     clock.moment += timedelta(days=1)
     assert await sent(journal, 5) is Recording.WRITTEN
-
-
-async def test_once_stopped_no_process_writes_anything_down(
-    database: Database, other_pool: Database
-) -> None:
-    journals = [SettlementJournal(pool, ManualClock()) for pool in (database, other_pool)]
-    claims = [claim(n) for n in range(60)]
-    await asyncio.gather(*(journals[0].claim(each) for each in claims))
-    mine = claims[0]
-    await journals[0].sending(mine, envelope(0))
-
-    async def stop() -> int:
-        async with database.transaction() as db:
-            await budget_store.lock_networks(db, [NET])
-            assert await budget_store.stop_network(db, NET, at=START)
-        async with database.connection() as db:
-            rows = await db.fetch("SELECT FROM settlements WHERE state = 'sending'")
-            return len(rows)
-
-    sendings = [journals[n % 2].sending(claims[n], envelope(n)) for n in range(1, len(claims))]
-    at_stop, *recorded = await asyncio.gather(stop(), *sendings)
-    assert 1 + recorded.count(Recording.WRITTEN) == at_stop, "nothing after the stop had ended"
-    assert await journals[1].sending(claims[0], envelope(0)) is Recording.CLAIM_LOST
-    over = await journals[0].replace(mine, dead=envelope(0).tx_hash, sent=envelope(99))
-    assert over == OverBudget(None)
-    late = claim(77)
-    await journals[1].claim(late)
-    assert await journals[1].sending(late, envelope(77)) == OverBudget(None)
-    async with database.connection() as db:
-        assert await budget_store.start_network(db, NET)
-    assert await journals[1].sending(late, envelope(77)) is Recording.WRITTEN
 
 
 async def test_rows_of_an_older_version_end_without_touching_a_counter(
