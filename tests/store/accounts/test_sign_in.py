@@ -1,7 +1,7 @@
 """Challenges and sessions in a real database: once, in time, and no more than so many."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import count
@@ -70,12 +70,9 @@ def login() -> _Login:
 
 
 @pytest.fixture
-async def replicas(
-    database: Database, postgres_url: Secret[str], login: _Login
-) -> AsyncIterator[tuple[SignIn, SignIn]]:
+def replicas(database: Database, other_pool: Database, login: _Login) -> tuple[SignIn, SignIn]:
     """Two processes with a pool each."""
-    async with Database(postgres_url) as other:
-        yield _sign_in(database, login), _sign_in(other, login)
+    return _sign_in(database, login), _sign_in(other_pool, login)
 
 
 class _Turns:

@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-import pytest
-
 from farebox.facilitator import budget_store
 from farebox.facilitator.budget import Budgets, OverBudget, Scope
 from farebox.facilitator.journal import SettlementJournal
@@ -32,13 +30,6 @@ from support.budgets import (
 )
 from support.claims import NET, claim
 from support.manual_clock import START, ManualClock
-
-
-@pytest.fixture
-async def other_pool(database: Database, postgres_url: Secret[str]) -> AsyncIterator[Database]:
-    """The same database as another process has it."""
-    async with Database(postgres_url) as pool:
-        yield pool
 
 
 async def test_processes_at_the_edge_never_pass_it_and_all_is_given_back(

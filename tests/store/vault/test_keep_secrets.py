@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -20,11 +19,8 @@ from support.vault import NEW, OLD, Keeper, a_value, keeper, keys, somebody
 
 
 @pytest.fixture
-async def replicas(
-    database: Database, postgres_url: Secret[str]
-) -> AsyncIterator[tuple[Keeper, Keeper]]:
-    async with Database(postgres_url, connections=6) as other:
-        yield keeper(database), keeper(other)
+def replicas(database: Database, other_pool: Database) -> tuple[Keeper, Keeper]:
+    return keeper(database), keeper(other_pool)
 
 
 async def actions(database: Database, owner: str) -> list[str]:
