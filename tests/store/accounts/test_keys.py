@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from farebox.storage.pool import Database
 OWNER = OwnerId("user_1")
 CALLER = Caller(OWNER, CallerKind.SESSION)
 NOW = timedelta(0)
+RUNBOOK = Path(__file__).parents[3] / "docs" / "operations.md"
 
 
 async def issued(database: Database) -> tuple[str, bytes]:
@@ -145,6 +147,23 @@ async def test_a_key_that_rotates_itself_often_does_not_make_its_beginning_forgo
     async with database.connection() as db:
         count = await db.fetchval("SELECT count(*) FROM api_keys")
     assert count == KEPT_DEAD + 1, "of a line that has ended the newest are kept"
+
+
+async def test_an_operator_revokes_a_line_with_the_statements_of_the_runbook(
+    database: Database,
+) -> None:
+    key_id, _ = await issued(database)
+    keys, overlap = KeyManagement(database), timedelta(days=1)
+    made = await keys.rotate(CALLER, key_id, overlap=overlap, request_id="1")
+    await keys.rotate(CALLER, made.key.id, overlap=overlap, request_id="1")
+    await issued(database)
+    assert await live_keys(database) == 4
+    told = RUNBOOK.read_text().partition("has leaked")[2]
+    statements = told.partition("```sql\n")[2].partition("```")[0]
+    async with database.connection() as db:
+        prefix = await db.fetchval("SELECT prefix FROM api_keys WHERE id = $1", key_id)
+        await db.execute(statements.replace("fbx_live_Ab3x", prefix))
+    assert await live_keys(database) == 1
 
 
 async def test_what_is_remembered_of_a_line_is_bounded(database: Database) -> None:
