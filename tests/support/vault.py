@@ -27,8 +27,13 @@ def _key() -> str:
     return planted(base64.b64encode(os.urandom(32)).decode())
 
 
-OLD: Final = f"1:{_key()}"
-NEW: Final = f"2:{_key()}"
+def another_key(version: int) -> str:
+    """An entry of the setting that nobody has had."""
+    return f"{version}:{_key()}"
+
+
+OLD: Final = another_key(1)
+NEW: Final = another_key(2)
 VAULT_SETTING: Final = {"FAREBOX_MASTER_KEYS": OLD}
 
 

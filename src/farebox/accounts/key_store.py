@@ -1,10 +1,11 @@
 """The rows of personal keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from farebox.accounts.api_key import KEPT_DEAD, ApiKey, KeyTerms
+from farebox.accounts.key_line import REMEMBERED, Link
 from farebox.kernel.caller import Grant, OwnerId
 from farebox.kernel.pages import Place
 from farebox.storage.pool import Connection, Row
@@ -47,15 +48,38 @@ async def has_name(db: Connection, owner: OwnerId, name: str) -> bool:
     return found
 
 
+async def list_links(db: Connection, owner: OwnerId) -> Sequence[Link]:
+    """The owner's keys that work, and those that were rotated not long ago."""
+    rows = await db.fetch(
+        f"""
+        SELECT id, replaced_by, ({_LIVE}) AS is_live FROM api_keys
+        WHERE owner = $1
+          AND (({_LIVE}) OR replaced_by IS NOT NULL
+                            AND updated_at > clock_timestamp() - $2::interval)
+        """,
+        owner,
+        REMEMBERED,
+    )
+    return [Link(row["id"], row["replaced_by"], row["is_live"]) for row in rows]
+
+
 async def add_key(
-    db: Connection, key_id: str, owner: OwnerId, terms: KeyTerms, *, prefix: str, digest: bytes
+    db: Connection,
+    key_id: str,
+    owner: OwnerId,
+    terms: KeyTerms,
+    *,
+    prefix: str,
+    digest: bytes,
+    kept: Collection[str],
 ) -> ApiKey:
-    """The key is there; of those that do not work any more only the newest are left."""
+    """The key is there; of those that do not work any more `kept` and the newest are left."""
     row = await db.fetchrow(
         f"""
         WITH forgotten AS (
             DELETE FROM api_keys WHERE id IN (
-                SELECT id FROM api_keys WHERE owner = $2 AND NOT ({_LIVE})
+                SELECT id FROM api_keys
+                WHERE owner = $2 AND NOT ({_LIVE}) AND id <> ALL ($8::text[])
                 ORDER BY created_at DESC, id DESC OFFSET {KEPT_DEAD})
         )
         INSERT INTO api_keys (id, owner, name, prefix, digest, grants, expires_at,
@@ -70,6 +94,7 @@ async def add_key(
         digest,
         sorted(terms.grants),
         terms.expires_at,
+        list(kept),
     )
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
     return _key(row)
@@ -97,19 +122,28 @@ async def retire_key(
     return None if row is None else _key(row)
 
 
-async def revoke_key(db: Connection, owner: OwnerId, key_id: str) -> ApiKey | None:
-    """The key, if it worked until now and does not from here on."""
-    row = await db.fetchrow(
+async def revoke_line(db: Connection, owner: OwnerId, key_id: str) -> Sequence[ApiKey]:
+    """Neither the key nor any that came of it by rotation works; those that were not revoked yet.
+
+    The oldest first. Whoever calls holds the owner's turn: a rotation under way would be missed.
+    """
+    rows = await db.fetch(
         f"""
+        WITH RECURSIVE line AS (
+            SELECT id, replaced_by FROM api_keys WHERE id = $2 AND owner = $1
+            UNION
+            SELECT next.id, next.replaced_by
+            FROM line JOIN api_keys next ON next.id = line.replaced_by AND next.owner = $1
+        )
         UPDATE api_keys SET revoked_at = clock_timestamp(), updated_at = clock_timestamp()
-        WHERE id = $2 AND owner = $1
+        WHERE id IN (SELECT id FROM line)
           AND (revoked_at IS NULL OR revoked_at > clock_timestamp())
         RETURNING {_COLUMNS}
         """,
         owner,
         key_id,
     )
-    return None if row is None else _key(row)
+    return sorted(map(_key, rows), key=lambda key: key.place)
 
 
 async def find_key(db: Connection, owner: OwnerId, key_id: str) -> ApiKey | None:

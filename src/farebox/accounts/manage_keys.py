@@ -16,6 +16,7 @@ from farebox.accounts.api_key import (
     judge_id,
     judge_rotator,
 )
+from farebox.accounts.key_line import MOST_ROTATIONS, RotatedTooOften, keys_before, leading_to
 from farebox.accounts.token import TokenForm, new_token
 from farebox.audit.audit_store import write_deed
 from farebox.audit.trail import Action, Deed
@@ -92,6 +93,7 @@ class KeyManagement:
             NotFound: the caller has no such key.
             KeyRevoked: the key works no more, or was rotated before.
             TooManyKeys: with the overlap the caller would have more than anybody may.
+            RotatedTooOften: so many keys led to this one lately.
             DatabaseUnavailable: as `create`.
         """
         judge_rotator(caller, key_id)
@@ -113,19 +115,20 @@ class KeyManagement:
         return issued
 
     async def revoke(self, caller: Caller, key_id: str, *, request_id: str) -> ApiKey:
-        """The key works no more, from the next request on; once is as good as twice.
+        """Neither the key nor any that came of it works, from the next request on.
+
+        Once is as good as twice. Whoever had the key may have rotated it: what it made ends too.
 
         Raises:
             NotFound: the caller has no such key.
-            DatabaseUnavailable: if the commit broke, whether the key still works is unknown.
+            DatabaseUnavailable: if the commit broke, whether the keys still work is unknown.
         """
         judge_id(key_id)
         owner = caller.owner
         async with self._turns.turn(owner), self._database.transaction() as db:
-            revoked = await key_store.revoke_key(db, owner, key_id)
-            if revoked is not None:
-                await write_deed(db, Deed(caller, Action.KEY_REVOKED, key_id, request_id))
-                return revoked
+            await key_store.take_turn(db, owner)
+            for revoked in await key_store.revoke_line(db, owner, key_id):
+                await write_deed(db, Deed(caller, Action.KEY_REVOKED, revoked.id, request_id))
             known = await key_store.find_key(db, owner, key_id)
         if known is None:
             raise NotFound
@@ -136,9 +139,18 @@ async def _issue(db: Connection, owner: OwnerId, key_id: str, terms: KeyTerms) -
     """Whoever calls holds the owner's turn."""
     if await key_store.count_live(db, owner) >= MOST_LIVE:
         raise TooManyKeys
+    links = await key_store.list_links(db, owner)
+    if len(keys_before(links, key_id)) > MOST_ROTATIONS:
+        raise RotatedTooOften
     token = new_token(TokenForm.KEY)
     key = await key_store.add_key(
-        db, key_id, owner, terms, prefix=token.prefix, digest=token.digest
+        db,
+        key_id,
+        owner,
+        terms,
+        prefix=token.prefix,
+        digest=token.digest,
+        kept=leading_to(links, key_id),
     )
     return IssuedKey(key, token.shown)
 

@@ -103,7 +103,7 @@ _KEYS: Final = (
             method,
             path,
             _TAG,
-            "Revoke a key.",
+            "Revoke a key and whatever it was rotated to.",
             {200: Reply("The key as it is now.", KeyBody)},
             parameters=(_KEY_ID,),
             refused=(404,),

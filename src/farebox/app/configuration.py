@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from farebox.app import setting_rules as rules
+from farebox.app.half_set import half_set
 from farebox.app.settings import (
     IngressSettings,
     NetworkSettings,
@@ -118,8 +119,12 @@ class SettingsRefused(Exception):
         self.faults = tuple(faults)
 
 
-def read_settings(environment: Mapping[str, str], *, needs_network: bool = True) -> Settings:
+def read_settings(
+    environment: Mapping[str, str], *, needs_network: bool = True, is_to_serve: bool = True
+) -> Settings:
     """The settings of this environment and of the file it names; the environment goes first.
+
+    Where a network is to be served, what would be without effect there is refused.
 
     Raises:
         SettingsRefused: something is wrong; all of it is named.
@@ -130,6 +135,8 @@ def read_settings(environment: Mapping[str, str], *, needs_network: bool = True)
     settings = reading.settings(default_data_dir(environment))
     if needs_network and not settings.networks and not faults:
         faults.append(_NO_NETWORK)
+    if needs_network and is_to_serve:
+        faults.extend(Fault(*each) for each in half_set(settings, given, _SUFFIXES, PREFIX))
     if faults:
         raise SettingsRefused(sorted(set(faults)))
     return settings

@@ -23,6 +23,8 @@ from farebox.outbound.resolve import Pinned
 from farebox.vault.master_keys import KeysFlaw, MasterKeys, read_master_keys
 
 T = TypeVar("T")
+IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+_MAPPED: Final = ipaddress.IPv6Network("::ffff:0:0/96")  # the addresses of IPv4 inside IPv6
 _NAME_AND_PORT: Final = re.compile(r"([0-9.]+|\[[0-9a-f:.]+\]):([0-9]{1,5})\Z", re.ASCII)
 _LONGEST_DOMAIN: Final = 59  # "… auth" names an entry of 64 bytes in every challenge
 _HOST: Final = re.compile(rf"[a-z0-9:.-]{{1,{_LONGEST_DOMAIN}}}\Z", re.ASCII)
@@ -99,15 +101,30 @@ def access(text: str) -> bool:
     return text == "required"
 
 
-def proxies(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-    """Networks of proxies: `10.0.0.0/8, 2001:db8::7`; never everybody."""
+def proxies(text: str) -> tuple[IPNetwork, ...]:
+    """Networks of proxies: `10.0.0.0/8, 2001:db8::7`; never everybody, nor all of IPv4.
+
+    One of IPv4 inside IPv6 (`::ffff:10.0.0.0/104`) is that of IPv4, as the addresses it is
+    compared with are.
+    """
     try:
-        found = tuple(ipaddress.ip_network(part.strip()) for part in text.split(","))
+        found = tuple(_plain(ipaddress.ip_network(part.strip())) for part in text.split(","))
     except ValueError:
         found = ()
-    if not found or any(network.prefixlen == 0 for network in found):
+    if not found or any(map(_has_everybody, found)):
         raise Unwanted("addresses or networks (10.0.0.0/8) separated by commas, not all there are")
     return found
+
+
+def _plain(network: IPNetwork) -> IPNetwork:
+    if network.version == 4 or not network.subnet_of(_MAPPED):
+        return network
+    inside = int(network.network_address) - int(_MAPPED.network_address)
+    return ipaddress.IPv4Network((inside, network.prefixlen - _MAPPED.prefixlen))
+
+
+def _has_everybody(network: IPNetwork) -> bool:
+    return network.prefixlen == 0 or (network.version == 6 and network.supernet_of(_MAPPED))
 
 
 def where_possible(text: str) -> bool:

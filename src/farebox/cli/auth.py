@@ -40,7 +40,7 @@ def deploy(network: Network, source: Path | None) -> None:
     missing, with 1 XLM of reserve that whoever pays sponsors. Safe to repeat: what is there is left
     as it is. Exit code 3: a transaction may still land; repeat the command.
     """
-    settings = settings_or_end(os.environ)
+    settings = settings_or_end(os.environ, is_to_serve=False)
     deployed = _deploy(settings, configured(settings, network), source)
     if settings.sign_in.signing_secret is None:
         _tell("set FAREBOX_AUTH_SIGNING_SECRET and repeat this: its account must be there too")

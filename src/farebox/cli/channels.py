@@ -132,7 +132,7 @@ def _on_ledger(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -
 
 
 def _work(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -> T:
-    settings = settings_or_end(os.environ)
+    settings = settings_or_end(os.environ, is_to_serve=False)
     return _with_tools(settings, configured(settings, network), work)
 
 

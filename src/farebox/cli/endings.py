@@ -38,10 +38,12 @@ class Broken(Ended):
     exit_code = 70
 
 
-def settings_or_end(environment: Mapping[str, str], *, needs_network: bool = True) -> Settings:
+def settings_or_end(
+    environment: Mapping[str, str], *, needs_network: bool = True, is_to_serve: bool = True
+) -> Settings:
     """The settings, or the end of the command with every fault on a line of its own."""
     try:
-        return read_settings(environment, needs_network=needs_network)
+        return read_settings(environment, needs_network=needs_network, is_to_serve=is_to_serve)
     except SettingsRefused as refused:
         raise MustChange(describe_faults(refused.faults)) from None
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import click
@@ -11,9 +12,10 @@ import orjson
 from farebox.app.settings import Settings
 from farebox.cli.database import database_of, migrate_or_end
 from farebox.cli.endings import Ended, MustChange, settings_or_end
-from farebox.cli.running import run
+from farebox.cli.running import run, sentence
 from farebox.storage.pool import Database
 from farebox.vault import secret_store
+from farebox.vault.key_check import KeyFaults, MasterKeyWrong, find_key_faults
 from farebox.vault.master_keys import MasterKeys, new_master_key
 from farebox.vault.reseal import BATCH, Resealed, Resealing
 from farebox.vault.sealing import Sealer
@@ -21,6 +23,27 @@ from farebox.vault.sealing import Sealer
 T = TypeVar("T")
 _MOST_AT_ONCE = 1000
 _json_option = click.option("--json", "as_json", is_flag=True, help="One line of JSON instead.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How much each version seals, and what its key is worth."""
+
+    keys: MasterKeys | None
+    counts: Mapping[int, int]
+    faults: KeyFaults
+
+    @property
+    def versions(self) -> list[int]:
+        known = set() if self.keys is None else set(self.keys.keys)
+        return sorted(known | self.counts.keys() | self.faults.missing, reverse=True)
+
+    def of(self, version: int) -> str:
+        if self.keys is None or version not in self.keys.keys:
+            return "missing"
+        if version in self.faults.wrong:
+            return "wrong"
+        return "seals" if version == self.keys.sealing else "opens"
 
 
 class Unfinished(Ended):
@@ -60,18 +83,25 @@ def new_key() -> None:
 @command.command("status")
 @_json_option
 def status(*, as_json: bool) -> None:
-    """Show how many secrets each key version seals, and whether its key is configured."""
-    settings, counts = _work(lambda settings, database: _counted(settings, database))
-    keys = settings.master_keys
-    missing = _missing(keys, counts)
+    """Show how many secrets each key version seals, and whether its key is configured.
+
+    A key that opens nothing of what has its version is `wrong`: another one sealed that.
+    """
+    standing = _work(_looked)
     if as_json:
-        click.echo(orjson.dumps(_status_body(keys, counts)))
+        click.echo(orjson.dumps(_status_body(standing)))
     else:
-        for line in _status_lines(keys, counts):
+        for line in _status_lines(standing):
             click.echo(line)
+    missing, wrong = standing.faults.missing, standing.faults.wrong
+    sentences = []
     if missing:
-        named = ", ".join(map(str, missing))
-        raise Unfinished(f"No key of FAREBOX_MASTER_KEYS has version {named}.")
+        named = ", ".join(map(str, sorted(missing)))
+        sentences.append(f"No key of FAREBOX_MASTER_KEYS has version {named}.")
+    if wrong:
+        sentences.append(sentence(MasterKeyWrong(wrong).message))
+    if sentences:
+        raise Unfinished(" ".join(sentences))
 
 
 @command.command("rekey")
@@ -88,13 +118,17 @@ def rekey(batch: int, *, as_json: bool) -> None:
 
     Services may run meanwhile, and what somebody rotates stays as they rotated it. Stop it at any
     time and begin again: what is done is done. Exit code 0: nothing else than the first key is
-    needed any more.
+    needed any more. Exit code 2: nothing was done; a key is another one than its version says.
     """
 
     async def work(settings: Settings, database: Database) -> tuple[Resealed, int]:
         keys = settings.master_keys
         if keys is None:
             raise MustChange("FAREBOX_MASTER_KEYS is not set: farebox vault new-key makes one.")
+        async with database.connection() as db:
+            found = await find_key_faults(db, keys)
+        if found.wrong:
+            raise MustChange(MasterKeyWrong(found.wrong).message)
         resealing = Resealing(database, Sealer(keys), _tell, batch=batch)
         return await resealing.run(), keys.sealing
 
@@ -127,39 +161,27 @@ def _rekey_body(done: Resealed, version: int) -> dict[str, object]:
     }
 
 
-async def _counted(settings: Settings, database: Database) -> tuple[Settings, Mapping[int, int]]:
+async def _looked(settings: Settings, database: Database) -> _Standing:
+    keys = settings.master_keys
     async with database.connection() as db:
-        return settings, await secret_store.count_versions(db)
+        counts = await secret_store.count_versions(db)
+        return _Standing(keys, counts, await find_key_faults(db, keys))
 
 
-def _missing(keys: MasterKeys | None, counts: Mapping[int, int]) -> list[int]:
-    stored = frozenset(counts)
-    return sorted(stored if keys is None else keys.missing(stored))
-
-
-def _versions(keys: MasterKeys | None, counts: Mapping[int, int]) -> list[int]:
-    known = set() if keys is None else set(keys.keys)
-    return sorted(known | counts.keys(), reverse=True)
-
-
-def _standing(keys: MasterKeys | None, version: int) -> str:
-    if keys is None or version not in keys.keys:
-        return "missing"
-    return "seals" if version == keys.sealing else "opens"
-
-
-def _status_lines(keys: MasterKeys | None, counts: Mapping[int, int]) -> list[str]:
+def _status_lines(standing: _Standing) -> list[str]:
+    counts = standing.counts
     lines = [
-        f"version {version:<6} {_standing(keys, version):8} {counts.get(version, 0):>8} secrets"
-        for version in _versions(keys, counts)
+        f"version {version:<6} {standing.of(version):8} {counts.get(version, 0):>8} secrets"
+        for version in standing.versions
     ]
     return lines or ["no master key is configured and no secret is stored"]
 
 
-def _status_body(keys: MasterKeys | None, counts: Mapping[int, int]) -> dict[str, object]:
+def _status_body(standing: _Standing) -> dict[str, object]:
+    keys, counts = standing.keys, standing.counts
     versions = [
-        {"version": version, "key": _standing(keys, version), "secrets": counts.get(version, 0)}
-        for version in _versions(keys, counts)
+        {"version": version, "key": standing.of(version), "secrets": counts.get(version, 0)}
+        for version in standing.versions
     ]
     return {"sealing": None if keys is None else keys.sealing, "versions": versions}
 

@@ -1,6 +1,6 @@
 """Whether the master keys open everything that is stored."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, NoReturn, Self
 
@@ -9,7 +9,7 @@ import structlog
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Refusal
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 from farebox.vault import secret_store
 from farebox.vault.master_keys import MasterKeys
 from farebox.vault.sealing import SealBroken, Sealer
@@ -45,6 +45,36 @@ class MasterKeyWrong(Refusal):
         super().__init__("master_key_wrong", words)
 
 
+@dataclass(frozen=True, slots=True)
+class KeyFaults:
+    """Versions that seal something stored and that the configured keys do not open."""
+
+    missing: frozenset[int]
+    wrong: frozenset[int]  # another key has the version
+
+
+async def find_key_faults(db: Connection, keys: MasterKeys | None) -> KeyFaults:
+    """What of all that is stored cannot be opened, and why."""
+    stored = await secret_store.find_versions(db)
+    if keys is None:
+        return KeyFaults(stored, frozenset())
+    missing, sealer = keys.missing(stored), Sealer(keys)
+    wrong = []
+    for version in stored - missing:
+        samples = await secret_store.list_sealed_with(db, version, limit=_SAMPLES)
+        # without any the last one was deleted or re-sealed just now
+        if samples and not any(_opens(sealer, sample) for sample in samples):
+            wrong.append(version)
+    return KeyFaults(missing, frozenset(wrong))
+
+
+def _opens(sealer: Sealer, sample: SealedSecret) -> bool:
+    try:
+        return bool(sealer.open(sample.sealed, sample.context))
+    except SealBroken:
+        return False
+
+
 class KeyCheck:
     """Refuses a start without a key that is needed, or with another in its place.
 
@@ -55,7 +85,6 @@ class KeyCheck:
     def __init__(self, database: Database, keys: MasterKeys | None, clock: Clock) -> None:
         self._database, self._clock = database, clock
         self._keys = keys
-        self._sealer = None if keys is None else Sealer(keys)
         self._has_begun = False
 
     async def __aenter__(self) -> Self:
@@ -85,36 +114,16 @@ class KeyCheck:
         """
         try:
             async with self._database.connection() as db:
-                stored = await secret_store.find_versions(db)
-                samples = {
-                    version: await secret_store.list_sealed_with(db, version, limit=_SAMPLES)
-                    for version in stored
-                }
+                found = await find_key_faults(db, self._keys)
         except DatabaseUnavailable:
             log.warning("vault.keys_not_checked")
             return
-        missing = self._keys.missing(stored) if self._keys else stored
-        wrong = frozenset(
-            version for version in stored - missing if not self._may_open(samples[version])
-        )
-        if missing and not self._has_begun:
-            raise MasterKeyMissing(missing)
-        if wrong and not self._has_begun:
-            raise MasterKeyWrong(wrong)
+        if found.missing and not self._has_begun:
+            raise MasterKeyMissing(found.missing)
+        if found.wrong and not self._has_begun:
+            raise MasterKeyWrong(found.wrong)
         self._has_begun = True
-        if missing:
-            log.error("vault.master_key_missing", versions=sorted(missing))
-        if wrong:
-            log.error("vault.master_key_wrong", versions=sorted(wrong))
-
-    def _may_open(self, samples: Sequence[SealedSecret]) -> bool:
-        """Whether one of them opens, or there is none."""
-        return not samples or any(map(self._opens, samples))
-
-    def _opens(self, sample: SealedSecret) -> bool:
-        try:
-            return self._sealer is not None and bool(
-                self._sealer.open(sample.sealed, sample.context)
-            )
-        except SealBroken:
-            return False
+        if found.missing:
+            log.error("vault.master_key_missing", versions=sorted(found.missing))
+        if found.wrong:
+            log.error("vault.master_key_wrong", versions=sorted(found.wrong))

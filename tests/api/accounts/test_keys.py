@@ -307,13 +307,50 @@ async def test_with_an_overlap_the_old_key_works_until_it_is_over(
         assert await is_taken(each, new["key"])
 
 
-async def test_an_overlap_may_be_cut_short(client: AsgiClient, wallet: Wallet) -> None:
+async def _rotated(client: AsgiClient, key: dict[str, Any], overlap_s: int) -> dict[str, Any]:
+    """What the key, or whoever has it, has made of it."""
+    path, body = f"{KEYS}/{key['id']}/rotate", {"overlapSeconds": overlap_s}
+    answer = await ask(client, "POST", path, bearer(key["key"]), body)
+    assert answer.status == 201
+    return answer.json()
+
+
+async def test_what_came_of_a_key_by_rotation_is_revoked_with_it(
+    replicas: Replicas, wallet: Wallet, database: Database
+) -> None:
+    client = replicas[0]
+    sibling, before = [await made_key(client, wallet.headers) for _ in range(2)]
+    stolen = await _rotated(client, before, 600)
+    line = [stolen, await _rotated(client, stolen, 0)]
+    for _ in range(2):
+        line.append(await _rotated(client, line[-1], 600))
+    for key in (sibling, before, *line[1:]):
+        assert await is_taken(client, key["key"])
+    once, twice = [
+        await ask(client, "DELETE", f"{KEYS}/{stolen['id']}", wallet.headers) for _ in range(2)
+    ]
+    assert (once.status, once.json()["id"]) == (200, stolen["id"])
+    assert (twice.status, twice.body) == (200, once.body)
+    for each in replicas:
+        assert not any([await is_taken(each, key["key"]) for key in line])
+        for key in (sibling, before):
+            assert await is_taken(each, key["key"])
+    trail = await ask(client, "GET", "/v1/audit?action=key.revoked", wallet.headers)
+    told = [deed["subject"] for deed in trail.json()["items"]]
+    assert told == [line[n]["id"] for n in (3, 2, 1)], "the first one was over before"
+    path = f"{KEYS}/{line[3]['id']}/rotate"
+    assert await post(client, path, wallet.headers) == (409, "key_revoked")
+
+
+async def test_an_overlap_is_not_cut_short_without_what_came_of_the_key(
+    client: AsgiClient, wallet: Wallet
+) -> None:
     old = await made_key(client, wallet.headers)
-    body = {"overlapSeconds": 600}
-    await post(client, f"{KEYS}/{old['id']}/rotate", wallet.headers, body)
+    new = await _rotated(client, old, 600)
     assert await is_taken(client, old["key"])
     await ask(client, "DELETE", f"{KEYS}/{old['id']}", wallet.headers)
     assert not await is_taken(client, old["key"])
+    assert not await is_taken(client, new["key"])
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,11 @@ def test_check_settings_gives_its_verdict_and_shows_no_value() -> None:
     bad = run_farebox("check-settings", settings=SETTINGS | {"FAREBOX_FEE_BPS": "10"})
     assert bad.code == 2
     assert "FAREBOX_FEE_BPS" in bad.err
+    nobodys = {"FAREBOX_FACILITATOR_AUTH_TESTNET": "required"}
+    for command in ("check-settings", "serve"):
+        half = run_farebox(command, settings=SETTINGS | nobodys)
+        assert half.code == 2
+        assert "  FAREBOX_FACILITATOR_AUTH_TESTNET: open, as nobody could have the key" in half.err
 
 
 def test_the_command_explains_itself() -> None:

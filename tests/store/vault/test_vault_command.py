@@ -16,7 +16,9 @@ from farebox.storage.pool import Database
 from support.asgi import started
 from support.callers import replica
 from support.planted import found_in
-from support.vault import NEW, OLD, a_value, keeper, somebody
+from support.vault import NEW, OLD, a_value, another_key, keeper, somebody
+
+NOT_OLD, NOT_NEW = another_key(1), another_key(2)
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +79,58 @@ async def test_a_key_that_is_missed_is_exit_code_three(
     said = json.loads(ran.stdout)
     assert (said["resealed"], said["left"], len(said["unreadable"])) == (0, 2, 2)
     assert all(secret_id in ran.stderr for secret_id in said["unreadable"])
+
+
+async def _stored(database: Database) -> list[tuple[object, ...]]:
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT id, key_version, nonce, sealed FROM vault_secrets ORDER BY 1")
+    return [tuple(row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("set_keys", "version", "states"),
+    [
+        ((NOT_OLD,), 1, {2: "missing", 1: "wrong"}),
+        ((NEW, NOT_OLD), 1, {2: "seals", 1: "wrong"}),
+        ((NOT_NEW, OLD), 2, {2: "wrong", 1: "opens"}),
+    ],
+)
+async def test_another_key_under_the_version_of_one_that_sealed_is_refused_before_anything_is_done(
+    database: Database,
+    postgres_url: Secret[str],
+    set_keys: tuple[str, ...],
+    version: int,
+    states: dict[int, str],
+) -> None:
+    await some(database, 2, OLD)
+    await some(database, 1, NEW)
+    before = await _stored(database)
+    ran = await vault("rekey", "--json", url=postgres_url, keys=",".join(set_keys))
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert (
+        f"The master key of version {version} in FAREBOX_MASTER_KEYS is another one" in ran.stderr
+    )
+    assert await _stored(database) == before
+    ran = await vault("status", "--json", url=postgres_url, keys=",".join(set_keys))
+    assert ran.exit_code == 3
+    told = json.loads(ran.stdout)["versions"]
+    assert {each["version"]: each["key"] for each in told} == states
+    assert f"version {version} in FAREBOX_MASTER_KEYS is another one" in ran.stderr
+    assert ("No key of FAREBOX_MASTER_KEYS" in ran.stderr) is ("missing" in states.values())
+
+
+async def test_one_damaged_secret_among_others_holds_up_nothing(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    await some(database, 3, OLD)
+    async with database.connection() as db:
+        damaged = await db.fetchval("SELECT min(id) FROM vault_secrets")
+        await db.execute("UPDATE vault_secrets SET sealed = '\\x00' WHERE id = $1", damaged)
+    assert (await vault("status", url=postgres_url, keys=f"{NEW},{OLD}")).exit_code == 0
+    ran = await vault("rekey", "--json", url=postgres_url, keys=f"{NEW},{OLD}")
+    assert ran.exit_code == 3
+    said = json.loads(ran.stdout)
+    assert (said["resealed"], said["unreadable"]) == (2, [damaged])
 
 
 async def test_what_must_be_changed_first_is_exit_code_two_and_what_is_away_one(

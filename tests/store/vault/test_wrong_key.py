@@ -1,17 +1,13 @@
 """A start with another key under the version of one that is needed."""
 
-import base64
-import os
-
 import pytest
 
 from farebox.storage.pool import Database
 from farebox.vault.key_check import KeyCheck, MasterKeyWrong
 from support.manual_clock import ManualClock
-from support.planted import planted
-from support.vault import NEW, OLD, a_value, keeper, keys, somebody
+from support.vault import NEW, OLD, a_value, another_key, keeper, keys, somebody
 
-NOT_OLD = f"1:{planted(base64.b64encode(os.urandom(32)).decode())}"
+NOT_OLD = another_key(1)
 
 
 async def test_a_key_that_opens_nothing_of_its_version_is_refused(

@@ -26,6 +26,9 @@ LEAST = {
     "FAREBOX_RELAYER_SECRET_TESTNET": RELAYER,
 }
 
+PUBNET = {name.replace("TESTNET", "PUBNET"): value for name, value in LEAST.items()}
+KEYS = {"FAREBOX_OPERATOR_KEYS": "sha256:" + "ab" * 32}
+
 
 def _faults(environment: dict[str, str]) -> dict[str, str]:
     with pytest.raises(SettingsRefused) as caught:
@@ -53,10 +56,60 @@ def test_a_network_may_have_a_fallback_that_is_another_node() -> None:
 
 def test_a_web_auth_contract_is_the_address_of_a_contract() -> None:
     assert read_settings(LEAST).networks[Network.TESTNET].web_auth_contract is None
-    read = _read(FAREBOX_WEB_AUTH_CONTRACT_TESTNET=TOKEN)
+    signing = Keypair.random().secret
+    read = _read(FAREBOX_WEB_AUTH_CONTRACT_TESTNET=TOKEN, FAREBOX_AUTH_SIGNING_SECRET=signing)
     assert read.networks[Network.TESTNET].web_auth_contract == TOKEN
     wrong = LEAST | {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": TOKEN[:-1]}
     assert _faults(wrong) == {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": "the C… address of a contract"}
+
+
+def test_a_contract_by_which_nobody_could_sign_in_is_refused() -> None:
+    named = LEAST | {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": TOKEN}
+    for keys in ({}, KEYS):
+        assert _faults(named | keys) == {
+            "FAREBOX_WEB_AUTH_CONTRACT_TESTNET": (
+                "set only with FAREBOX_AUTH_SIGNING_SECRET: without it nobody can sign in"
+            )
+        }
+    wrong = named | {"FAREBOX_AUTH_SIGNING_SECRET": "S"}
+    assert set(_faults(wrong)) == {"FAREBOX_AUTH_SIGNING_SECRET"}
+
+
+def test_a_key_is_required_only_where_somebody_could_have_one() -> None:
+    name = "FAREBOX_FACILITATOR_AUTH_"
+    wanted = (
+        "open, as nobody could have the key that is required here: "
+        "or set FAREBOX_OPERATOR_KEYS or FAREBOX_AUTH_SIGNING_SECRET"
+    )
+    required = {name + "TESTNET": "required"}
+    assert _faults(LEAST | required) == {name + "TESTNET": wanted}
+    assert _faults(LEAST | PUBNET) == {name + "PUBNET": wanted}, "it is the default there"
+    read_settings(LEAST | PUBNET | {name + "PUBNET": "open"})
+    for callers in (KEYS, {"FAREBOX_AUTH_SIGNING_SECRET": Keypair.random().secret}):
+        read = read_settings(LEAST | PUBNET | required | callers)
+        assert all(network.needs_key for network in read.networks.values())
+    wrong = LEAST | required | {"FAREBOX_OPERATOR_KEYS": "sha256"}
+    assert set(_faults(wrong)) == {"FAREBOX_OPERATOR_KEYS"}
+
+
+def test_a_budget_for_each_asset_named_needs_their_names() -> None:
+    budget = {"FAREBOX_BUDGET_ASSET_STROOPS_TESTNET": "1000"}
+    for assets in ({}, {"FAREBOX_ASSETS_TESTNET": "asset-contracts"}):
+        assert _faults(LEAST | budget | assets) == {
+            "FAREBOX_BUDGET_ASSET_STROOPS_TESTNET": (
+                "set only where FAREBOX_ASSETS_TESTNET is a list: "
+                "it holds for the assets named there"
+            )
+        }
+    _read(**budget, FAREBOX_ASSETS_TESTNET=TOKEN)
+    _read(FAREBOX_BUDGET_ASSET_STROOPS_TESTNET="0")
+
+
+def test_what_serves_nothing_may_be_told_of_half_the_settings() -> None:
+    """To prepare a network by a command, its keys need not be decided yet."""
+    half = LEAST | PUBNET | {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": TOKEN}
+    assert read_settings(half, is_to_serve=False).networks[Network.PUBNET].needs_key
+    read_settings(half, needs_network=False)
 
 
 def test_a_test_resolver_names_servers_of_this_machine_and_addresses_of_others() -> None:
@@ -128,7 +181,7 @@ def test_one_network_and_defaults_are_enough() -> None:
 
 
 def test_the_main_network_settles_asset_contracts_unless_told_otherwise() -> None:
-    pubnet = {name.replace("TESTNET", "PUBNET"): value for name, value in LEAST.items()}
+    pubnet = PUBNET | KEYS
     settings = read_settings(LEAST | pubnet)
     assert settings.networks[Network.PUBNET].assets is AssetRule.ASSET_CONTRACTS
     listed = read_settings(LEAST | pubnet | {"FAREBOX_ASSETS_PUBNET": f"{TOKEN}"})

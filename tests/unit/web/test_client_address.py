@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from farebox.app.setting_rules import Unwanted, proxies
 from farebox.web.client_address import client_address, client_name
 
 PROXY: Final = "10.0.0.1"
@@ -63,6 +64,45 @@ def test_a_proxy_is_believed_up_to_the_first_address_that_is_none(value: str, cl
 )
 def test_what_cannot_be_read_ends_the_way_at_the_proxy_that_said_it(value: str) -> None:
     assert by(value) == PROXY
+
+
+@pytest.mark.parametrize("peer", ["::ffff:10.0.0.1", "::FFFF:a00:1", "10.0.0.1"])
+@pytest.mark.parametrize(
+    "trusted", ["10.0.0.0/8", "::ffff:10.0.0.0/104", "::ffff:a00:1", "fd00::/8, ::ffff:10.0.0.1"]
+)
+def test_a_proxy_is_the_same_however_its_address_is_written(peer: str, trusted: str) -> None:
+    """A server that listens on `::` is told of IPv4 peers in the form of IPv6."""
+    believed = proxies(trusted)
+    for header, said in (("x-forwarded-for", CLIENT), ("forwarded", f"for={CLIENT}")):
+        raw = [(header.encode(), said.encode())]
+        assert client_address(peer, raw, believed) == CLIENT
+        assert client_address("::ffff:11.0.0.1", raw, believed) == "11.0.0.1"
+        chained = [(header.encode(), f"{said}, {said.replace(CLIENT, '10.0.0.1')}".encode())]
+        assert client_address(peer, chained, believed) == CLIENT
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+        ("::ffff:192.0.2.7", "192.0.2.7/32"),
+        ("::ffff:0:0/97", "0.0.0.0/1"),
+        ("2001:db8:aa::/48", "2001:db8:aa::/48"),
+        ("::/128", "::/128"),
+    ],
+)
+def test_a_network_of_proxies_is_read_as_what_it_means(text: str, read: str) -> None:
+    assert proxies(text) == (ip_network(read),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["::ffff:0:0/96", "0.0.0.0/0", "::/0", "::/1", "::/80", "10.0.0.1/8", "::ffff:10.0.0.1/104"],
+)
+def test_a_network_of_everybody_is_no_proxys(text: str) -> None:
+    for given in (text, f"10.0.0.0/8, {text}"):
+        with pytest.raises(Unwanted, match="not all there are"):
+            proxies(given)
 
 
 def test_lines_of_one_header_are_one_list() -> None:
