@@ -13,7 +13,7 @@ from farebox.catalog.listing import ListingType
 from farebox.catalog.search_document import SearchDocument
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
-from farebox.search.model_text import passages_of, text_of
+from farebox.search.model_text import passages_of, text_beside_request, text_of
 
 FOLDER: Final = Path(__file__).parent / "data" / "training"
 
@@ -34,7 +34,15 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def passages(self) -> list[str]:
         """The listing as the language model reads it."""
-        document = SearchDocument(
+        return passages_of(text_of(self._document()))
+
+    @property
+    def beside_request(self) -> str:
+        """The listing as the model reads it together with a request."""
+        return text_beside_request(self._document())
+
+    def _document(self) -> SearchDocument:
+        return SearchDocument(
             listing_id=1,
             network=Network.PUBNET,
             type=self.type,
@@ -47,7 +55,6 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             updated_at=SystemClock().now(),
             payers=1,
         )
-        return passages_of(text_of(document))
 
 
 def read_examples(folder: Path = FOLDER) -> list[Example]:

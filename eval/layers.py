@@ -16,14 +16,14 @@ from safetensors.numpy import load_file, save_file
 from tokenizers import Tokenizer
 
 from farebox.semantic.adapter import PARTS
+from farebox.semantic.layers import LAYERS, LOWER
 from farebox.semantic.weights import ModelFiles
 
 Array: TypeAlias = jax.Array
 Layer: TypeAlias = dict[str, tuple[Array, Array]]  # weights and shift of each part, by its name
 Change: TypeAlias = dict[str, dict[str, Array]]  # of one layer: narrow, wide and shift of a part
 
-LOWER: Final = 3  # layers that never change
-UPPER: Final = 3
+UPPER: Final = LAYERS - LOWER
 RANK: Final = 8
 _WIDTH: Final = 384
 _HEADS: Final = 12
@@ -33,7 +33,7 @@ _QUERY, _KEY, _VALUE, _MIXED, _WIDE, _NARROW = PARTS
 _NORMS: Final = ("attention.output.LayerNorm", "output.LayerNorm")
 
 
-def no_change(seed: int) -> list[Change]:
+def no_change(seed: int, *, rank: int = RANK) -> list[Change]:
     """What training begins with: a change that changes nothing."""
     shapes = {_WIDE: (_WIDTH, 4 * _WIDTH), _NARROW: (4 * _WIDTH, _WIDTH)}
     key = jax.random.PRNGKey(seed)
@@ -44,17 +44,22 @@ def no_change(seed: int) -> list[Change]:
             key, own = jax.random.split(key)
             inward, outward = shapes.get(part, (_WIDTH, _WIDTH))
             change[part] = {
-                "narrow": jax.random.normal(own, (inward, RANK)) / np.sqrt(inward),
-                "wide": jnp.zeros((RANK, outward)),
+                "narrow": jax.random.normal(own, (inward, rank)) / np.sqrt(inward),
+                "wide": jnp.zeros((rank, outward)),
                 "shift": jnp.zeros(outward),
             }
         changes.append(change)
     return changes
 
 
-def write_changes(changes: Sequence[Change], path: Path) -> None:
-    """The file that `farebox.semantic.adapter` reads, in half precision."""
-    tensors = {}
+def write_changes(
+    changes: Sequence[Change], path: Path, *, beside: Mapping[str, Array] | None = None
+) -> None:
+    """The file that `farebox.semantic.adapter` reads, in half precision.
+
+    What stands `beside` the changes is there under its own names.
+    """
+    tensors = {name: _half(own) for name, own in (beside or {}).items()}
     for number, change in enumerate(changes, start=LOWER):
         for part, own in change.items():
             name = f"encoder.layer.{number}.{part}"
@@ -62,6 +67,22 @@ def write_changes(changes: Sequence[Change], path: Path) -> None:
             tensors[f"{name}.wide"] = _half(own["wide"].T)
             tensors[f"{name}.shift"] = _half(own["shift"])
     save_file(tensors, path)
+
+
+def read_changes(path: Path) -> tuple[list[Change], dict[str, Array]]:
+    """What `write_changes` wrote: the changes, and what stands beside them."""
+    tensors = {name: jnp.asarray(own, jnp.float32) for name, own in load_file(path).items()}
+    changes: list[Change] = [
+        {
+            part: {
+                name: tensors.pop(f"encoder.layer.{number}.{part}.{name}").T
+                for name in ("narrow", "wide", "shift")
+            }
+            for part in PARTS
+        }
+        for number in range(LOWER, LAYERS)
+    ]
+    return changes, tensors
 
 
 def _half(values: Array) -> NDArray[np.float16]:
@@ -96,11 +117,11 @@ def _layer(tensors: Mapping[str, NDArray[np.float32]], number: int) -> Layer:
 class Lower:
     """What comes out of the lower layers, by text."""
 
-    def __init__(self, files: ModelFiles) -> None:
+    def __init__(self, files: ModelFiles, *, longest: int = _LONGEST) -> None:
         tensors = load_file(files.weights)
         self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(_LONGEST)
+        self._tokenizer.enable_truncation(longest)
         self._words = tensors["embeddings.word_embeddings.weight"]
         self._places = (
             tensors["embeddings.position_embeddings.weight"]
@@ -170,12 +191,12 @@ def run(
         return _through(layer, change or {}, rows, hidden, parts, left_out), None
 
     # written once for all layers: compiling is what takes long
-    each = (_together(layers), _together(changes) if changes else None, keys)
+    each = (_stacked(layers), _stacked(changes) if changes else None, keys)
     rows, _ = jax.lax.scan(through, rows.astype(jnp.float32), each)
     return rows
 
 
-def _together(layers: Sequence[Layer] | Sequence[Change]) -> Any:
+def _stacked(layers: Sequence[Layer] | Sequence[Change]) -> Any:
     return jax.tree.map(lambda *arrays: jnp.stack(arrays), *layers)
 
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -71,3 +72,10 @@ MEASURES: Final[Mapping[str, Measure]] = {
     "mrr": reciprocal_rank,
     "p1": precision_at_1,
 }
+
+
+def told_apart(higher: Sequence[float], lower: Sequence[float]) -> float:
+    """How often a number that should be higher is, of all pairs: 0.5 by chance."""
+    ordered = sorted(lower)
+    below = sum(bisect_left(ordered, each) + bisect_right(ordered, each) for each in higher)
+    return round(below / (2 * len(higher) * len(ordered)), 3)

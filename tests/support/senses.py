@@ -12,12 +12,18 @@ FAR: Final = 50
 
 
 class SaidMeaning:
-    """Encodes a query as itself; counts how often it was asked."""
+    """Encodes a query as itself; counts how often it was asked.
+
+    Of texts read together with a request it knows what the test says: the odds by a word that the
+    text has, in thousandths; without any, nothing could be had in time.
+    """
 
     name = "said"
 
-    def __init__(self) -> None:
+    def __init__(self, odds: Mapping[str, int] | None = None) -> None:
         self.asked: list[str] = []
+        self.together: list[tuple[str, tuple[str, ...]]] = []  # requests and texts
+        self._odds = odds
 
     def words(self) -> frozenset[str]:
         """Every word is known."""
@@ -27,6 +33,14 @@ class SaidMeaning:
         """The query's bytes."""
         self.asked.append(query)
         return Sense(query.encode())
+
+    async def log_odds(self, request: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """What the test says."""
+        self.together.append((request, tuple(texts)))
+        if self._odds is None:
+            return None
+        said = self._odds
+        return [sum(odds for word, odds in said.items() if word in text) for text in texts]
 
 
 class SaidMeanings:

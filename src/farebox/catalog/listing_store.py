@@ -3,6 +3,7 @@
 Every function is one statement and says what it found. `db` is a connection inside a transaction.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
@@ -192,6 +193,21 @@ async def touch(db: Connection, listing_id: int, *, at: datetime) -> SearchDocum
         at,
     )
     return None if row is None or row["removed_at"] is not None else document_of(row)
+
+
+async def read_documents(db: Connection, listing_ids: Sequence[int]) -> list[SearchDocument]:
+    """What of these listings is searched, in the order of the ids; one that is gone is left out."""
+    rows = await db.fetch(
+        """
+        SELECT id, network, type, url, tool_name, service_name, tags, description, parameters,
+               updated_at, 0 AS payers
+        FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place) JOIN listings USING (id)
+        WHERE removed_at IS NULL
+        ORDER BY place
+        """,
+        list(listing_ids),
+    )
+    return [document_of(row) for row in rows]
 
 
 def _text(resource: Resource) -> tuple[object, ...]:

@@ -91,6 +91,12 @@ class Asked:
         return scored_of(self.sought) if self.widened is None else self.widened.sought
 
     @property
+    def read_as(self) -> str:
+        """The text that the language model read, mistyped words put right; empty if it did not."""
+        reading = None if self.widened is None else self.widened.reading
+        return "" if reading is None else reading.text
+
+    @property
     def meant(self) -> str:
         """The text whose meaning is looked for: without what is excluded, or only asks."""
         return asked_for(self.said)

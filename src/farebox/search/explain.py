@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from farebox.search.doubt import Verdict
 from farebox.search.explain_store import FIELDS, read_fields
 from farebox.search.gather import FoundBy, Result
 from farebox.search.rank import Freshness
@@ -50,6 +51,7 @@ class Explanation:
     words: tuple[Weighed, ...]
     stages: tuple[str, ...]  # in the order they ran
     model: str | None  # which language model judged the meaning; None: none did
+    verdict: Verdict | None = None  # what came of reading listings with the request, where open
 
 
 async def explain_page(

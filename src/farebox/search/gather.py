@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from heapq import nlargest
 from math import inf
 from operator import itemgetter
 
 from farebox.search.candidate import Candidate
+from farebox.search.doubt import MOST, OPEN_ABOVE, OPEN_BELOW, Doubt
 from farebox.search.plan import Kind, Stage
 from farebox.search.rank import Freshness, Place, place_of
 from farebox.search.scope import Scope
@@ -54,6 +56,7 @@ class Gathering:
     _by: dict[int, list[FoundBy]] = field(default_factory=dict)
     _likeness: dict[int, int] = field(default_factory=dict)
     _judge: Judge | None = None
+    _best: float | None = None
 
     @property
     def count(self) -> int:
@@ -106,6 +109,7 @@ class Gathering:
         return len(found)
 
     async def _near(self, meanings: Meanings, sense: Sense) -> None:
+        self._best = None
         near = await meanings.near(self.db, sense, self.scope, most=NEAR)
         self._likeness |= {each.document_id: each.likeness for each in near}
         wanted = [each.document_id for each in near if each.document_id not in self._found]
@@ -131,14 +135,18 @@ class Gathering:
                     self._likeness[own.document_id] = known[own.digest]
 
     def _add(self, candidates: Iterable[Candidate], by: FoundBy) -> None:
+        self._best = None
         for candidate in candidates:
             self._found.setdefault(candidate.document_id, candidate)
             self._by.setdefault(candidate.document_id, []).append(by)
 
     def ranked(self, *, after: Place | None) -> Iterator[tuple[Place, Candidate]]:
-        """Every candidate that fits and stands behind `after`, in order."""
+        """Every candidate that fits and stands behind `after`, in order.
+
+        Whether they answer the query at all may be open: see `doubt`.
+        """
         is_strict = self.walk.is_strict
-        if after is None and not is_strict and not self._is_answered():
+        if after is None and not is_strict and self._above() < -OPEN_BELOW:
             return
         least = inf if after is None else -after[0]  # nothing worth more stands behind it
         found: dict[int, list[Candidate]] = {}
@@ -162,13 +170,32 @@ class Gathering:
             at=self.walk.at,
         )
 
-    def _is_answered(self) -> bool:
-        """Whether one candidate at least is reason enough to answer."""
-        judge, likeness = self._judging(), self._likeness
-        return any(
-            judge.worth(own.ranks, likeness.get(own.document_id)).convinces(self.bar)
-            for own in self._found.values()
-        )
+    def doubt(self) -> Doubt | None:
+        """The best of what is ranked, where it is open whether it answers the query."""
+        if self.walk.is_strict or not -OPEN_BELOW <= self._above() < OPEN_ABOVE:
+            return None
+        judge = self._judging()
+        best: dict[bytes, tuple[int, int]] = {}  # of equal texts one
+        for own in self._found.values():
+            worth = judge.worth(own.ranks, self._likeness.get(own.document_id))
+            if worth.fits and worth.likeness is not None:
+                one = (worth.evidence - self.bar, -own.listing_id)
+                best[own.digest] = max(one, best.get(own.digest, one))
+        chosen = nlargest(MOST, best.values())
+        return Doubt(tuple(-own for _, own in chosen), tuple(above for above, _ in chosen))
+
+    def _above(self) -> float:
+        """How far the best candidate's evidence is above the bar; infinite where that is plain."""
+        if self._best is None:
+            judge, likeness = self._judging(), self._likeness
+            self._best = max(
+                (
+                    judge.worth(own.ranks, likeness.get(own.document_id)).above(self.bar)
+                    for own in self._found.values()
+                ),
+                default=-inf,
+            )
+        return self._best
 
     def result(self, place: Place, candidate: Candidate) -> Result:
         """A ranked candidate with all that put it there."""

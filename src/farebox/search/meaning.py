@@ -4,7 +4,6 @@ Without the model there is no meaning to be had, and everything else works as it
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 import structlog
 
 from farebox.search.model_text import passages_of
+from farebox.search.recent import Recent
 from farebox.search.senses import Sense
 from farebox.semantic.encoder import Encoder
 from farebox.semantic.weights import LEARNED
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NAME: Final = f"{LEARNED}/int8"
 _REMEMBERED: Final = 2048  # queries whose meaning is kept
+_PAIRS: Final = 8192  # of texts read together that are kept
+_MOST_JUDGED: Final = 4  # queries whose listings are being read; a further one goes without it
 _MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
 WAIT_S: Final = 0.4  # for one query's meaning
 _LONGEST: Final = 512  # characters of a query that are read
@@ -30,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class LanguageModel:
-    """A `Meaning`. One query is read at a time and one batch of listings.
+    """A `Meaning`. One query is read at a time, one batch of listings, and one query with listings.
 
     `load` is called once, in a thread, when a meaning is first asked for; it returns None where
     there is no model. Use it as an async context manager.
@@ -41,10 +43,13 @@ class LanguageModel:
     def __init__(self, load: Callable[[], Encoder | None], *, wait_s: float = WAIT_S) -> None:
         self._load, self._wait_s = load, wait_s
         self._for_queries = ThreadPoolExecutor(1, thread_name_prefix="query-meaning")
+        self._for_judging = ThreadPoolExecutor(1, thread_name_prefix="judgement")
         self._for_listings = ThreadPoolExecutor(1, thread_name_prefix="listing-meaning")
         self._loading: asyncio.Future[Encoder | None] | None = None
-        self._remembered: OrderedDict[str, Sense] = OrderedDict()
+        self._remembered: Recent[str, Sense] = Recent(_REMEMBERED)
+        self._judged: Recent[tuple[str, str], int] = Recent(_PAIRS)
         self._asked = 0
+        self._judging = 0
 
     async def __aenter__(self) -> Self:
         return self
@@ -55,7 +60,7 @@ class LanguageModel:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for threads in (self._for_queries, self._for_listings):
+        for threads in (self._for_queries, self._for_judging, self._for_listings):
             threads.shutdown(wait=False, cancel_futures=True)
 
     async def is_present(self) -> bool:
@@ -72,10 +77,9 @@ class LanguageModel:
 
         Equal queries mean the same, whatever their case and spacing.
         """
-        text = " ".join(query[:_LONGEST].casefold().split())
+        text = _as_read(query)
         known = self._remembered.get(text)
         if known is not None:
-            self._remembered.move_to_end(text)
             return known
         if not text or self._asked >= _MOST_ASKED:
             return None
@@ -89,6 +93,21 @@ class LanguageModel:
         finally:
             self._asked -= 1
 
+    async def log_odds(self, request: str, texts: Sequence[str]) -> list[int] | None:
+        """How surely each text answers the request, in thousandths; None as for `encode`.
+
+        What could not be had in time is known the next time.
+        """
+        asked = _as_read(request)
+        known = {text: self._judged.get((asked, text)) for text in texts}
+        new = [text for text, odds in known.items() if odds is None]
+        if new:
+            found = await self._judge(asked, new)
+            if found is None:
+                return None
+            known |= zip(new, found, strict=True)
+        return [odds for text in texts if (odds := known[text]) is not None]
+
     async def codes(self, texts: Sequence[str]) -> "list[Code] | None":
         """What is kept of each text, in order; None without a model. It may take a second."""
         encoder = await self._encoder()
@@ -97,15 +116,37 @@ class LanguageModel:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._for_listings, _codes, encoder, texts)
 
+    async def _judge(self, asked: str, texts: Sequence[str]) -> list[int] | None:
+        encoder = await self._encoder()
+        if encoder is None or self._judging >= _MOST_JUDGED:
+            return None
+        loop = asyncio.get_running_loop()
+        reading = loop.run_in_executor(self._for_judging, _log_odds, encoder, asked, texts)
+        self._judging += 1
+        reading.add_done_callback(lambda done: self._judgement(asked, texts, done))
+        try:
+            async with asyncio.timeout(self._wait_s):
+                return await asyncio.shield(reading)
+        except TimeoutError:
+            log.info("semantic.judgement_late")
+            return None
+
+    def _judgement(
+        self, asked: str, texts: Sequence[str], done: "asyncio.Future[list[int] | None]"
+    ) -> None:
+        """It is known from here on, though nobody may wait for it any more."""
+        self._judging -= 1
+        found = None if done.cancelled() else done.result()
+        for text, log_odds in zip(texts, found or (), strict=False):
+            self._judged.put((asked, text), log_odds)
+
     async def _encode(self, text: str) -> Sense | None:
         encoder = await self._encoder()
         if encoder is None:
             return None
         loop = asyncio.get_running_loop()
         sense = await loop.run_in_executor(self._for_queries, _sense, encoder, text)
-        self._remembered[text] = sense
-        if len(self._remembered) > _REMEMBERED:
-            self._remembered.popitem(last=False)
+        self._remembered.put(text, sense)
         return sense
 
     async def _encoder(self) -> Encoder | None:
@@ -115,11 +156,24 @@ class LanguageModel:
         return await asyncio.shield(self._loading)  # one that leaves does not end it for others
 
 
+def _as_read(query: str) -> str:
+    return " ".join(query[:_LONGEST].casefold().split())
+
+
 # The model is there, so numpy is: these need it, and a service without either never gets here.
 def _sense(encoder: Encoder, text: str) -> Sense:
     from farebox.semantic.space import as_bytes
 
     return Sense(as_bytes(encoder.encode([text]))[0])
+
+
+def _log_odds(encoder: Encoder, asked: str, texts: Sequence[str]) -> list[int] | None:
+    """None where the model cannot read them: a text of some seller must not end a search."""
+    try:
+        return [round(1000 * each) for each in encoder.together(asked, texts).tolist()]
+    except Exception:
+        log.exception("semantic.unreadable")
+        return None
 
 
 def _codes(encoder: Encoder, texts: Sequence[str]) -> "list[Code]":

@@ -19,8 +19,7 @@ _UNREAD: Final = "\f"  # what stands behind is kept for its words
 
 def text_of(document: SearchDocument) -> str:
     """What is read of a listing: passages, a line each, and behind them words alone."""
-    tool = _HUMP.sub(" ", document.tool_name).replace("_", " ").replace("-", " ")
-    labels = _joined(", ".join(document.tags), tool, document.service_name)
+    labels = _labels(document)
     sentences = _SENTENCE.split(_line(document.description)[:_LONGEST])
     whole = _joined(_line(document.description), ", ".join(document.tags)) or labels
     passages = [whole[:_LONGEST], labels, *(each for each in sentences if len(each) > _SHORTEST)]
@@ -28,9 +27,19 @@ def text_of(document: SearchDocument) -> str:
     return "\n".join(list(kept)[:_MOST]) + _UNREAD + _line(document.parameters)[:_LONGEST]
 
 
+def text_beside_request(document: SearchDocument) -> str:
+    """What is read of a listing together with a request: the beginning matters most."""
+    return _joined(_labels(document), _line(document.description), _line(document.parameters))
+
+
 def passages_of(text: str) -> list[str]:
     """The passages of such a text; at least one, if an empty one."""
     return text.partition(_UNREAD)[0].split("\n")
+
+
+def _labels(document: SearchDocument) -> str:
+    tool = _HUMP.sub(" ", document.tool_name).replace("_", " ").replace("-", " ")
+    return _joined(", ".join(document.tags), tool, document.service_name)
 
 
 def _joined(*parts: str) -> str:

@@ -6,7 +6,7 @@ is a language model, the meaning. What fits by neither is not shown.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import inf, log, sqrt
 from typing import Final, NamedTuple
 
 from farebox.search.terms import Role, Sought
@@ -61,9 +61,15 @@ class Worth(NamedTuple):
         """Whether it may stand among results."""
         return self.is_full or self.evidence >= (PASSABLE if self.likeness is None else _NEARBY)
 
-    def convinces(self, bar: int) -> bool:
-        """Whether it is reason enough to answer; without any such document there is silence."""
-        return self.is_full or self.evidence >= (CONVINCING if self.likeness is None else bar)
+    def above(self, bar: int) -> float:
+        """How far it is above the evidence with which a query is answered; infinite either way
+        where nothing else is asked for.
+        """
+        if self.is_full:
+            return inf
+        if self.likeness is None:
+            return inf if self.evidence >= CONVINCING else -inf
+        return self.evidence - bar
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from farebox.catalog.shown_store import get_listings
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
+from farebox.search.asked import Asked
 from farebox.search.cursor import BadCursor, Standpoint, read_cursor, write_cursor
+from farebox.search.doubt import Verdict
 from farebox.search.explain import Explanation, WhyThere, explain_page
 from farebox.search.first_page import FirstPage
 from farebox.search.gather import Gathering, Result
@@ -19,6 +21,7 @@ from farebox.search.lexicon import SMALL, Lexicon
 from farebox.search.rank import Place
 from farebox.search.scope import Scope, View
 from farebox.search.scope_store import ONE_PLAN
+from farebox.search.second_reading import OpenQuestion, question_of, settle
 from farebox.search.senses import Meaning, Meanings, Words
 from farebox.search.stage_store import read_snapshot
 from farebox.search.understand import Understanding
@@ -79,7 +82,7 @@ class Search:
         small_below: int = SMALL,
     ) -> None:
         self._database, self._clock = database, clock
-        self._model = "" if meaning is None else meaning.name
+        self._meaning = meaning
         self._meanings = meanings
         self._understanding = Understanding(
             database,
@@ -116,15 +119,28 @@ class Search:
     async def _first_page(self, key: Secret[bytes], request: SearchRequest) -> SearchPage:
         asked = await self._understanding.ask(request.query, request.filters)
         try:
-            while True:
-                async with self._database.snapshot(ONE_PLAN) as db:
-                    scope = Scope(View(self._clock.now()), request.filters)
-                    gathering = await self._first.gather(db, scope, asked)
-                    if gathering is not None:
-                        return await self._page(db, key, request, gathering, None)
+            while (found := await self._look(key, request, asked)) is None:
                 asked = await self._understanding.widen(asked)
         finally:
             asked.leave()
+        page, question = found
+        if question is None or self._meaning is None:
+            return page
+        return _after(page, await settle(question, self._meaning))
+
+    async def _look(
+        self, key: Secret[bytes], request: SearchRequest, asked: Asked
+    ) -> tuple[SearchPage, OpenQuestion | None] | None:
+        """The page and whether it is open that it answers; None: more is to be understood first."""
+        async with self._database.snapshot(ONE_PLAN) as db:
+            scope = Scope(View(self._clock.now()), request.filters)
+            gathering = await self._first.gather(db, scope, asked)
+            if gathering is None:
+                return None
+            page = await self._page(db, key, request, gathering, None)
+            doubt = gathering.doubt() if page.hits else None
+            question = None if doubt is None else await question_of(db, asked.read_as, doubt)
+            return page, question
 
     def _standpoint(self, key: Secret[bytes], request: SearchRequest) -> Standpoint | None:
         if request.cursor is None:
@@ -132,7 +148,7 @@ class Search:
         point = read_cursor(
             key, request.cursor, request.query, request.filters, now=self._clock.now()
         )
-        if point.walk.model not in ("", self._model):
+        if point.walk.model not in ("", "" if self._meaning is None else self._meaning.name):
             words = "The service has changed since the cursor was made: search again without it."
             raise BadCursor("cursor_expired", words)
         return point
@@ -164,7 +180,7 @@ class Search:
             hits=tuple(Hit(own, why) for (_, own), why in zip(page, whys, strict=True)),
             limit=request.limit,
             cursor=cursor,
-            is_truncated=gathering.walk.is_truncated,
+            is_truncated=gathering.walk.is_truncated and bool(page),
             explanation=explanation,
         )
 
@@ -173,6 +189,14 @@ class Search:
             async with self._database.connection() as db:
                 self._key = await read_cursor_key(db)
         return self._key
+
+
+def _after(page: SearchPage, verdict: Verdict) -> SearchPage:
+    """The page, or an empty one where nothing on it answers."""
+    explanation = page.explanation and replace(page.explanation, verdict=verdict)
+    if verdict.is_answered:
+        return replace(page, explanation=explanation)
+    return replace(page, hits=(), cursor=None, is_truncated=False, explanation=explanation)
 
 
 async def _shown(

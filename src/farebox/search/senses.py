@@ -53,6 +53,12 @@ class Meaning(Protocol):
         """The query's meaning, computed off the event loop; None: none could be had in time."""
         ...
 
+    async def log_odds(self, request: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """How surely each text answers the request, both read together: the logarithm of the odds
+        in thousandths; None: it could not be had in time.
+        """
+        ...
+
 
 class Meanings(Protocol):
     """The documents' vectors in the database; the caller's transaction is a snapshot."""

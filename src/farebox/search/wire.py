@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from farebox.catalog.wire import Body, listing_body, unapplied_member
+from farebox.search.doubt import Verdict
 from farebox.search.explain import Explanation, WhyThere, WordMet
 from farebox.search.search import Hit, SearchPage
 from farebox.x402.wire import X402_VERSION
@@ -69,4 +70,13 @@ def _explanation_body(explanation: Explanation) -> Body:
         "meaning": {"model": explanation.model}
         if explanation.model
         else {"absent": "no language model judged this search"},
+        **({"readTogether": _verdict_body(explanation.verdict)} if explanation.verdict else {}),
+    }
+
+
+def _verdict_body(verdict: Verdict) -> Body:
+    return {
+        "answered": verdict.is_answered,
+        "inTime": verdict.is_in_time,
+        "listings": [{"evidence": own.above, "logOdds": own.log_odds} for own in verdict.read],
     }

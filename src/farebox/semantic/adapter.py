@@ -22,11 +22,14 @@ PARTS: Final = (
     "output.dense",
 )
 
+_CHANGED: Final = "encoder."  # the parts of a file that are changes of the model's own
+
 
 def adapt(tensors: dict[str, Floats], adapter: Path) -> None:
     """The model's tensors are those that were learned; none is written over in its place."""
     changes = load_file(adapter)
-    for name in sorted({each.rpartition(".")[0] for each in changes}):
+    changed = {each.rpartition(".")[0] for each in changes if each.startswith(_CHANGED)}
+    for name in sorted(changed):
         wide, narrow, shift = (
             changes[f"{name}.{part}"].astype(np.float32) for part in ("wide", "narrow", "shift")
         )

@@ -37,6 +37,13 @@ class Encoder(Protocol):
         """One row of length one for each text, in order. It takes milliseconds: not for a loop."""
         ...
 
+    def together(self, request: str, texts: Sequence[str]) -> "NDArray[np.float32]":
+        """The logarithm of the odds that each listing's text answers the request.
+
+        Some times dearer than a row of one text.
+        """
+        ...
+
 
 def load_encoder() -> Encoder | None:
     """The language model, ready; None where it is not installed, and the log says what is wanting.

@@ -33,6 +33,10 @@ class CountingEncoder:
         self.read += texts
         return np.array([[len(text), *[1] * 383] for text in texts], dtype=np.float32)
 
+    def together(self, request: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Nothing is known."""
+        return np.zeros(len(texts), np.float32)
+
 
 @pytest.fixture
 async def encoder() -> CountingEncoder:

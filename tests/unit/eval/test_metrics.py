@@ -5,7 +5,7 @@ import math
 import pytest
 
 from eval.labelled import Half, Kind, Query, half_of
-from eval.metrics import estimate, ndcg, precision_at_1, reciprocal_rank
+from eval.metrics import estimate, ndcg, precision_at_1, reciprocal_rank, told_apart
 from eval.scores import Answer, by_kind, misses, of_half, score
 
 GRADES = {"a": 3, "b": 2, "c": 1}
@@ -70,3 +70,10 @@ def test_halves_follow_from_the_id_alone_and_are_about_equal() -> None:
     assert half_of("query-1") is half_of("query-1")
     answers = [_answer(Kind.KEYWORD, half=half) for half in Half]
     assert of_half(answers, Half.TUNING) == answers[:1]
+
+
+def test_told_apart_is_the_share_of_pairs_in_order_and_ties_are_half() -> None:
+    assert told_apart([2.0, 3.0], [0.0, 1.0]) == 1.0
+    assert told_apart([0.0], [1.0]) == 0.0
+    assert told_apart([1.0, 1.0], [1.0]) == 0.5
+    assert told_apart([1.0, 3.0], [0.0, 2.0]) == 0.75

@@ -1,5 +1,6 @@
 """What a document is worth to a query."""
 
+import math
 from typing import Final
 
 import pytest
@@ -110,11 +111,12 @@ def test_a_sentence_is_answered_with_less_and_a_large_catalog_with_more() -> Non
 
 def test_the_bar_is_for_meaning_and_words_alone_have_their_own() -> None:
     near = scored(0.0, likeness=400)
-    assert near.worth.convinces(near.worth.evidence)
-    assert not near.worth.convinces(near.worth.evidence + 1)
+    assert near.worth.above(near.worth.evidence) == 0
+    assert near.worth.above(near.worth.evidence + 1) == -1
     words = scored(0.0, B, sought=(RAIN,))
-    assert words.worth.convinces(9_999) == (words.worth.evidence >= CONVINCING)
-    assert scored(B).worth.convinces(9_999)
+    is_enough = words.worth.evidence >= CONVINCING
+    assert words.worth.above(9_999) == (math.inf if is_enough else -math.inf)
+    assert scored(B).worth.above(9_999) == math.inf
 
 
 @given(

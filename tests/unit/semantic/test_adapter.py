@@ -1,5 +1,6 @@
 """What the model learned is laid into its weights, and nothing else takes its place."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ from farebox.semantic import weights
 from farebox.semantic.adapter import PARTS, adapt
 from farebox.semantic.arithmetic import Floats
 from farebox.semantic.encoder import absence, load_encoder
+from farebox.semantic.layers import LAYERS, LOWER
 from farebox.semantic.minilm import MiniLm
 from farebox.semantic.weights import (
     ADAPTER,
     LEARNED,
     MODEL,
+    TOGETHER,
     ModelMissing,
     find_model,
     find_published,
@@ -50,11 +53,14 @@ def test_a_change_is_added_to_what_a_part_computes(tmp_path: Path) -> None:
     assert tensors["other"] is before["other"]
 
 
-def test_only_matrices_of_the_models_layers_are_changed() -> None:
+@pytest.mark.parametrize("file", [ADAPTER, TOGETHER], ids=lambda file: file.stem)
+def test_only_matrices_of_the_upper_layers_are_changed(file: Path) -> None:
+    """What comes out of the lower ones is read for vectors and for texts together."""
     published = load_file(find_published().weights)
-    changed = {name.rpartition(".")[0] for name in load_file(ADAPTER)}
+    changed = {name.rpartition(".")[0] for name in load_file(file) if name.startswith("encoder.")}
     assert changed
     assert {name.split(".", 3)[3] for name in changed} == set(PARTS)
+    assert {int(name.split(".", 3)[2]) for name in changed} == set(range(LOWER, LAYERS))
     assert all(f"{name}.weight" in published for name in changed)
 
 
@@ -70,17 +76,19 @@ def test_what_was_learned_tells_a_near_miss_from_what_is_asked() -> None:
 
 
 @pytest.mark.parametrize("damage", ["gone", "other"])
+@pytest.mark.parametrize("learned", ["ADAPTER", "TOGETHER"])
 def test_without_what_was_learned_there_is_no_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: str, damage: str
 ) -> None:
     """Vectors of the model as published are of another space: words alone are better."""
-    adapter = tmp_path / "adapter.safetensors"
+    real: Path = getattr(weights, learned)
+    file = tmp_path / real.name
     if damage == "other":
-        adapter.write_bytes(ADAPTER.read_bytes()[:-1] + b"\x01")
-    monkeypatch.setattr(weights, "ADAPTER", adapter)
-    with pytest.raises(ModelMissing, match=r"adapter\.safetensors"):
+        file.write_bytes(real.read_bytes()[:-1] + b"\x01")
+    monkeypatch.setattr(weights, learned, file)
+    with pytest.raises(ModelMissing, match=re.escape(real.name)):
         find_model()
-    assert "adapter.safetensors" in str(absence())
+    assert real.name in str(absence())
     with capture_logs() as logs:
         assert load_encoder() is None
     assert [each["event"] for each in logs] == ["semantic.absent"]

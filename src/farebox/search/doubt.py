@@ -1,0 +1,62 @@
+"""Whether a query is answered where words and likeness leave it open.
+
+Around the bar the listings with the most evidence are read together with the request. That is dear,
+so clear cases are decided without it; and it is never decided by it alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+OPEN_BELOW: Final = 100  # thousandths of evidence below the bar from which on it is open
+OPEN_ABOVE: Final = 125  # and above it up to which
+WEIGHT: Final = 60  # of evidence that the logarithm of the odds counts, a unit of it
+BAR: Final = -110  # of both together, above the bar of the evidence alone
+READ: Final = 3  # listings at once
+MOST: Final = 6  # in all: those behind the first only if their evidence alone would do
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """The listings of a query that is open, and their evidence in thousandths above its bar.
+
+    The most evidence first, and each text once.
+    """
+
+    listing_ids: tuple[int, ...]
+    above: tuple[int, ...]
+
+    @property
+    def turns(self) -> Iterator[slice]:
+        """Which of them are read, one part after another until one answers."""
+        yield slice(0, READ)
+        enough = sum(each >= 0 for each in self.above[:MOST])
+        for start in range(READ, enough, READ):
+            yield slice(start, min(start + READ, enough))
+
+    @property
+    def is_answered_by_evidence(self) -> bool:
+        """What is said where nothing could be read."""
+        return max(self.above, default=-1) >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One listing that was read together with the request, both in thousandths."""
+
+    above: int  # its evidence, above the query's bar
+    log_odds: int  # how surely it answers
+
+    @property
+    def answers(self) -> bool:
+        """Whether evidence and odds together are enough."""
+        return 1000 * self.above + WEIGHT * self.log_odds >= 1000 * BAR
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of reading."""
+
+    is_answered: bool
+    read: Sequence[Read]
+    is_in_time: bool = True  # otherwise the evidence decided

@@ -1,0 +1,173 @@
+"""A query whose best listings neither answer it nor are too weak: they are read with it."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from farebox.kernel.secret import Secret
+from farebox.search.doubt import OPEN_ABOVE, OPEN_BELOW, READ
+from farebox.search.score import bar_of
+from farebox.search.search import Search, SearchRequest
+from farebox.search.wire import search_body
+from farebox.storage.pool import Database
+from support.listings import Listed, list_many
+from support.manual_clock import ManualClock
+from support.senses import SaidMeaning, SaidMeanings
+
+QUERY = "settle the invoice"
+LISTINGS = [
+    Listed(f"https://n{n}.example", f"n{n}", tags=("bills",), description=f"Pays bills of kind {n}")
+    for n in range(25)
+]
+BAR = bar_of(3, len(LISTINGS)) - 20  # two words that say something
+ANSWERS, DOES_NOT = {"kind 3": 4_000, "Pays": -2_000}, {"Pays": -6_000}
+
+
+async def opened(
+    database: Database, meaning: SaidMeaning, above: Mapping[int, int]
+) -> tuple[Search, list[int]]:
+    """A search in which listings have so much evidence above the bar, by their places."""
+    ids = await list_many(database, LISTINGS)
+    near = {ids[place]: BAR + own for place, own in above.items()}
+    meanings = SaidMeanings({QUERY: near})
+    return Search(database, ManualClock(), meaning=meaning, meanings=meanings), ids
+
+
+async def shown(search: Search) -> list[str]:
+    """The names of what is found."""
+    page = await search.find(SearchRequest(QUERY, limit=2))
+    if not page.hits:
+        assert page.cursor is None
+    return [hit.listing.resource.metadata.service_name or "" for hit in page.hits]
+
+
+@pytest.mark.parametrize("best", [1 - OPEN_BELOW, -1, 0, OPEN_ABOVE - 1])
+@pytest.mark.parametrize(("odds", "is_shown"), [(ANSWERS, True), (DOES_NOT, False)])
+async def test_an_open_query_is_answered_where_a_listing_read_with_it_is(
+    database: Database, best: int, odds: Mapping[str, int], is_shown: bool
+) -> None:
+    meaning = SaidMeaning(odds)
+    search, _ = await opened(database, meaning, {1: best, 3: best - 5, 5: best - 9, 7: best - 20})
+    assert await shown(search) == (["n1", "n3"] if is_shown else [])
+    request, texts = meaning.together[0]
+    assert request == QUERY
+    assert texts == tuple(f"bills. n{n}. Pays bills of kind {n}" for n in (1, 3, 5))
+    assert len(texts) == READ
+
+
+async def test_listings_that_do_not_answer_silence_no_other_that_does(database: Database) -> None:
+    meaning = SaidMeaning({"Pays": -6_000, "kind 7": 12_000})
+    search, _ = await opened(database, meaning, {1: 60, 3: 60, 5: 60, 7: 50, 9: 40, 11: -1})
+    assert await shown(search)
+    read = [text for _, texts in meaning.together for text in texts]
+    assert [text.rpartition(" ")[2] for text in read] == ["1", "3", "5", "7", "9"]
+
+
+async def test_equal_texts_are_read_once(database: Database) -> None:
+    meaning = SaidMeaning({"Pays": -6_000, "Same": -6_000})
+    ids = await list_many(
+        database,
+        [*LISTINGS, *(Listed(f"https://same.example/{n}", "Same") for n in range(3))],
+    )
+    near = {ids[3]: BAR + 5, **dict.fromkeys(ids[-3:], BAR + 9)}
+    search = Search(database, ManualClock(), meaning=meaning, meanings=SaidMeanings({QUERY: near}))
+    assert await shown(search) == []
+    ((_, texts),) = meaning.together
+    assert texts == ("Same", "bills. n3. Pays bills of kind 3")
+
+
+async def test_what_is_too_weak_to_be_shown_answers_nothing(database: Database) -> None:
+    """In a small catalog the bar is so low that weaker evidence is open, and is not shown."""
+    query = "please could somebody settle the invoice of the plumber who came in May"
+    ids = await list_many(database, LISTINGS[:5])
+    bar = bar_of(len(query.split()), 5)
+    assert bar - OPEN_BELOW < 200, "or this shows nothing"
+    meaning = SaidMeaning({"kind 3": 9_000, "Pays": -6_000})
+    meanings = SaidMeanings({said: {ids[3]: 150, ids[1]: 280} for said in (query, query[13:])})
+    search = Search(database, ManualClock(), meaning=meaning, meanings=meanings)
+    page = await search.find(SearchRequest(query))
+    assert page.hits == ()
+
+
+@pytest.mark.parametrize("odds", [ANSWERS, DOES_NOT, None])
+async def test_an_explanation_says_what_came_of_it(
+    database: Database, odds: Mapping[str, int] | None
+) -> None:
+    search, _ = await opened(database, SaidMeaning(odds), {1: 9, 3: 8})
+    page = await search.find(SearchRequest(QUERY, is_explained=True))
+    assert page.explanation is not None
+    explained: Any = search_body(page, [])["explain"]
+    said = explained["readTogether"]
+    if odds is None:
+        assert said == {"answered": True, "inTime": False, "listings": []}
+    else:
+        first, second = (-2_000, 2_000) if odds is ANSWERS else (-6_000, -6_000)
+        read = [{"evidence": 9, "logOdds": first}, {"evidence": 8, "logOdds": second}]
+        assert said == {"answered": odds is ANSWERS, "inTime": True, "listings": read}
+
+
+async def test_a_listing_that_was_taken_down_is_not_read(database: Database) -> None:
+    meaning = SaidMeaning(ANSWERS)
+    search, ids = await opened(database, meaning, {1: 9, 3: 8})
+    async with database.connection() as db:
+        await db.execute("UPDATE listings SET removed_at = now() WHERE id = $1", ids[3])
+    assert await shown(search) == []
+    ((_, texts),) = meaning.together
+    assert texts == ("bills. n1. Pays bills of kind 1",)
+
+
+@pytest.mark.parametrize(("best", "is_shown"), [(OPEN_ABOVE, True), (-1 - OPEN_BELOW, False)])
+async def test_a_clear_case_is_not_read(database: Database, best: int, is_shown: bool) -> None:
+    meaning = SaidMeaning({"Pays": -6_000 if is_shown else 6_000})
+    search, _ = await opened(database, meaning, {1: best})
+    assert bool(await shown(search)) is is_shown
+    assert meaning.together == []
+
+
+@pytest.mark.parametrize(("best", "is_shown"), [(0, True), (-1, False)])
+async def test_where_it_cannot_be_read_in_time_the_evidence_decides(
+    database: Database, best: int, is_shown: bool
+) -> None:
+    meaning = SaidMeaning()
+    search, _ = await opened(database, meaning, {1: best})
+    assert bool(await shown(search)) is is_shown
+    assert len(meaning.together) == 1
+
+
+async def test_pages_behind_the_first_are_not_read_again(database: Database) -> None:
+    meaning = SaidMeaning(ANSWERS)
+    search, _ = await opened(database, meaning, {1: 9, 3: 8, 5: 7})
+    first = await search.find(SearchRequest(QUERY, limit=2))
+    second = await search.find(SearchRequest(QUERY, limit=2, cursor=first.cursor))
+    assert [len(first.hits), len(second.hits)] == [2, 1]
+    assert len(meaning.together) == 1
+
+
+class SlowMeaning(SaidMeaning):
+    """Reads together until it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def log_odds(self, request: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """It answers, at last."""
+        self.began.set()
+        await self.go_on.wait()
+        return [4_000 for _ in texts]
+
+
+async def test_no_connection_is_held_while_it_is_read(
+    database: Database, postgres_url: Secret[str]
+) -> None:
+    async with Database(postgres_url, connections=1, wait_s=5) as only:
+        meaning = SlowMeaning()
+        search, _ = await opened(only, meaning, {1: -5})
+        async with asyncio.timeout(10):
+            finding = asyncio.create_task(search.find(SearchRequest(QUERY)))
+            await meaning.began.wait()
+            await only.ping()
+            meaning.go_on.set()
+            assert len((await finding).hits) == 1

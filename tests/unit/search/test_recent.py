@@ -1,0 +1,19 @@
+"""What was used lately stays; what was not goes."""
+
+from farebox.search.recent import Recent
+
+
+def test_the_key_whose_use_is_longest_ago_goes_first() -> None:
+    recent: Recent[str, int] = Recent(2)
+    recent.put("a", 1)
+    recent.put("b", 2)
+    assert recent.get("a") == 1
+    recent.put("c", 3)
+    assert [recent.get(key) for key in "abc"] == [1, None, 3]
+
+
+def test_a_value_may_be_put_anew() -> None:
+    recent: Recent[str, int] = Recent(2)
+    for key, value in (("a", 1), ("b", 2), ("a", 3), ("c", 4)):
+        recent.put(key, value)
+    assert [recent.get(key) for key in "abc"] == [3, None, 4]
