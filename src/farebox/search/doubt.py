@@ -11,7 +11,7 @@ from typing import Final
 OPEN_BELOW: Final = 100  # thousandths of evidence below the bar from which on it is open
 OPEN_ABOVE: Final = 125  # and above it up to which
 WEIGHT: Final = 60  # of evidence that the logarithm of the odds counts, a unit of it
-BAR: Final = -110  # of both together, above the bar of the evidence alone
+BAR: Final = -100  # of both together, above the bar of the evidence alone
 READ: Final = 3  # listings at once
 MOST: Final = 6  # in all: those behind the first only if their evidence alone would do
 
