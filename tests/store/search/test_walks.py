@@ -140,8 +140,9 @@ async def test_a_walk_outlives_pruning_and_a_restored_database(database: Databas
         await db.execute(
             """
             UPDATE search_documents
-            SET born = '9000000000000000', born_at = now() - '1 day'::interval
-            """
+            SET born = '9000000000000000', born_at = $1
+            """,
+            UPDATED,
         )
         await prune_versions(db, died_before=UPDATED, most=100)
     rest = await search.find(SearchRequest("tides", limit=100, cursor=first.cursor))
