@@ -4,35 +4,26 @@ Around the bar the listings with the most evidence are read together with the re
 so clear cases are decided without it; and it is never decided by it alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-OPEN_BELOW: Final = 100  # thousandths of evidence below the bar from which on it is open
-OPEN_ABOVE: Final = 125  # and above it up to which
+OPEN_BELOW: Final = 60  # thousandths of evidence below the bar from which on it is open
+OPEN_ABOVE: Final = 100  # and above it up to which
 WEIGHT: Final = 60  # of evidence that the logarithm of the odds counts, a unit of it
 BAR: Final = -100  # of both together, above the bar of the evidence alone
-READ: Final = 3  # listings at once
-MOST: Final = 6  # in all: those behind the first only if their evidence alone would do
+READ: Final = 3  # listings
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """The listings of a query that is open, and their evidence in thousandths above its bar.
 
-    The most evidence first, and each text once.
+    The most evidence first, `READ` at most, and each text once.
     """
 
     listing_ids: tuple[int, ...]
     above: tuple[int, ...]
-
-    @property
-    def turns(self) -> Iterator[slice]:
-        """Which of them are read, one part after another until one answers."""
-        yield slice(0, READ)
-        enough = sum(each >= 0 for each in self.above[:MOST])
-        for start in range(READ, enough, READ):
-            yield slice(start, min(start + READ, enough))
 
     @property
     def is_answered_by_evidence(self) -> bool:

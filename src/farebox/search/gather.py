@@ -8,7 +8,7 @@ from math import inf
 from operator import itemgetter
 
 from farebox.search.candidate import Candidate
-from farebox.search.doubt import MOST, OPEN_ABOVE, OPEN_BELOW, Doubt
+from farebox.search.doubt import OPEN_ABOVE, OPEN_BELOW, READ, Doubt
 from farebox.search.plan import Kind, Stage
 from farebox.search.rank import Freshness, Place, place_of
 from farebox.search.scope import Scope
@@ -181,20 +181,19 @@ class Gathering:
             if worth.fits and worth.likeness is not None:
                 one = (worth.evidence - self.bar, -own.listing_id)
                 best[own.digest] = max(one, best.get(own.digest, one))
-        chosen = nlargest(MOST, best.values())
+        chosen = nlargest(READ, best.values())
         return Doubt(tuple(-own for _, own in chosen), tuple(above for above, _ in chosen))
 
     def _above(self) -> float:
-        """How far the best candidate's evidence is above the bar; infinite where that is plain."""
+        """How far the best candidate's evidence is above the bar; once it is plain, no further."""
         if self._best is None:
             judge, likeness = self._judging(), self._likeness
-            self._best = max(
-                (
-                    judge.worth(own.ranks, likeness.get(own.document_id)).above(self.bar)
-                    for own in self._found.values()
-                ),
-                default=-inf,
-            )
+            self._best = -inf
+            for own in self._found.values():
+                worth = judge.worth(own.ranks, likeness.get(own.document_id))
+                self._best = max(self._best, worth.above(self.bar))
+                if self._best >= OPEN_ABOVE:
+                    break
         return self._best
 
     def result(self, place: Place, candidate: Candidate) -> Result:

@@ -33,13 +33,9 @@ async def question_of(db: Connection, request: str, doubt: Doubt) -> OpenQuestio
 
 async def settle(question: OpenQuestion, meaning: Meaning) -> Verdict:
     """Whether one of the listings answers the request, as far as can be known in time."""
-    read: list[Read] = []
-    for turn in question.doubt.turns:
-        found = await meaning.log_odds(question.request, question.texts[turn])
-        if found is None:
-            return Verdict(question.doubt.is_answered_by_evidence, read, is_in_time=False)
-        now = [Read(*each) for each in zip(question.doubt.above[turn], found, strict=True)]
-        read += now
-        if any(each.answers for each in now):
-            return Verdict(is_answered=True, read=read)
-    return Verdict(is_answered=False, read=read)
+    doubt = question.doubt
+    found = await meaning.log_odds(question.request, question.texts)
+    if found is None:
+        return Verdict(doubt.is_answered_by_evidence, (), is_in_time=False)
+    read = [Read(*each) for each in zip(doubt.above, found, strict=True)]
+    return Verdict(any(each.answers for each in read), read)

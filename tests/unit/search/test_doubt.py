@@ -2,7 +2,7 @@
 
 import pytest
 
-from farebox.search.doubt import MOST, READ, Doubt, Read
+from farebox.search.doubt import Doubt, Read
 
 SURE, UNSURE, WRONG = 3_000, -1_500, -6_000  # thousandths of the odds' logarithm
 
@@ -30,18 +30,3 @@ def test_where_nothing_could_be_read_the_evidence_decides(above: int, is_answere
 
 def test_a_doubt_whose_listings_are_gone_is_not_answered() -> None:
     assert not doubt().is_answered_by_evidence
-
-
-@pytest.mark.parametrize(
-    ("above", "turns"),
-    [
-        ((9, 8, 7, 6, 5, 4), [slice(0, READ), slice(READ, MOST)]),
-        ((9, 8, 7, 6, -1, -2), [slice(0, READ), slice(READ, 4)]),
-        ((9, 8, 7, -1), [slice(0, READ)]),
-        ((-5,), [slice(0, READ)]),
-    ],
-)
-def test_behind_the_first_only_what_has_the_evidence_is_read(
-    above: tuple[int, ...], turns: list[slice]
-) -> None:
-    assert list(doubt(*above).turns) == turns
