@@ -17,7 +17,7 @@ from eval.labelled import DATA, Half, Kind, Query, read_labelled
 from farebox.search.doubt import BAR, WEIGHT, Read
 from farebox.search.search import SearchRequest
 
-_WEIGHTS: Final = (0, 25, 50, 75, 100, 125, 150, 200)
+_WEIGHTS: Final = (0, 25, 50, WEIGHT, 75, 100, 150, 200)
 _LEAST: Final = (0.95, 0.96, 0.97)
 _QUICK: Final = 60  # queries
 
