@@ -1,7 +1,7 @@
 """Which way imports go: the map of docs/architecture.md as a table."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -55,6 +55,60 @@ MAY_IMPORT = MappingProxyType(
             "storage",
             "vault",
             "x402",
+        },
+    }
+)
+# inside a feature that has folders: each folder and each module beside the folders, with what it
+# imports of the others
+INSIDE = MappingProxyType(
+    {
+        "catalog": {
+            "tokens": set[str](),
+            "listing": {"tokens"},
+            "settled": {"listing"},
+            "search_document": {"listing"},
+            "listing_store": {"listing", "search_document", "settled"},
+            "discovery": {"listing"},
+            "ingestion": {"discovery", "listing", "listing_store", "search_document", "settled"},
+            "origin": {"ingestion", "listing"},
+            "quality": {"listing_store", "search_document"},
+            "shown": {"listing", "origin", "tokens"},
+            "wire": {"listing", "shown", "tokens"},
+            "http": {"shown", "wire"},
+            "validate": {"discovery", "origin"},
+            "validate_http": {"validate", "wire"},
+            "reason_registry": {"discovery", "ingestion", "validate"},
+            "operations": {"listing", "shown", "tokens", "wire"},
+        },
+        "facilitator": {
+            "identity": set[str](),
+            "verification": set[str](),
+            "channels": set[str](),
+            "settlement": {"identity"},
+            "budgets": {"settlement"},
+            "journal": {"budgets", "identity", "settlement"},
+            "settling": {
+                "budgets",
+                "channels",
+                "identity",
+                "journal",
+                "settlement",
+                "verification",
+            },
+            "requests": {"identity", "journal", "settling", "verification"},
+            "listing_report": {"identity"},
+            "wire": {"settlement", "settling", "verification"},
+            "http": {
+                "channels",
+                "identity",
+                "journal",
+                "listing_report",
+                "requests",
+                "settling",
+                "verification",
+                "wire",
+            },
+            "operations": set[str](),
         },
     }
 )
@@ -145,6 +199,28 @@ def _own_modules(path: Path) -> set[str]:
     return {place for place in places if (PACKAGE / f"{place}.py").is_file()}
 
 
+def _folders() -> dict[str, set[str]]:
+    """The features that have folders inside, and which."""
+    found: dict[str, set[str]] = {}
+    for path in _modules():
+        feature, *deeper = path.relative_to(PACKAGE).parent.parts
+        if deeper:
+            found.setdefault(feature, set()).add(deeper[0])
+    return found
+
+
+def _imports_inside(feature: str) -> dict[str, set[str]]:
+    """What each folder of a feature, and each module beside the folders, imports of the others."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((PACKAGE / feature).rglob("*.py")):
+        unit = _place(path).split("/")[1]
+        if unit != "__init__":
+            names = (name.split(".") for name in _imported(path))
+            own = {name[2] for name in names if name[:2] == ["farebox", feature] and name[2:]}
+            found.setdefault(unit, set()).update(own - {unit})
+    return found
+
+
 @pytest.mark.parametrize("path", _modules(), ids=_name)
 def test_a_module_imports_only_what_stands_below_it(path: Path) -> None:
     package = _package(path)
@@ -175,9 +251,19 @@ def test_every_module_that_may_know_a_store_is_there() -> None:
     assert KNOW_THE_STORE.keys() <= {_place(path) for path in _modules()}
 
 
-def test_the_packages_form_no_circle() -> None:
+@pytest.mark.parametrize("feature", sorted(_folders()))
+def test_a_folder_imports_of_its_feature_what_the_table_says_and_nothing_else(feature: str) -> None:
+    assert _imports_inside(feature) == INSIDE[feature]
+
+
+def test_every_feature_with_folders_has_its_table() -> None:
+    assert _folders().keys() == INSIDE.keys()
+
+
+@pytest.mark.parametrize("table", [MAY_IMPORT, *INSIDE.values()], ids=["packages", *INSIDE.keys()])
+def test_what_stands_in_a_table_forms_no_circle(table: Mapping[str, set[str]]) -> None:
     done: set[str] = set()
-    left = dict(MAY_IMPORT)
+    left = dict(table)
     while left:
         free = {name for name, below in left.items() if below <= done}
         assert free, f"these import each other: {sorted(left)}"
