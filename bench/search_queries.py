@@ -10,8 +10,8 @@ from typing import Final
 from bench.search_listings import SEED, Generator, Synthetic
 from bench.search_topics import TOPICS
 from bench.search_words import GLUE, PLACES
-from farebox.catalog.filters import Filters
 from farebox.catalog.listing import ListingType
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.networks import Network
 
 _COMMON_RANKS: Final = 40  # the most frequent words

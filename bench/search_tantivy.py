@@ -13,7 +13,7 @@ import tantivy
 
 from bench.search_listings import Generator
 from bench.search_queries import Kind, Query
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 
 _BOOSTS: Final = {"name": 8.0, "tags": 4.0, "description": 2.0, "parameters": 1.0}
 _FILTERED: Final = ("network", "type", "pay_to")

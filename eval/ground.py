@@ -10,9 +10,9 @@ from uuid import uuid4
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from eval.labelled import Listing
 from eval.listing_text import discovery_of
-from farebox.catalog.discovery import read_discovery
-from farebox.catalog.ingest import Ingestion
-from farebox.catalog.listing_outcome import Listed
+from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.ingestion.ingest import Ingestion
+from farebox.catalog.ingestion.listing_outcome import Listed
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.networks import Network

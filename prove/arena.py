@@ -18,7 +18,7 @@ import msgspec
 from e2e.machine import RunFailed, tail
 from farebox.buyer.authorization import authorize
 from farebox.buyer.wallet import Wallet
-from farebox.facilitator.budget_store import Drift, find_drift
+from farebox.facilitator.budgets.budget_store import Drift, find_drift
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, start_devnet

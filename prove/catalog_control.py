@@ -6,7 +6,7 @@ from typing import Final
 
 from e2e.machine import ROOT, RunFailed
 
-_JOURNAL: Final = "farebox/facilitator/journal.py"
+_JOURNAL: Final = "farebox/facilitator/journal/journal.py"
 _APART: Final = """\
         async with self._database.connection() as db:
             return await store.take_successes(db, wanted, at=self._clock.now())

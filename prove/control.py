@@ -8,11 +8,11 @@ from e2e.machine import ROOT, RunFailed
 
 _COMPOSITION: Final = "farebox/app/services.py"
 _MADE: Final = "SettlementJournal("
-_IMPORTED: Final = "from farebox.facilitator.journal import SettlementJournal\n"
+_IMPORTED: Final = "from farebox.facilitator.journal.journal import SettlementJournal\n"
 _WRITE_BEHIND: Final = '''
 """The journal with its write-ahead removed: for the control of a proof, never served."""
 
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Recording
 
 
@@ -54,12 +54,12 @@ def control_sources(folder: Path) -> Path:
     sources = folder / "src"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "src", sources, ignore=ignored)
-    (sources / "farebox/facilitator/write_behind.py").write_text(_WRITE_BEHIND)
+    (sources / "farebox/facilitator/journal/write_behind.py").write_text(_WRITE_BEHIND)
     composition = sources / _COMPOSITION
     text = composition.read_text()
     if text.count(_IMPORTED) != 1 or text.count(_MADE) < 1:
         raise RunFailed(f"the control does not fit {_COMPOSITION} any more")
-    imported = "from farebox.facilitator.write_behind import WriteBehindJournal\n"
+    imported = "from farebox.facilitator.journal.write_behind import WriteBehindJournal\n"
     text = text.replace(_IMPORTED, _IMPORTED + imported).replace(_MADE, "WriteBehindJournal(")
     composition.write_text(text)
     return sources

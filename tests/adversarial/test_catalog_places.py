@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from farebox.catalog.discovery import Read, read_closely
-from farebox.catalog.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.read import Read, read_closely
 from support.discovery import (
     LOCAL_HOSTS,
     SELLER,

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 import pytest
 
-from farebox.catalog.discovery import Read, read_closely
-from farebox.catalog.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.read import Read, read_closely
 from farebox.catalog.listing import ListingType
 from support.discovery import (
     DRAFT,

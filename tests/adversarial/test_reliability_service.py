@@ -20,7 +20,7 @@ from farebox.app.configuration import read_settings
 from farebox.app.logging import configure_logging
 from farebox.app.services import build_services
 from farebox.app.setting_rules import LogLevel
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Ending, SettlementState
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret

@@ -1,7 +1,7 @@
 """Which way imports go: the map of docs/architecture.md as a table."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
@@ -58,6 +58,60 @@ MAY_IMPORT = MappingProxyType(
         },
     }
 )
+# inside a feature that has folders: each folder and each module beside the folders, with what it
+# imports of the others
+INSIDE = MappingProxyType(
+    {
+        "catalog": {
+            "tokens": set[str](),
+            "listing": {"tokens"},
+            "settled": {"listing"},
+            "search_document": {"listing"},
+            "listing_store": {"listing", "search_document", "settled"},
+            "discovery": {"listing"},
+            "ingestion": {"discovery", "listing", "listing_store", "search_document", "settled"},
+            "origin": {"ingestion", "listing"},
+            "quality": {"listing_store", "search_document"},
+            "shown": {"listing", "origin", "tokens"},
+            "wire": {"listing", "shown", "tokens"},
+            "http": {"shown", "wire"},
+            "validate": {"discovery", "origin"},
+            "validate_http": {"validate", "wire"},
+            "reason_registry": {"discovery", "ingestion", "validate"},
+            "operations": {"listing", "shown", "tokens", "wire"},
+        },
+        "facilitator": {
+            "identity": set[str](),
+            "verification": set[str](),
+            "channels": set[str](),
+            "settlement": {"identity"},
+            "budgets": {"settlement"},
+            "journal": {"budgets", "identity", "settlement"},
+            "settling": {
+                "budgets",
+                "channels",
+                "identity",
+                "journal",
+                "settlement",
+                "verification",
+            },
+            "requests": {"identity", "journal", "settling", "verification"},
+            "listing_report": {"identity"},
+            "wire": {"settlement", "settling", "verification"},
+            "http": {
+                "channels",
+                "identity",
+                "journal",
+                "listing_report",
+                "requests",
+                "settling",
+                "verification",
+                "wire",
+            },
+            "operations": set[str](),
+        },
+    }
+)
 # what a feature's edge may use beside what its package may
 EDGE_MAY_IMPORT = {"web"}
 EDGES = {
@@ -70,15 +124,15 @@ EDGES = {
     "validate_http",
     "web_auth_http",
 }
-# a library from outside: who may know it
+# a library from outside: which package, folder or module (`*/name`: in whatever place) may know it
 OUTSIDE = MappingProxyType(
     {
         "aiohttp": {"stellar", "outbound", "buyer", "local"},
-        "asyncpg": {"storage", "*/store"},
+        "asyncpg": {"storage", "facilitator/journal/store"},
         "click": {"cli"},
         "cryptography": {"vault"},
-        "idna": {"catalog", "outbound"},
-        "jsonschema_rs": {"catalog"},
+        "idna": {"catalog/discovery", "outbound"},
+        "jsonschema_rs": {"catalog/discovery"},
         "nacl": {"stellar"},
         "numpy": {"semantic", "search"},
         "starlette": {"app", "web", "local", *(f"*/{edge}" for edge in EDGES)},
@@ -88,10 +142,23 @@ OUTSIDE = MappingProxyType(
         "uvicorn": {"cli", "local"},
     }
 )
-# inside a feature, what no rule and no use case may import from its own package
+# inside a feature, what no rule and no use case may import from its own package, at whatever depth
 STORES_AND_EDGES = {"store", *EDGES}
-# a journal, and what is kept by the same commit, is the store behind the use case's protocol
-KNOW_THE_STORE = {"journal", "idempotency"}
+# but a journal, and what is kept by the same commit, is the store behind the use case's protocol;
+# and some use cases, and a store that reads another's columns, call functions of the named stores
+KNOW_THE_STORE = MappingProxyType(
+    {
+        "catalog/quality/count": {"catalog/quality/store"},
+        "catalog/shown/browse": {"catalog/shown/store"},
+        "catalog/shown/store": {"catalog/tokens/store"},
+        "catalog/tokens/lookup": {"catalog/tokens/store"},
+        "facilitator/channels/keeper": {"facilitator/channels/store"},
+        "facilitator/channels/operators": {"facilitator/channels/store"},
+        "facilitator/channels/sources": {"facilitator/channels/store"},
+        "facilitator/journal/journal": {"facilitator/journal/store"},
+        "facilitator/requests/idempotency": {"facilitator/journal/store"},
+    }
+)
 
 
 def _modules() -> list[Path]:
@@ -116,6 +183,44 @@ def _name(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
+def _place(path: Path) -> str:
+    """The folders and the name of a module, as the tables have them."""
+    return path.relative_to(PACKAGE).with_suffix("").as_posix()
+
+
+def _own_modules(path: Path) -> set[str]:
+    """The places of the modules that this one imports from its own package, at whatever depth."""
+    own = f"farebox.{_package(path)}."
+    places = {
+        name.removeprefix("farebox.").replace(".", "/")
+        for name in _imported(path)
+        if name.startswith(own)
+    }
+    return {place for place in places if (PACKAGE / f"{place}.py").is_file()}
+
+
+def _folders() -> dict[str, set[str]]:
+    """The features that have folders inside, and which."""
+    found: dict[str, set[str]] = {}
+    for path in _modules():
+        feature, *deeper = path.relative_to(PACKAGE).parent.parts
+        if deeper:
+            found.setdefault(feature, set()).add(deeper[0])
+    return found
+
+
+def _imports_inside(feature: str) -> dict[str, set[str]]:
+    """What each folder of a feature, and each module beside the folders, imports of the others."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((PACKAGE / feature).rglob("*.py")):
+        unit = _place(path).split("/")[1]
+        if unit != "__init__":
+            names = (name.split(".") for name in _imported(path))
+            own = {name[2] for name in names if name[:2] == ["farebox", feature] and name[2:]}
+            found.setdefault(unit, set()).update(own - {unit})
+    return found
+
+
 @pytest.mark.parametrize("path", _modules(), ids=_name)
 def test_a_module_imports_only_what_stands_below_it(path: Path) -> None:
     package = _package(path)
@@ -128,28 +233,37 @@ def test_a_module_imports_only_what_stands_below_it(path: Path) -> None:
 
 @pytest.mark.parametrize("path", _modules(), ids=_name)
 def test_a_library_is_known_only_where_it_is_wrapped(path: Path) -> None:
-    names = {_package(path), f"*/{path.stem}"}
+    parts = _place(path).split("/")
+    names = {f"*/{path.stem}", *("/".join(parts[: depth + 1]) for depth in range(len(parts)))}
     outside = {name.split(".")[0] for name in _imported(path)} & OUTSIDE.keys()
     assert {library for library in outside if not names & OUTSIDE[library]} == set()
 
 
 @pytest.mark.parametrize("path", _modules(), ids=_name)
 def test_no_rule_or_use_case_imports_its_store_or_its_edge(path: Path) -> None:
-    package = _package(path)
-    if package in ("app", "cli") or path.stem in STORES_AND_EDGES:
+    if _package(path) in ("app", "cli") or path.stem in EDGES:
         return
-    own = {
-        name.split(".")[2]
-        for name in _imported(path)
-        if name.startswith(f"farebox.{package}.") and name.count(".") >= 2
-    }
-    allowed = {"store"} if path.stem in KNOW_THE_STORE else set[str]()
-    assert own & STORES_AND_EDGES <= allowed
+    met = {place for place in _own_modules(path) if STORES_AND_EDGES & set(place.split("/")[1:])}
+    assert met == KNOW_THE_STORE.get(_place(path), set())
 
 
-def test_the_packages_form_no_circle() -> None:
+def test_every_module_that_may_know_a_store_is_there() -> None:
+    assert KNOW_THE_STORE.keys() <= {_place(path) for path in _modules()}
+
+
+@pytest.mark.parametrize("feature", sorted(_folders()))
+def test_a_folder_imports_of_its_feature_what_the_table_says_and_nothing_else(feature: str) -> None:
+    assert _imports_inside(feature) == INSIDE[feature]
+
+
+def test_every_feature_with_folders_has_its_table() -> None:
+    assert _folders().keys() == INSIDE.keys()
+
+
+@pytest.mark.parametrize("table", [MAY_IMPORT, *INSIDE.values()], ids=["packages", *INSIDE.keys()])
+def test_what_stands_in_a_table_forms_no_circle(table: Mapping[str, set[str]]) -> None:
     done: set[str] = set()
-    left = dict(MAY_IMPORT)
+    left = dict(table)
     while left:
         free = {name for name, below in left.items() if below <= done}
         assert free, f"these import each other: {sorted(left)}"
@@ -164,7 +278,7 @@ def test_every_package_has_its_line_in_the_table() -> None:
 def test_verification_cannot_reach_anything_that_writes() -> None:
     """`/verify` writes nothing: neither it nor what it imports knows the store or the database."""
     reached: set[str] = set()
-    waiting = ["farebox.facilitator.verify"]
+    waiting = ["farebox.facilitator.verification.verify"]
     while waiting:
         module = waiting.pop()
         path = PACKAGE.parent / (module.replace(".", "/") + ".py")
@@ -172,7 +286,7 @@ def test_verification_cannot_reach_anything_that_writes() -> None:
             continue
         reached.add(module)
         waiting += [name for name in _imported(path) if name.startswith("farebox.")]
-    assert "farebox.facilitator.verify" in reached
+    assert "farebox.facilitator.verification.verify" in reached
     assert {name for name in reached if "store" in name or "storage" in name} == set()
 
 

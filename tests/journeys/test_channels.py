@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import asyncpg
 import pytest
 
-from farebox.facilitator.channels import channel_signer
+from farebox.facilitator.channels.channel import channel_signer
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.signers import Relayer, read_signers

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from farebox.catalog.origin import (
+from farebox.catalog.origin.offers import (
     MAX_ANSWER_BYTES,
     Offers,
     Origin,

@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Final
 
-from farebox.facilitator import budget_store
+from farebox.facilitator.budgets import budget_store
 from farebox.facilitator.settlement import Ending, SettlementState
 from farebox.kernel.addresses import account_address
 from farebox.storage.pool import Database

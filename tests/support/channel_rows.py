@@ -1,8 +1,8 @@
 """Channels as a database knows them, without any ledger."""
 
-from farebox.facilitator import channel_store
-from farebox.facilitator.channels import channel_signer
-from farebox.facilitator.sources import SourcePool
+from farebox.facilitator.channels import store as channel_store
+from farebox.facilitator.channels.channel import channel_signer
+from farebox.facilitator.channels.sources import SourcePool
 from farebox.kernel.addresses import Address
 from farebox.stellar.signers import Relayer
 from farebox.storage.pool import Database

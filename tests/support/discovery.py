@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from farebox.catalog.discovery import read_discovery
-from farebox.catalog.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.read import read_discovery
 from farebox.catalog.listing import Resource
 from farebox.kernel.addresses import Address
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from farebox.catalog.filters import Filters
 from farebox.catalog.listing import ListingType
 from farebox.catalog.search_document import SearchDocument
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.search.index_store import StoredIndex

@@ -13,7 +13,7 @@ from farebox.accounts.deploy_web_auth import (
 )
 from farebox.app.channel_tools import operator_node, running_watcher
 from farebox.app.settings import NetworkSettings, Settings
-from farebox.facilitator.operator_ledger import (
+from farebox.facilitator.channels.operator_ledger import (
     OperatorLedger,
     OutcomeUnknown,
     Terms,

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from farebox.app.settings import NetworkSettings, Settings
-from farebox.facilitator.channel_keeper import ChannelKeeper
-from farebox.facilitator.channel_plan import ChannelsRefused
-from farebox.facilitator.ledger_room import TYPICAL, LedgerRoom, room_for
-from farebox.facilitator.operator_ledger import OperatorLedger, Terms
+from farebox.facilitator.channels.keeper import ChannelKeeper
+from farebox.facilitator.channels.ledger_room import TYPICAL, LedgerRoom, room_for
+from farebox.facilitator.channels.operator_ledger import OperatorLedger, Terms
+from farebox.facilitator.channels.plan import ChannelsRefused
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerClock

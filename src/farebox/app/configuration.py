@@ -18,8 +18,8 @@ from farebox.app.settings import (
     SignInSettings,
     default_data_dir,
 )
-from farebox.facilitator.budget import Budgets
-from farebox.facilitator.served_network import AssetPolicy, AssetRule
+from farebox.facilitator.budgets.budget import Budgets
+from farebox.facilitator.verification.served_network import AssetPolicy, AssetRule
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret

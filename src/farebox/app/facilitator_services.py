@@ -9,12 +9,12 @@ from starlette.routing import BaseRoute
 from farebox.app.assembly import Loop
 from farebox.app.network_services import NetworkServices, Shared
 from farebox.catalog.reason_registry import REASONS
-from farebox.facilitator.answer import Answering
 from farebox.facilitator.http import Ingress, facilitator_routes
-from farebox.facilitator.idempotency import RequestNames
 from farebox.facilitator.listing_report import ListingReports
-from farebox.facilitator.settle import Settler
-from farebox.facilitator.verify import Verifier
+from farebox.facilitator.requests.answer import Answering
+from farebox.facilitator.requests.idempotency import RequestNames
+from farebox.facilitator.settling.settle import Settler
+from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.networks import Network
 
 

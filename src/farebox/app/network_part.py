@@ -6,7 +6,7 @@ from typing import Final
 import structlog
 
 from farebox.app.health import PartHealth
-from farebox.facilitator.sponsor import Sponsor
+from farebox.facilitator.budgets.sponsor import Sponsor
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network

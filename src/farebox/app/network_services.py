@@ -7,19 +7,19 @@ from typing import Final
 from farebox.app.assembly import Loop
 from farebox.app.network_part import NetworkPart, Purse
 from farebox.app.settings import NetworkSettings, Settings
-from farebox.facilitator.conclude import Conclusions
-from farebox.facilitator.departure import Departure
-from farebox.facilitator.foreign import ForeignLandings
-from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.ledger_room import RoomMeter
-from farebox.facilitator.operators import Operators
-from farebox.facilitator.reconcile import Reconciler, ReconcileTimes
-from farebox.facilitator.seal import Sealer
-from farebox.facilitator.send_payment import PaymentSender, SendingNetwork, Waits
-from farebox.facilitator.served_network import OperatorRules
-from farebox.facilitator.sources import PASS_ON_S, SourcePool
-from farebox.facilitator.sponsor import Sponsor
-from farebox.facilitator.verify import VerifiedNetwork
+from farebox.facilitator.budgets.sponsor import Sponsor
+from farebox.facilitator.channels.ledger_room import RoomMeter
+from farebox.facilitator.channels.operators import Operators
+from farebox.facilitator.channels.sources import PASS_ON_S, SourcePool
+from farebox.facilitator.journal.conclude import Conclusions
+from farebox.facilitator.journal.foreign import ForeignLandings
+from farebox.facilitator.journal.journal import SettlementJournal
+from farebox.facilitator.journal.reconcile import Reconciler, ReconcileTimes
+from farebox.facilitator.settling.departure import Departure
+from farebox.facilitator.settling.seal import Sealer
+from farebox.facilitator.settling.send_payment import PaymentSender, SendingNetwork, Waits
+from farebox.facilitator.verification.served_network import OperatorRules
+from farebox.facilitator.verification.verify import VerifiedNetwork
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy

@@ -17,12 +17,12 @@ from farebox.app.operations import operations
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.vault_services import build_vault
-from farebox.facilitator.departure import Departure
+from farebox.facilitator.channels.operators import Operators
 from farebox.facilitator.http import failure_bodies
-from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.operators import Operators
-from farebox.facilitator.send_payment import Waits
-from farebox.facilitator.settle import Settler
+from farebox.facilitator.journal.journal import SettlementJournal
+from farebox.facilitator.settling.departure import Departure
+from farebox.facilitator.settling.send_payment import Waits
+from farebox.facilitator.settling.settle import Settler
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
-from farebox.facilitator.served_network import AssetRule
+from farebox.facilitator.verification.served_network import AssetRule
 from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.secret import Secret
 from farebox.outbound.address_ranges import IPAddress

@@ -7,8 +7,8 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 
 from farebox.app.setting_rules import KnownNames, LogLevel
-from farebox.facilitator.budget import Budgets
-from farebox.facilitator.served_network import AssetPolicy
+from farebox.facilitator.budgets.budget import Budgets
+from farebox.facilitator.verification.served_network import AssetPolicy
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network

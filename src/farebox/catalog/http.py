@@ -6,8 +6,8 @@ import msgspec
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from farebox.catalog.browse import Browse
-from farebox.catalog.query_string import (
+from farebox.catalog.shown.browse import Browse
+from farebox.catalog.shown.query_string import (
     FILTER_NAMES,
     BadQuery,
     read_filters,

@@ -3,8 +3,8 @@
 from typing import Final
 
 from farebox.catalog.listing import ListingType, Ownership, ProbeState
-from farebox.catalog.query_string import MAX_OFFSET
-from farebox.catalog.token import TokenKind
+from farebox.catalog.shown.query_string import MAX_OFFSET
+from farebox.catalog.tokens.token import TokenKind
 from farebox.catalog.wire import UNTRUSTED
 from farebox.kernel.networks import Network
 from farebox.web.operation import (

@@ -3,9 +3,10 @@
 from types import MappingProxyType
 from typing import Final
 
-from farebox.catalog import drop_reason, validate
-from farebox.catalog.listing_outcome import NotListed
-from farebox.catalog.report import CHECKING
+from farebox.catalog import validate
+from farebox.catalog.discovery import drop_reason
+from farebox.catalog.ingestion.listing_outcome import NotListed
+from farebox.catalog.ingestion.report import CHECKING
 from farebox.facilitator import listing_report
 
 NOT_LISTED: Final = MappingProxyType(

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from farebox.catalog.canonical_url import read_url
-from farebox.catalog.discovery import Read, read_closely
-from farebox.catalog.drop_reason import Dropped, DropReason, FieldDropped
-from farebox.catalog.origin import Offer, Offers, Origins, OriginSilent, Silence
+from farebox.catalog.discovery.canonical_url import read_url
+from farebox.catalog.discovery.drop_reason import Dropped, DropReason, FieldDropped
+from farebox.catalog.discovery.read import Read, read_closely
+from farebox.catalog.origin.offers import Offer, Offers, Origins, OriginSilent, Silence
 from farebox.kernel.addresses import Address
 from farebox.x402.discovery import DiscoveryText, read_discovery_text
 

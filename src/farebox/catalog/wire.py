@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
-from farebox.catalog.browse import BrowsePage
 from farebox.catalog.listing import ListedTerms, Listing, Metadata, Probe, Resource
-from farebox.catalog.token import token_body
+from farebox.catalog.shown.browse import BrowsePage
+from farebox.catalog.tokens.token import token_body
 from farebox.x402.wire import X402_VERSION
 
 Body = dict[str, object]

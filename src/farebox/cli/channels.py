@@ -13,10 +13,10 @@ from farebox.cli.database import database_of, migrate_or_end
 from farebox.cli.endings import settings_or_end
 from farebox.cli.networks import NetworkName
 from farebox.cli.operating import configured, run_sending
-from farebox.facilitator.channel_keeper import Created
-from farebox.facilitator.channel_plan import ChannelsRefused, count_active
-from farebox.facilitator.channels import Channel
-from farebox.facilitator.ledger_room import LedgerRoom
+from farebox.facilitator.channels.channel import Channel
+from farebox.facilitator.channels.keeper import Created
+from farebox.facilitator.channels.ledger_room import LedgerRoom
+from farebox.facilitator.channels.plan import ChannelsRefused, count_active
 from farebox.kernel.networks import Network
 
 T = TypeVar("T")

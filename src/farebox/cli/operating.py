@@ -6,7 +6,7 @@ from typing import TypeVar
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.cli.endings import Ended, MustChange
 from farebox.cli.running import run
-from farebox.facilitator.operator_ledger import OutcomeUnknown
+from farebox.facilitator.channels.operator_ledger import OutcomeUnknown
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import BadSigner

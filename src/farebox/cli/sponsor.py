@@ -11,8 +11,8 @@ from farebox.cli.database import database_of, migrate_or_end
 from farebox.cli.endings import settings_or_end
 from farebox.cli.networks import NetworkName
 from farebox.cli.running import run
-from farebox.facilitator import budget_store
-from farebox.facilitator.budget import UNLIMITED, Budgets, Counter, utc_day
+from farebox.facilitator.budgets import budget_store
+from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, Counter, utc_day
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database

@@ -13,15 +13,15 @@ import structlog
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from farebox.facilitator.answer import Answer, Answering
+from farebox.facilitator.channels.operators import Operators
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.listing_report import SENTENCES, ListingReports
-from farebox.facilitator.operators import Operators
-from farebox.facilitator.outcome import NotAdmitted, NothingSent, SettleOutcome
-from farebox.facilitator.request_name import read_idempotency_key
-from farebox.facilitator.verdict import Accepted, Verdict
-from farebox.facilitator.verify import Verifier
+from farebox.facilitator.requests.answer import Answer, Answering
+from farebox.facilitator.requests.name import read_idempotency_key
+from farebox.facilitator.settling.outcome import NotAdmitted, NothingSent, SettleOutcome
+from farebox.facilitator.verification.verdict import Accepted, Verdict
+from farebox.facilitator.verification.verify import Verifier
 from farebox.facilitator.wire import (
     Body,
     errors_body,

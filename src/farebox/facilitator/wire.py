@@ -6,7 +6,8 @@ An optional member that is unknown is left out, never null: stock clients refuse
 from collections.abc import Mapping
 from typing import Final, assert_never
 
-from farebox.facilitator.outcome import (
+from farebox.facilitator.settlement import Settlement, SettlementState
+from farebox.facilitator.settling.outcome import (
     NotAdmitted,
     NothingSent,
     NotSettled,
@@ -14,8 +15,7 @@ from farebox.facilitator.outcome import (
     Settled,
     SettleOutcome,
 )
-from farebox.facilitator.settlement import Settlement, SettlementState
-from farebox.facilitator.verdict import Accepted, Rejected, Verdict
+from farebox.facilitator.verification.verdict import Accepted, Rejected, Verdict
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.x402.discovery import EXTENSION as BAZAAR

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
 from farebox.search.rank import Place

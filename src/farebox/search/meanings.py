@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.clock import Clock
 from farebox.search import vector_store
 from farebox.search.scope import Scope, View

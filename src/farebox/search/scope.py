@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 
 
 @dataclass(frozen=True, slots=True)

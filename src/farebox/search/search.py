@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from farebox.catalog.filters import Filters
 from farebox.catalog.listing import Listing
-from farebox.catalog.shown_store import get_listings
+from farebox.catalog.shown.filters import Filters
+from farebox.catalog.shown.store import get_listings
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret

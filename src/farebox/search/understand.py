@@ -6,7 +6,7 @@ A connection is borrowed for each statement of it, and none is held while the la
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 from farebox.search.asked import Asked, Reading, Widened, is_language
 from farebox.search.expression import parse
 from farebox.search.lexicon import Lexicon

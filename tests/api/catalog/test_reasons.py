@@ -1,9 +1,9 @@
 """`GET /v1/errors` explains every code that is told of a listing, beside those of payments."""
 
-from farebox.catalog.drop_reason import DropReason
-from farebox.catalog.listing_outcome import NotListed
+from farebox.catalog.discovery.drop_reason import DropReason
+from farebox.catalog.ingestion.listing_outcome import NotListed
+from farebox.catalog.ingestion.report import CHECKING
 from farebox.catalog.reason_registry import REASONS
-from farebox.catalog.report import CHECKING
 from farebox.catalog.validate import Fault
 from farebox.facilitator.listing_report import SENTENCES
 from farebox.x402.reasons import Reason

@@ -10,8 +10,8 @@ import structlog
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from farebox.catalog.drop_reason import DropReason
-from farebox.catalog.origin import Offer, Offers, Origin, OriginSilent, Silence
+from farebox.catalog.discovery.drop_reason import DropReason
+from farebox.catalog.origin.offers import Offer, Offers, Origin, OriginSilent, Silence
 from farebox.catalog.validate import SENTENCES, Fault, Validation
 from farebox.catalog.validate_http import TURNS, VALIDATE, validate_routes
 from farebox.ingress.limiter import Limiter, Turns

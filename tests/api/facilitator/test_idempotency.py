@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.app.asgi import create_app
 from farebox.app.configuration import read_settings
-from farebox.facilitator.idempotency import RequestNames
+from farebox.facilitator.requests.idempotency import RequestNames
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database

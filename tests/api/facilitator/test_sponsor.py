@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from stellar_sdk import Keypair
 
-from farebox.facilitator import budget_store
+from farebox.facilitator.budgets import budget_store
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database

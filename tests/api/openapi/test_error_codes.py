@@ -32,7 +32,7 @@ def _trees() -> list[ast.Module]:
     return [
         ast.parse(path.read_text())
         for name in SERVED
-        for path in sorted((package / name).glob("*.py"))
+        for path in sorted((package / name).rglob("*.py"))
     ]
 
 

@@ -8,10 +8,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from farebox.catalog.canonical_url import MAX_URL, CanonicalUrl, read_url
-from farebox.catalog.discovery import Read, read_closely
-from farebox.catalog.drop_reason import Dropped, DropReason
-from farebox.catalog.route_template import RouteTemplate, parse_route_template
+from farebox.catalog.discovery.canonical_url import MAX_URL, CanonicalUrl, read_url
+from farebox.catalog.discovery.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.read import Read, read_closely
+from farebox.catalog.discovery.route_template import RouteTemplate, parse_route_template
 from farebox.outbound.target import Target, parse_target
 from support.damage import damaged
 from support.discovery import SELLER, Json, discovery, http_info, schema_of, tool_info

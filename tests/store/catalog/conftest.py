@@ -2,8 +2,8 @@
 
 import pytest
 
-from farebox.catalog.discovery import read_discovery
-from farebox.catalog.ingest import Ingestion
+from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.ingestion.ingest import Ingestion
 from farebox.storage.pool import Database
 from support.catalog_index import KeptIndex
 

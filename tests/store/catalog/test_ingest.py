@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from farebox.catalog.ingest import KEYS_PER_RECIPIENT, Ingestion
-from farebox.catalog.listing_outcome import Listed, NotListed, Rejected, Undecided
+from farebox.catalog.ingestion.ingest import KEYS_PER_RECIPIENT, Ingestion
+from farebox.catalog.ingestion.listing_outcome import Listed, NotListed, Rejected, Undecided
 from farebox.catalog.settled import SettledResource
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.kernel.networks import Network

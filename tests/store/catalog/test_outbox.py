@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from farebox.catalog.discovery import read_discovery
-from farebox.catalog.ingest import Ingestion
+from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.ingestion.ingest import Ingestion
+from farebox.catalog.ingestion.outbox import Outbox, Ownership
 from farebox.catalog.listing import Resource
-from farebox.catalog.outbox import Outbox, Ownership
 from farebox.catalog.settled import SettledResource
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network

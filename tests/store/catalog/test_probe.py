@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from farebox.catalog import probe_store
 from farebox.catalog.listing import Listing, Ownership, Probe, ProbeState
-from farebox.catalog.origin import Offer, Offers, OriginSilent, Silence
-from farebox.catalog.probe import Prober, ProbeTimes
-from farebox.catalog.probe_store import Turn
-from farebox.catalog.shown_store import get_listings
+from farebox.catalog.origin import probe_store
+from farebox.catalog.origin.offers import Offer, Offers, OriginSilent, Silence
+from farebox.catalog.origin.probe import Prober, ProbeTimes
+from farebox.catalog.origin.probe_store import Turn
+from farebox.catalog.shown.store import get_listings
 from farebox.catalog.wire import listing_body
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits

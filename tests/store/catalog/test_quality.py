@@ -8,11 +8,11 @@ from uuid import uuid4
 
 import pytest
 
-from farebox.catalog.cluster_store import read_payments
-from farebox.catalog.quality import QualityCount
-from farebox.catalog.quality_store import close_recount, find_due
+from farebox.catalog.quality.cluster_store import read_payments
+from farebox.catalog.quality.count import QualityCount
+from farebox.catalog.quality.store import close_recount, find_due
 from farebox.catalog.search_document import SearchDocument
-from farebox.catalog.shown_store import get_listings
+from farebox.catalog.shown.store import get_listings
 from farebox.kernel.addresses import account_address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database

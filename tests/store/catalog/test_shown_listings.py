@@ -6,10 +6,10 @@ from typing import Final
 
 import pytest
 
-from farebox.catalog.browse import Browse
-from farebox.catalog.filters import Filters
 from farebox.catalog.listing import ListedTerms, ListingType
-from farebox.catalog.shown_store import FoundPage, find_page, get_listings
+from farebox.catalog.shown.browse import Browse
+from farebox.catalog.shown.filters import Filters
+from farebox.catalog.shown.store import FoundPage, find_page, get_listings
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from farebox.catalog.binding_store import StoredBindings
-from farebox.catalog.discovery import read_discovery
-from farebox.catalog.ingest import Ingestion
+from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.ingestion.ingest import Ingestion
+from farebox.catalog.ingestion.outbox import Ownership
 from farebox.catalog.listing import Resource
-from farebox.catalog.origin import Offer, Offers, OriginSilent, Silence
-from farebox.catalog.outbox import Ownership
-from farebox.catalog.takeover import Takeover
+from farebox.catalog.origin.binding_store import StoredBindings
+from farebox.catalog.origin.offers import Offer, Offers, OriginSilent, Silence
+from farebox.catalog.origin.takeover import Takeover
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network

@@ -7,9 +7,9 @@ from typing import Any, Final
 import pytest
 from stellar_sdk import Asset, Keypair
 
-from farebox.catalog.shown_store import get_listings
-from farebox.catalog.token import Token, TokenKind, token_body, token_of
-from farebox.catalog.token_lookup import TokenLookup
+from farebox.catalog.shown.store import get_listings
+from farebox.catalog.tokens.lookup import TokenLookup
+from farebox.catalog.tokens.token import Token, TokenKind, token_body, token_of
 from farebox.catalog.wire import listing_body
 from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.networks import Network

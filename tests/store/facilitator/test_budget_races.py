@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from farebox.facilitator import budget_store
-from farebox.facilitator.budget import Budgets, OverBudget, Scope
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.budgets import budget_store
+from farebox.facilitator.budgets.budget import Budgets, OverBudget, Scope
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Claim, Recording
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network

@@ -7,11 +7,11 @@ from typing import Final
 
 import pytest
 
-from farebox.facilitator import budget_store
-from farebox.facilitator.budget import Budgets, Counter, OverBudget, Scope
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.budgets import budget_store
+from farebox.facilitator.budgets.budget import Budgets, Counter, OverBudget, Scope
+from farebox.facilitator.budgets.sponsor import Sponsor
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Ending, Recording
-from farebox.facilitator.sponsor import Sponsor
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database

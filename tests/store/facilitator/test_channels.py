@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from farebox.facilitator import channel_store
-from farebox.facilitator.channels import ChannelState, channel_signer
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.channels import store as channel_store
+from farebox.facilitator.channels.channel import ChannelState, channel_signer
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Recording
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import Relayer

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import FINAL, NEXT, Claim, Ending, Recording, SettlementState
 from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits, Stroops

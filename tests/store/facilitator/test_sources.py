@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from farebox.facilitator import channel_store
-from farebox.facilitator.channel_store import LeasedRow
-from farebox.facilitator.channels import Lease, channel_signer
-from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.ledger_room import LedgerRoom
+from farebox.facilitator.channels import store as channel_store
+from farebox.facilitator.channels.channel import Lease, channel_signer
+from farebox.facilitator.channels.ledger_room import LedgerRoom
+from farebox.facilitator.channels.source_line import NoSourceFree
+from farebox.facilitator.channels.sources import SourcePool
+from farebox.facilitator.channels.store import LeasedRow
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Ending, Recording, SettlementState
-from farebox.facilitator.source_line import NoSourceFree
-from farebox.facilitator.sources import SourcePool
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.journal import SettlementJournal
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Claim
 from farebox.ingress import usage_store
 from farebox.ingress.meter import Meter

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.networks import Network
 from farebox.search import vector_store
 from farebox.search.meaning import LanguageModel

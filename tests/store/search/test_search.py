@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.networks import Network
 from farebox.search.search import QueryRequired, Search, SearchPage, SearchRequest
 from farebox.search.senses import Alternative, Kinship

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.secret import Secret
 from farebox.search.search import Search, SearchRequest
 from farebox.search.senses import Sense

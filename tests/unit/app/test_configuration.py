@@ -14,7 +14,7 @@ from farebox.app.configuration import (
 )
 from farebox.app.setting_rules import LogLevel
 from farebox.app.settings import Settings
-from farebox.facilitator.served_network import AssetRule
+from farebox.facilitator.verification.served_network import AssetRule
 from farebox.kernel.networks import Network
 from farebox.outbound.resolve import Pinned
 

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from farebox.catalog.cluster import Counted, Funding, count_independent
+from farebox.catalog.quality.cluster import Counted, Funding, count_independent
 from support.promises import case
 
 S = "seller"

@@ -1,6 +1,6 @@
 """Every reason has its sentence, and no code is promised that no test has seen."""
 
-from farebox.catalog.drop_reason import REGISTRY, Dropped, DropReason
+from farebox.catalog.discovery.drop_reason import REGISTRY, Dropped, DropReason
 from support.promises import named_members
 
 

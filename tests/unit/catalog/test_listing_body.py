@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from farebox.catalog.browse import BrowsePage
 from farebox.catalog.listing import (
     ListedTerms,
     Listing,
@@ -15,6 +14,7 @@ from farebox.catalog.listing import (
     Quality,
     Resource,
 )
+from farebox.catalog.shown.browse import BrowsePage
 from farebox.catalog.wire import browse_body, listing_body, merchant_body
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
 from farebox.kernel.networks import Network

@@ -2,10 +2,10 @@
 
 import pytest
 
-from farebox.catalog.discovery import Read, read_closely
-from farebox.catalog.drop_reason import FieldDropped
-from farebox.catalog.metadata import MAX_DESCRIPTION, read_icon_url, read_metadata
-from farebox.catalog.outside_text import clean_text
+from farebox.catalog.discovery.drop_reason import FieldDropped
+from farebox.catalog.discovery.metadata import MAX_DESCRIPTION, read_icon_url, read_metadata
+from farebox.catalog.discovery.outside_text import clean_text
+from farebox.catalog.discovery.read import Read, read_closely
 from support.discovery import SELLER, discovery, tool_info
 
 

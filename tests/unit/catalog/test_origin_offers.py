@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from farebox.catalog.origin import MAX_OFFERS, Offer, Offers, read_offers
+from farebox.catalog.origin.offers import MAX_OFFERS, Offer, Offers, read_offers
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from support.settled import ASSET, OTHER_SELLER, SELLER

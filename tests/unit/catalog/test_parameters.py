@@ -2,7 +2,7 @@
 
 import pytest
 
-from farebox.catalog.parameters import MAX_WORDS, read_parameters
+from farebox.catalog.discovery.parameters import MAX_WORDS, read_parameters
 from support.discovery import Json, tool_info
 
 

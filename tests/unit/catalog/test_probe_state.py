@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from farebox.catalog.listing import Ownership, ProbeState
-from farebox.catalog.origin import Offer, Offers, OriginSilent, Silence
-from farebox.catalog.probe_state import (
+from farebox.catalog.origin.offers import Offer, Offers, OriginSilent, Silence
+from farebox.catalog.origin.probe_state import (
     EQUAL_RESULTS,
     Standing,
     follow,

@@ -4,8 +4,8 @@ from urllib.parse import quote
 
 import pytest
 
-from farebox.catalog.filters import Filters
-from farebox.catalog.query_string import (
+from farebox.catalog.shown.filters import Filters
+from farebox.catalog.shown.query_string import (
     MAX_BYTES,
     MAX_PARAMETERS,
     BadQuery,

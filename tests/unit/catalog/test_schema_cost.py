@@ -11,11 +11,11 @@ from typing import Final
 import jsonschema_rs
 import pytest
 
-from farebox.catalog.drop_reason import Dropped, DropReason
-from farebox.catalog.json_tree import MAX_DEPTH, measure
-from farebox.catalog.pattern_size import MAX_SIZE, pattern_size
-from farebox.catalog.schema_steps import UnknownPlace, count_steps
-from farebox.catalog.schema_validation import MAX_STEPS, judge_info
+from farebox.catalog.discovery.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.json_tree import MAX_DEPTH, measure
+from farebox.catalog.discovery.pattern_size import MAX_SIZE, pattern_size
+from farebox.catalog.discovery.schema_steps import UnknownPlace, count_steps
+from farebox.catalog.discovery.schema_validation import MAX_STEPS, judge_info
 
 Json = dict[str, object]
 

@@ -20,13 +20,13 @@ from x402.extensions.bazaar import (
 )
 from x402.extensions.bazaar import facilitator as stock
 
-from farebox.catalog.canonical_url import CanonicalUrl, read_url
-from farebox.catalog.discovery import read_discovery
-from farebox.catalog.discovery_info import read_info
-from farebox.catalog.drop_reason import Dropped
+from farebox.catalog.discovery.canonical_url import CanonicalUrl, read_url
+from farebox.catalog.discovery.drop_reason import Dropped
+from farebox.catalog.discovery.info import read_info
+from farebox.catalog.discovery.metadata import read_icon_url, read_metadata
+from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.discovery.route_template import parse_route_template
 from farebox.catalog.listing import Resource
-from farebox.catalog.metadata import read_icon_url, read_metadata
-from farebox.catalog.route_template import parse_route_template
 from support.discovery import SELLER, Json, http_info, tool_info
 
 HOST: Final = "https://api.weather.example"

@@ -6,7 +6,7 @@ import pytest
 
 from eval.labelled import BEST, DATA, FOREIGN, Half, Kind, Labelled, read_labelled
 from eval.listing_text import discovery_of
-from farebox.catalog.discovery import read_discovery
+from farebox.catalog.discovery.read import read_discovery
 from farebox.catalog.listing import Resource
 from farebox.kernel.addresses import account_address
 

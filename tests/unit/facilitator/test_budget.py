@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from farebox.facilitator.admission import Sending, Standing, admit
-from farebox.facilitator.budget import (
+from farebox.facilitator.budgets.admission import Sending, Standing, admit
+from farebox.facilitator.budgets.budget import (
     UNLIMITED,
     Budgets,
     Charge,

@@ -1,13 +1,13 @@
 import pytest
 from nacl.signing import SigningKey
 
-from farebox.facilitator.channel_plan import (
+from farebox.facilitator.channels.channel import Channel, ChannelState, channel_signer
+from farebox.facilitator.channels.plan import (
     ChannelsRefused,
     check_keys,
     choose_drained,
     next_indices,
 )
-from farebox.facilitator.channels import Channel, ChannelState, channel_signer
 from farebox.kernel.addresses import account_address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret

@@ -1,6 +1,6 @@
 import asyncio
 
-from farebox.facilitator.departure import Departure
+from farebox.facilitator.settling.departure import Departure
 
 
 async def test_work_is_done_until_the_departure() -> None:

@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from farebox.facilitator.conclude import Conclusions
-from farebox.facilitator.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.journal.conclude import Conclusions
+from farebox.facilitator.journal.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.settlement import Claim, Ending, SettlementState
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops

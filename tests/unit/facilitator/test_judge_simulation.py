@@ -2,7 +2,7 @@
 
 import pytest
 
-from farebox.facilitator.verdict import judge_simulation
+from farebox.facilitator.verification.verdict import judge_simulation
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.simulation import (
     Garbled,

@@ -7,7 +7,7 @@ from stellar_sdk import Address as SdkAddress
 from stellar_sdk import scval, xdr
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.landing import ending_of, moved_more
+from farebox.facilitator.journal.landing import ending_of, moved_more
 from farebox.facilitator.settlement import Claim, SettlementState
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops

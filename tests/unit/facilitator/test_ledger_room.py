@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from farebox.facilitator.ledger_room import TYPICAL, LedgerRoom, RoomMeter, room_for
+from farebox.facilitator.channels.ledger_room import TYPICAL, LedgerRoom, RoomMeter, room_for
 from farebox.stellar.network_settings import (
     LedgerLimits,
     NetworkSettings,

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID
 
-from farebox.facilitator.departure import Departure
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.journal import SettlementJournal
-from farebox.facilitator.outcome import NotSettled, Pending, Settled, SettleOutcome
-from farebox.facilitator.send_payment import PaymentSender, Waits
-from farebox.facilitator.settle import Settler
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Settlement, SettlementState
-from farebox.facilitator.verify import Verifier
+from farebox.facilitator.settling.departure import Departure
+from farebox.facilitator.settling.outcome import NotSettled, Pending, Settled, SettleOutcome
+from farebox.facilitator.settling.send_payment import PaymentSender, Waits
+from farebox.facilitator.settling.settle import Settler
+from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.addresses import account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network

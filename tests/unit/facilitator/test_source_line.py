@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from farebox.facilitator.channels import Lease
-from farebox.facilitator.source_line import HeldSource, NoSourceFree, SourceLine, Waiter
+from farebox.facilitator.channels.channel import Lease
+from farebox.facilitator.channels.source_line import HeldSource, NoSourceFree, SourceLine, Waiter
 from farebox.kernel.addresses import account_address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.secret import Secret

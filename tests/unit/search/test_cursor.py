@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.catalog.filters import Filters
+from farebox.catalog.shown.filters import Filters
 from farebox.kernel.secret import Secret
 from farebox.search.cursor import (
     CURSOR_LIFE,

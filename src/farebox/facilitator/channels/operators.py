@@ -1,0 +1,63 @@
+"""Every account of the operator's on one network, channels included, kept fresh."""
+
+from typing import Final
+
+import structlog
+
+from farebox.facilitator.channels import store
+from farebox.facilitator.channels.channel import ChannelState
+from farebox.kernel.addresses import Address
+from farebox.kernel.clock import Clock
+from farebox.kernel.networks import Network
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Database
+
+_EVERY_S: Final = 5.0  # a new channel is leased by then at the latest, and known before
+
+log = structlog.get_logger(__name__)
+
+
+class Operators:
+    """The accounts that can be the source of a transaction or pay for one.
+
+    Retired channels stay in it: their keys are still the operator's.
+    """
+
+    def __init__(
+        self, network: Network, signers: frozenset[Address], database: Database, clock: Clock
+    ) -> None:
+        self._network, self._database, self._clock = network, database, clock
+        self._signers = signers
+        self._usable = signers
+        self._all = signers
+
+    @property
+    def addresses(self) -> frozenset[Address]:
+        """All of them, as of a few seconds ago."""
+        return self._all
+
+    @property
+    def usable(self) -> frozenset[Address]:
+        """Those that can still send or pay."""
+        return self._usable
+
+    async def refresh(self) -> None:
+        """Read the channels.
+
+        Raises:
+            DatabaseUnavailable: what was known stays.
+        """
+        async with self._database.connection() as db:
+            channels = await store.list_channels(db, self._network, now=self._clock.now())
+        self._all = self._signers | {channel.address for channel in channels}
+        retired = {each.address for each in channels if each.state is ChannelState.RETIRED}
+        self._usable = self._all - retired
+
+    async def run(self) -> None:
+        """Refresh for ever."""
+        while True:
+            try:
+                await self.refresh()
+            except DatabaseUnavailable:
+                log.warning("operators.database_away", network=self._network.value)
+            await self._clock.sleep(_EVERY_S)
