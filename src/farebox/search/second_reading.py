@@ -31,11 +31,19 @@ async def question_of(db: Connection, request: str, doubt: Doubt) -> OpenQuestio
     return OpenQuestion(request, left, [text_beside_request(each) for each in documents])
 
 
-async def settle(question: OpenQuestion, meaning: Meaning) -> Verdict:
-    """Whether one of the listings answers the request, as far as can be known in time."""
-    doubt = question.doubt
-    found = await meaning.log_odds(question.request, question.texts)
-    if found is None:
-        return Verdict(doubt.is_answered_by_evidence, (), is_in_time=False)
-    read = [Read(*each) for each in zip(doubt.above, found, strict=True)]
-    return Verdict(any(each.answers for each in read), read)
+async def settle(question: OpenQuestion, meaning: Meaning, *, reads_all: bool) -> Verdict:
+    """Whether one of the listings answers the request, as far as can be known in time.
+
+    The others are read only where the best does not answer, or where `reads_all`.
+    """
+    doubt, texts = question.doubt, question.texts
+    read: list[Read] = []
+    for turn in [texts] if reads_all else [texts[:1], texts[1:]]:
+        found = await meaning.log_odds(question.request, turn)
+        if found is None:
+            return Verdict(doubt.is_answered_by_evidence, (), is_in_time=False)
+        above = doubt.above[len(read) :]
+        read += [Read(*each) for each in zip(above, found, strict=False)]
+        if any(each.answers for each in read):
+            return Verdict(is_answered=True, read=read)
+    return Verdict(is_answered=False, read=read)

@@ -22,7 +22,8 @@ LISTINGS = [
     for n in range(25)
 ]
 BAR = bar_of(3, len(LISTINGS)) - 20  # two words that say something
-ANSWERS, DOES_NOT = {"kind 3": 4_000, "Pays": -2_000}, {"Pays": -6_000}
+DOES_NOT = {"Pays": -6_000}
+ANSWERS, LAST_ANSWERS = DOES_NOT | {"kind 3": 8_000}, DOES_NOT | {"kind 5": 8_000}
 
 
 async def opened(
@@ -49,7 +50,7 @@ async def shown(search: Search) -> list[str]:
 
 
 @pytest.mark.parametrize("best", [1 - OPEN_BELOW, -1, 0, OPEN_ABOVE - 1])
-@pytest.mark.parametrize(("odds", "is_shown"), [(ANSWERS, True), (DOES_NOT, False)])
+@pytest.mark.parametrize(("odds", "is_shown"), [(LAST_ANSWERS, True), (DOES_NOT, False)])
 async def test_an_open_query_is_answered_where_a_listing_read_with_it_is(
     database: Database, best: int, odds: Mapping[str, int], is_shown: bool
 ) -> None:
@@ -58,6 +59,13 @@ async def test_an_open_query_is_answered_where_a_listing_read_with_it_is(
     assert await shown(search) == (["n3", "n1"] if is_shown else [])
     assert {request for request, _ in meaning.together} == {QUERY}
     assert read(meaning) == [f"bills. n{n}. Pays bills of kind {n}" for n in (3, 1, 5)]
+
+
+async def test_where_the_best_answers_no_other_is_read(database: Database) -> None:
+    meaning = SaidMeaning({"Pays": 4_000})
+    search, _ = await opened(database, meaning, {1: 8, 3: 9, 5: 7})
+    assert await shown(search) == ["n3", "n1"]
+    assert read(meaning) == ["bills. n3. Pays bills of kind 3"]
 
 
 async def test_what_is_too_weak_to_be_shown_answers_nothing(database: Database) -> None:
@@ -85,7 +93,7 @@ async def test_an_explanation_says_what_came_of_it(
     if odds is None:
         assert said == {"answered": True, "inTime": False, "listings": []}
     else:
-        first, second = (2_000, -2_000) if odds is ANSWERS else (-6_000, -6_000)
+        first, second = (2_000, -6_000) if odds is ANSWERS else (-6_000, -6_000)
         found = [{"evidence": 9, "logOdds": first}, {"evidence": 8, "logOdds": second}]
         assert said == {"answered": odds is ANSWERS, "inTime": True, "listings": found}
 

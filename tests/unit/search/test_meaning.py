@@ -48,11 +48,23 @@ async def test_a_pair_is_read_once(judging: Judging) -> None:
         assert await model.log_odds("pay my bill", ["bb", "ccc"]) == [2_000, 3_000]
         assert await model.log_odds("another", ["a"]) == [1_000]
         assert await model.log_odds("another", []) == []
-    assert judging.read == [
-        ("pay my bill", ("a", "bb")),
-        ("pay my bill", ("ccc",)),
+    assert sorted(judging.read) == [
         ("another", ("a",)),
+        ("pay my bill", ("a",)),
+        ("pay my bill", ("bb",)),
+        ("pay my bill", ("ccc",)),
     ]
+
+
+async def test_two_texts_are_read_side_by_side(judging: Judging) -> None:
+    async with LanguageModel(lambda: judging, wait_s=5) as model:
+        await model.is_present()
+        judging.may_go.clear()
+        waiting = asyncio.create_task(model.log_odds("pay", ["a", "bb", "ccc"]))
+        await asyncio.sleep(0.2)
+        assert [texts for _, texts in judging.read] == [("a",), ("bb",)]
+        judging.may_go.set()
+        assert await waiting == [1_000, 2_000, 3_000]
 
 
 async def test_without_a_model_nothing_is_known() -> None:
