@@ -142,7 +142,8 @@ OUTSIDE = MappingProxyType(
         "uvicorn": {"cli", "local"},
     }
 )
-# inside a feature, what no rule and no use case may import from its own package, at whatever depth
+# inside a feature, what no rule and no use case may import from its own package, at whatever depth;
+# a module named `x_store` belongs to the one or two modules beside it that call it
 STORES_AND_EDGES = {"store", *EDGES}
 # but a journal, and what is kept by the same commit, is the store behind the use case's protocol;
 # and some use cases, and a store that reads another's columns, call functions of the named stores

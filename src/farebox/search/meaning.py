@@ -24,9 +24,9 @@ NAME: Final = f"{LEARNED}/int8"
 _REMEMBERED: Final = 2048  # queries whose meaning is kept
 _PAIRS: Final = 8192  # of texts read together that are kept
 _SIDE_BY_SIDE: Final = 2  # texts that are read together with a request at a time
-_MOST_JUDGED: Final = 4  # queries whose listings are being read; a further one goes without it
+_MOST_JUDGED: Final = 4  # queries that have listings read; a further one goes without it
 _MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
-WAIT_S: Final = 0.4  # for one query's meaning
+WAIT_S: Final = 0.4  # for one query's meaning, and for each call that has listings read
 _LONGEST: Final = 512  # characters of a query that are read
 
 log = structlog.get_logger(__name__)

@@ -34,16 +34,18 @@ async def question_of(db: Connection, request: str, doubt: Doubt) -> OpenQuestio
 async def settle(question: OpenQuestion, meaning: Meaning, *, reads_all: bool) -> Verdict:
     """Whether one of the listings answers the request, as far as can be known in time.
 
-    The others are read only where the best does not answer, or where `reads_all`.
+    The best is read first, the others only where it does not answer, or where `reads_all`.
     """
     doubt, texts = question.doubt, question.texts
     read: list[Read] = []
-    for turn in [texts] if reads_all else [texts[:1], texts[1:]]:
-        found = await meaning.log_odds(question.request, turn)
+    for turn in (slice(1), slice(1, None)):
+        found = await meaning.log_odds(question.request, texts[turn]) if texts[turn] else ()
         if found is None:
-            return Verdict(doubt.is_answered_by_evidence, (), is_in_time=False)
-        above = doubt.above[len(read) :]
-        read += [Read(*each) for each in zip(above, found, strict=False)]
-        if any(each.answers for each in read):
-            return Verdict(is_answered=True, read=read)
-    return Verdict(is_answered=False, read=read)
+            break
+        read += [Read(*each) for each in zip(doubt.above[turn], found, strict=True)]
+        if not reads_all and any(each.answers for each in read):
+            break
+    is_answered = any(each.answers for each in read)
+    if is_answered or len(read) == len(texts):
+        return Verdict(is_answered, read)
+    return Verdict(doubt.is_answered_by_evidence, (), is_in_time=False)

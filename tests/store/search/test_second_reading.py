@@ -59,6 +59,7 @@ async def test_an_open_query_is_answered_where_a_listing_read_with_it_is(
     assert await shown(search) == (["n3", "n1"] if is_shown else [])
     assert {request for request, _ in meaning.together} == {QUERY}
     assert read(meaning) == [f"bills. n{n}. Pays bills of kind {n}" for n in (3, 1, 5)]
+    assert [len(texts) for _, texts in meaning.together] == [1, 2], "the others side by side"
 
 
 async def test_where_the_best_answers_no_other_is_read(database: Database) -> None:
@@ -132,6 +133,33 @@ async def test_pages_behind_the_first_are_not_read_again(database: Database) -> 
     second = await search.find(SearchRequest(QUERY, limit=2, cursor=first.cursor))
     assert [len(first.hits), len(second.hits)] == [2, 1]
     assert len(meaning.together) == 1
+
+
+class OnceMeaning(SaidMeaning):
+    """Has time for one call alone."""
+
+    async def log_odds(self, request: str, texts: Sequence[str]) -> Sequence[int] | None:
+        """What the test says, the first time."""
+        found = await super().log_odds(request, texts)
+        return found if len(self.together) == 1 else None
+
+
+@pytest.mark.parametrize(("best", "is_shown"), [(0, True), (-1, False)])
+async def test_where_the_others_come_late_the_evidence_decides(
+    database: Database, best: int, is_shown: bool
+) -> None:
+    meaning = OnceMeaning(DOES_NOT)
+    search, _ = await opened(database, meaning, {1: best - 5, 3: best})
+    assert bool(await shown(search)) is is_shown
+    assert len(meaning.together) == 2
+
+
+async def test_where_the_best_answers_no_late_reading_of_others_explains_it_away(
+    database: Database,
+) -> None:
+    search, _ = await opened(database, OnceMeaning(ANSWERS), {1: -20, 3: -10})
+    page = await search.find(SearchRequest(QUERY, is_explained=True))
+    assert len(page.hits) == 2
 
 
 class SlowMeaning(SaidMeaning):
