@@ -4,7 +4,7 @@ Learns from `eval/data/training` and `eval/data/judged`; some listings and reque
 and tell how well what answers is told from what does not. `WRITE=1` writes what was
 learned over `src/farebox/semantic/together.safetensors`; its digest in `farebox.semantic.weights`
 is to be changed then. It takes half an hour on two cores; `ROUNDS=1` goes through
-the pairs once, and `ON=1` goes on from what is there.
+the pairs once. `ON=1` goes on from what is there and ends halfway between that and what was learned.
 """
 
 import asyncio
@@ -30,6 +30,8 @@ from farebox.semantic.together import LONGEST_LISTING, LONGEST_REQUEST
 from farebox.semantic.weights import TOGETHER, ModelFiles, ModelMissing, find_published
 
 try:
+    import jax
+
     from eval.layers import Lower, read_changes, upper_layers, write_changes
     from eval.reading_together import AT_ONCE, Batches, Learned, Student
 except ImportError as error:
@@ -93,6 +95,8 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     student = Student(training.layers, batches=batches, seed=seed, before=before)
     at_first = training.measure(student)
     await _learn(training, student, batches)
+    if before is not None:
+        student.learned = jax.tree.map(lambda old, new: (old + new) / 2, before, student.learned)
     after = training.measure(student)
     digest, size, most_apart = _written(training, student)
     figures: dict[str, object] = {

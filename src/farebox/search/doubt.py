@@ -1,6 +1,6 @@
 """Whether a query is answered where words and likeness leave it open.
 
-Around the bar the listings with the most evidence are read together with the request. That is dear,
+Around the bar the listing with the most evidence is read together with the request. That is dear,
 so clear cases are decided without it; and it is never decided by it alone.
 """
 
@@ -10,9 +10,9 @@ from typing import Final
 
 OPEN_BELOW: Final = 60  # thousandths of evidence below the bar from which on it is open
 OPEN_ABOVE: Final = 100  # and above it up to which
-WEIGHT: Final = 60  # of evidence that the logarithm of the odds counts, a unit of it
-BAR: Final = -100  # of both together, above the bar of the evidence alone
-READ: Final = 3  # listings
+WEIGHT: Final = 120  # of evidence that the logarithm of the odds counts, a unit of it
+BAR: Final = -300  # of both together, above the bar of the evidence alone
+READ: Final = 1  # listings; more cost more and were less silent
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,17 +23,16 @@ if TYPE_CHECKING:
 NAME: Final = f"{LEARNED}/int8"
 _REMEMBERED: Final = 2048  # queries whose meaning is kept
 _PAIRS: Final = 8192  # of texts read together that are kept
-_SIDE_BY_SIDE: Final = 2  # texts that are read together with a request at a time
-_MOST_JUDGED: Final = 4  # queries that have listings read; a further one goes without it
+_MOST_JUDGED: Final = 4  # queries whose listings are being read; a further one goes without it
 _MOST_ASKED: Final = 16  # queries that wait for the model; a further one goes without it
-WAIT_S: Final = 0.4  # for one query's meaning, and for each call that has listings read
+WAIT_S: Final = 0.4  # for one query's meaning
 _LONGEST: Final = 512  # characters of a query that are read
 
 log = structlog.get_logger(__name__)
 
 
 class LanguageModel:
-    """A `Meaning`. One query is read at a time, one batch of listings, and two with a query.
+    """A `Meaning`. One query is read at a time, one batch of listings, and one query with listings.
 
     `load` is called once, in a thread, when a meaning is first asked for; it returns None where
     there is no model. Use it as an async context manager.
@@ -44,7 +43,7 @@ class LanguageModel:
     def __init__(self, load: Callable[[], Encoder | None], *, wait_s: float = WAIT_S) -> None:
         self._load, self._wait_s = load, wait_s
         self._for_queries = ThreadPoolExecutor(1, thread_name_prefix="query-meaning")
-        self._for_judging = ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="judgement")
+        self._for_judging = ThreadPoolExecutor(1, thread_name_prefix="judgement")
         self._for_listings = ThreadPoolExecutor(1, thread_name_prefix="listing-meaning")
         self._loading: asyncio.Future[Encoder | None] | None = None
         self._remembered: Recent[str, Sense] = Recent(_REMEMBERED)
@@ -122,32 +121,24 @@ class LanguageModel:
         if encoder is None or self._judging >= _MOST_JUDGED:
             return None
         loop = asyncio.get_running_loop()
-        readings = asyncio.gather(
-            *(
-                loop.run_in_executor(self._for_judging, _log_odds, encoder, asked, text)
-                for text in texts
-            ),
-            return_exceptions=True,
-        )
+        reading = loop.run_in_executor(self._for_judging, _log_odds, encoder, asked, texts)
         self._judging += 1
-        readings.add_done_callback(lambda done: self._judgements(asked, texts, done.result()))
+        reading.add_done_callback(lambda done: self._judgement(asked, texts, done))
         try:
             async with asyncio.timeout(self._wait_s):
-                found = await asyncio.shield(readings)
+                return await asyncio.shield(reading)
         except TimeoutError:
             log.info("semantic.judgement_late")
             return None
-        known = [odds for odds in found if isinstance(odds, int)]
-        return known if len(known) == len(texts) else None
 
-    def _judgements(
-        self, asked: str, texts: Sequence[str], found: Sequence[int | BaseException | None]
+    def _judgement(
+        self, asked: str, texts: Sequence[str], done: "asyncio.Future[list[int] | None]"
     ) -> None:
-        """They are known from here on, though nobody may wait for them any more."""
+        """It is known from here on, though nobody may wait for it any more."""
         self._judging -= 1
-        for text, log_odds in zip(texts, found, strict=True):
-            if isinstance(log_odds, int):
-                self._judged.put((asked, text), log_odds)
+        found = None if done.cancelled() else done.result()
+        for text, log_odds in zip(texts, found or (), strict=False):
+            self._judged.put((asked, text), log_odds)
 
     async def _encode(self, text: str) -> Sense | None:
         encoder = await self._encoder()
@@ -176,10 +167,10 @@ def _sense(encoder: Encoder, text: str) -> Sense:
     return Sense(as_bytes(encoder.encode([text]))[0])
 
 
-def _log_odds(encoder: Encoder, asked: str, text: str) -> int | None:
-    """None where the model cannot read it: a text of some seller must not end a search."""
+def _log_odds(encoder: Encoder, asked: str, texts: Sequence[str]) -> list[int] | None:
+    """None where the model cannot read them: a text of some seller must not end a search."""
     try:
-        return round(1000 * float(encoder.together(asked, [text])[0]))
+        return [round(1000 * each) for each in encoder.together(asked, texts).tolist()]
     except Exception:
         log.exception("semantic.unreadable")
         return None

@@ -126,8 +126,7 @@ class Search:
         page, question = found
         if question is None or self._meaning is None:
             return page
-        verdict = await settle(question, self._meaning, reads_all=request.is_explained)
-        return _after(page, verdict)
+        return _after(page, await settle(question, self._meaning))
 
     async def _look(
         self, key: Secret[bytes], request: SearchRequest, asked: Asked

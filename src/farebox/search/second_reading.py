@@ -31,21 +31,11 @@ async def question_of(db: Connection, request: str, doubt: Doubt) -> OpenQuestio
     return OpenQuestion(request, left, [text_beside_request(each) for each in documents])
 
 
-async def settle(question: OpenQuestion, meaning: Meaning, *, reads_all: bool) -> Verdict:
-    """Whether one of the listings answers the request, as far as can be known in time.
-
-    The best is read first, the others only where it does not answer, or where `reads_all`.
-    """
-    doubt, texts = question.doubt, question.texts
-    read: list[Read] = []
-    for turn in (slice(1), slice(1, None)):
-        found = await meaning.log_odds(question.request, texts[turn]) if texts[turn] else ()
-        if found is None:
-            break
-        read += [Read(*each) for each in zip(doubt.above[turn], found, strict=True)]
-        if not reads_all and any(each.answers for each in read):
-            break
-    is_answered = any(each.answers for each in read)
-    if is_answered or len(read) == len(texts):
-        return Verdict(is_answered, read)
-    return Verdict(doubt.is_answered_by_evidence, (), is_in_time=False)
+async def settle(question: OpenQuestion, meaning: Meaning) -> Verdict:
+    """Whether one of the listings answers the request, as far as can be known in time."""
+    doubt = question.doubt
+    found = await meaning.log_odds(question.request, question.texts)
+    if found is None:
+        return Verdict(doubt.is_answered_by_evidence, (), is_in_time=False)
+    read = [Read(*each) for each in zip(doubt.above, found, strict=True)]
+    return Verdict(any(each.answers for each in read), read)

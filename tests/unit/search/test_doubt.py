@@ -4,7 +4,7 @@ import pytest
 
 from farebox.search.doubt import Doubt, Read
 
-SURE, UNSURE, WRONG = 3_000, -1_500, -6_000  # thousandths of the odds' logarithm
+SURE, UNSURE, WRONG = 3_000, -2_000, -6_000  # thousandths of the odds' logarithm
 
 
 def doubt(*above: int) -> Doubt:
