@@ -4,7 +4,7 @@ Learns from `eval/data/training` and `eval/data/judged`; some listings and reque
 and tell how well what answers is told from what does not. `WRITE=1` writes what was
 learned over `src/farebox/semantic/together.safetensors`; its digest in `farebox.semantic.weights`
 is to be changed then. It takes half an hour on two cores; `ROUNDS=1` goes through
-the pairs once. `ON=1` goes on from what is there and ends halfway between that and what was learned.
+the pairs once. `ON=1` goes on from what is there and ends halfway to what was learned.
 """
 
 import asyncio
