@@ -13,6 +13,7 @@ _SHORTEST_S: Final = 225
 _FACTOR: Final = 8
 _LENGTHS: Final = tuple(_SHORTEST_S * _FACTOR**level for level in range(6))  # up to 85 days
 _EPOCH: Final = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+MOST_SPANS: Final = 4  # of a query: each costs as much as a common word
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Ages:
             return None
         return next((moment for count, moment in self.marks if count >= needed), None)
 
+    def as_new_as(self, moment: datetime) -> int:
+        """About how many documents are."""
+        older = (count for count, mark in self.marks if mark <= moment)
+        return next(older, self.documents)
+
 
 def age_lexemes(at: datetime) -> list[str]:
     """The spans a moment lies in, the shortest first. No word is written like them."""
@@ -44,8 +50,21 @@ def age_lexemes(at: datetime) -> list[str]:
     return [_lexeme(level, second // length) for level, length in enumerate(_LENGTHS)]
 
 
+def begun(since: datetime, until: datetime) -> datetime:
+    """When the first span begins, if from `since` to `until` there are to be few.
+
+    Up to three times as long ago as `since`.
+    """
+    for length in _LENGTHS:
+        seconds = (since - _EPOCH) // timedelta(seconds=1) // length * length
+        start = _EPOCH + timedelta(seconds=seconds)
+        if len(spans_between(start, until)) <= MOST_SPANS:
+            break
+    return start
+
+
 def spans_between(since: datetime, until: datetime) -> list[str]:
-    """Few spans that hold every moment from `since` to `until`, and next to none before.
+    """Spans that hold every moment from `since` to `until`, and next to none before.
 
     They may hold moments behind `until`: nothing lies in the future.
     """

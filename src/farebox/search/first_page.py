@@ -115,12 +115,14 @@ async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int
     filtered = census.filter_share(filters.network, filters.type)
     looked_at = reckoned(stage, census.ages, filtered=filtered)
     while True:
-        reach, is_last = reaching(stage, census.ages, looked_at, filtered=filtered)
-        found = await gathering.run(reach)
-        if is_last or found >= stage.enough:
+        reach = reaching(
+            stage, census.ages, looked_at, filtered=filtered, at=gathering.walk.at
+        )
+        found = await gathering.run(reach.stage)
+        if reach.is_last or found >= stage.enough:
             break
-        stage = learned(stage, looked_at, found, filtered=filtered)
-        looked_at = reckoned_again(stage, looked_at, filtered=filtered)
-    if reach.since is not None:
+        stage = learned(stage, reach.looked_at, found, filtered=filtered)
+        looked_at = reckoned_again(stage, reach.looked_at, filtered=filtered)
+    if reach.stage.since is not None:
         gathering.cut()
     return found

@@ -10,9 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import combinations
 from math import inf, prod
-from typing import Final
+from typing import Final, NamedTuple
 
-from farebox.search.ages import Ages
+from farebox.search.ages import Ages, begun
 from farebox.search.expression import Expression, Term
 from farebox.search.terms import Role, Sought, content_of
 
@@ -26,7 +26,6 @@ MARGIN: Final = 1.2  # times as many matches are reckoned with as are wanted
 DEAR: Final = 20  # documents that are passed over cost as much as one that is read
 DEAR_IN_NAMES: Final = 40  # the same among names and tags, whose lists are shorter
 FIRST: Final = 20_000  # documents looked at to learn how often words come together
-GUESS: Final = 8  # times as often as guessed they may well do
 FEW: Final = 100  # likely matches that are simply all read
 BESIDE: Final = 0.05  # the part of those with all words of a phrase that have them side by side
 FOUND_ENOUGH: Final = 100  # with fewer a statement looks further back
@@ -191,8 +190,18 @@ def reckoned_again(stage: Stage, looked_at: float, *, filtered: float) -> float:
     return max(looked_at * 2, MARGIN * stage.enough / max(stage.share * filtered, 1e-9))
 
 
-def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float) -> tuple[Stage, bool]:
-    """The stage confined to so many of the freshest documents; whether that is as far as it goes.
+class Reach(NamedTuple):
+    """How far back a statement looks."""
+
+    stage: Stage
+    looked_at: float  # about how many documents
+    is_last: bool  # it never goes further
+
+
+def reaching(
+    stage: Stage, ages: Ages, looked_at: float, *, filtered: float, at: datetime
+) -> Reach:
+    """The stage confined to so many of the documents that are freshest at a moment, or some more.
 
     All are looked at where passing over the older ones would cost more than reading what matches.
     Where much is read in vain, for a phrase or because of filters, it ends before that.
@@ -200,12 +209,14 @@ def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float) -> 
     furthest = inf
     if filtered < 1.0 or stage.reads > stage.share:
         furthest = READ / max(stage.reads, 1e-9)
-    guess = GUESS if stage.is_guess and looked_at <= FIRST else 1
     dear = DEAR_IN_NAMES if stage.kind is Kind.NAMES else DEAR
-    if looked_at > dear * guess * stage.reads * ages.documents:
+    if looked_at > dear * stage.reads * ages.documents:
         looked_at = inf
     since = ages.since(min(looked_at, furthest))
-    return replace(stage, since=since), since is None or looked_at >= furthest
+    if since is None:
+        return Reach(replace(stage, since=None), ages.documents, is_last=True)
+    since = begun(since, at)
+    return Reach(replace(stage, since=since), ages.as_new_as(since), looked_at >= furthest)
 
 
 def _beside(term: Sought) -> float:

@@ -149,12 +149,17 @@ class Judge:
         """What the words add to the relevance, and what is said by their being there."""
         percents: list[int] = []
         there = 0.0
-        for weight, probes in self._plan:  # as `_meet`, which is asked for few
+        for weight, probes in self._plan:  # as `_meet`; that is asked for few, this for hundreds
             strength, percent = 0.0, 0
             for at, scale, own in probes:
-                if ranks[at] > 0.0:
-                    strength = max(strength, min(ranks[at] * scale, _MOST_OF_A_TERM) * own / 100)
-                    percent = max(percent, own)
+                rank = ranks[at]
+                if rank > 0.0:
+                    met = rank * scale
+                    met = (met if met < _MOST_OF_A_TERM else _MOST_OF_A_TERM) * own / 100
+                    if met > strength:
+                        strength = met
+                    if own > percent:
+                        percent = own
             percents.append(percent)
             there += weight * strength
         said = self._known(tuple(percents))
@@ -210,7 +215,8 @@ def _of_words(said: _Said, place: int, beside: int) -> int:
 
 
 def _beside(pairs: Sequence[float]) -> int:
-    return round(1000 * sum(rank > 0.0 for rank in pairs) / len(pairs)) if pairs else 0
+    there = len([rank for rank in pairs if rank > 0.0])
+    return round(1000 * there / len(pairs)) if pairs else 0
 
 
 def _worth(words: int, said: _Said, likeness: int | None) -> Worth:

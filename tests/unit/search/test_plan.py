@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from farebox.search.ages import Ages
+from farebox.search.ages import MOST_SPANS, Ages, spans_between
 from farebox.search.expression import parse
 from farebox.search.lexemes import Census, Lexed
 from farebox.search.plan import (
@@ -81,7 +81,7 @@ AGES = Ages.of(DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for
 def since(stage: Stage, *, filtered: float = 1.0) -> datetime | None:
     """How far back it looks at first."""
     looked_at = reckoned(stage, AGES, filtered=filtered)
-    return reaching(stage, AGES, looked_at, filtered=filtered)[0].since
+    return reaching(stage, AGES, looked_at, filtered=filtered, at=NOW).stage.since
 
 
 def test_the_more_a_stage_will_find_the_less_far_it_looks_back() -> None:
@@ -105,7 +105,15 @@ def test_a_stage_that_found_too_little_looks_as_far_back_as_what_it_found_says()
     assert next_look(stage, 2_000, 299) >= 4_000
     nothing = learned(stage, 2_000, 0, filtered=1.0)
     looked_at = next_look(stage, 2_000, 0)
-    assert reaching(nothing, AGES, looked_at, filtered=1.0)[1]
+    assert reaching(nothing, AGES, looked_at, filtered=1.0, at=NOW).is_last
+
+
+def test_how_many_were_looked_at_is_told_of_where_the_first_span_begins() -> None:
+    dense = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
+    reach = reaching(dense, AGES, 5_000, filtered=1.0, at=NOW)
+    assert reach.stage.since is not None
+    assert len(spans_between(reach.stage.since, NOW)) <= MOST_SPANS
+    assert 5_000 <= reach.looked_at == AGES.as_new_as(reach.stage.since)
 
 
 def test_how_often_words_come_together_is_learned_by_a_short_look() -> None:
@@ -119,13 +127,13 @@ def test_how_often_words_come_together_is_learned_by_a_short_look() -> None:
 def test_what_is_read_in_vain_is_bounded() -> None:
     words = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
     phrase = replace(words, share=0.02)
-    whole, is_last = reaching(words, AGES, 1e9, filtered=1.0)
-    assert whole.since is None
-    assert is_last
+    whole = reaching(words, AGES, 1e9, filtered=1.0, at=NOW)
+    assert whole.stage.since is None
+    assert whole.is_last
     for stage, filtered in ((words, 0.01), (phrase, 1.0)):
-        bounded, is_last = reaching(stage, AGES, 1e9, filtered=filtered)
-        assert bounded.since is not None
-        assert is_last
+        bounded = reaching(stage, AGES, 1e9, filtered=filtered, at=NOW)
+        assert bounded.stage.since is not None
+        assert bounded.is_last
     assert phrase.enough < words.enough < words.most
 
 
