@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from farebox.search.candidates import FoundBy, Result
 from farebox.search.doubt import Verdict
 from farebox.search.explain_store import FIELDS, read_fields
-from farebox.search.gather import FoundBy, Result
 from farebox.search.rank import Freshness
 from farebox.search.score import Score
 from farebox.search.senses import Kinship

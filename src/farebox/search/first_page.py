@@ -3,6 +3,7 @@
 from typing import Final
 
 from farebox.search.asked import Asked
+from farebox.search.candidates import Candidates
 from farebox.search.gather import Gathering
 from farebox.search.lexemes import Census
 from farebox.search.plan import (
@@ -50,7 +51,7 @@ class FirstPage:
             is_strict=not asked.expression.may_be_relaxed,
         )
         bar = bar_of(len(asked.said.split()), asked.census.documents)
-        gathering = Gathering(db, scope, walk, bar)
+        gathering = Gathering(db, scope, walk, Candidates.of(walk, bar=bar))
         if asked.is_nothing:
             return gathering
         is_whole = asked.census.is_small or scope.filters.pay_to is not None
@@ -72,7 +73,7 @@ class FirstPage:
         ):
             await gathering.run(stage)
         if asked.may_be_widened:
-            return gathering.has_every_word()
+            return gathering.candidates.has_every_word()
         return await self._look_near(gathering, asked)
 
     async def _gather_some(self, gathering: Gathering, asked: Asked) -> bool:
@@ -85,12 +86,12 @@ class FirstPage:
             if stage.kind is Kind.NAMES and found >= min(NAMES_ENOUGH, stage.enough):
                 gathering.cut()
                 return True
-        if gathering.count >= asked.enough or not asked.expression.may_be_relaxed:
+        if len(gathering.candidates) >= asked.enough or not asked.expression.may_be_relaxed:
             return True
         if asked.may_be_widened:
             return False
         for stage in loosened_stages(gathering.walk.sought, gathering.walk.must):
-            if gathering.count >= ENOUGH:
+            if len(gathering.candidates) >= ENOUGH:
                 gathering.cut()
                 break
             await _run_surely(gathering, stage, asked.census)
@@ -115,9 +116,7 @@ async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int
     filtered = census.filter_share(filters.network, filters.type)
     looked_at = reckoned(stage, census.ages, filtered=filtered)
     while True:
-        reach = reaching(
-            stage, census.ages, looked_at, filtered=filtered, at=gathering.walk.at
-        )
+        reach = reaching(stage, census.ages, looked_at, filtered=filtered, at=gathering.walk.at)
         found = await gathering.run(reach.stage)
         if reach.is_last or found >= stage.enough:
             break

@@ -198,9 +198,7 @@ class Reach(NamedTuple):
     is_last: bool  # it never goes further
 
 
-def reaching(
-    stage: Stage, ages: Ages, looked_at: float, *, filtered: float, at: datetime
-) -> Reach:
+def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float, at: datetime) -> Reach:
     """The stage confined to so many of the documents that are freshest at a moment, or some more.
 
     All are looked at where passing over the older ones would cost more than reading what matches.

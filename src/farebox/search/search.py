@@ -11,11 +11,12 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
 from farebox.search.asked import Asked
+from farebox.search.candidates import Candidates, Result
 from farebox.search.cursor import BadCursor, Standpoint, read_cursor, write_cursor
 from farebox.search.doubt import Verdict
 from farebox.search.explain import Explanation, WhyThere, explain_page
 from farebox.search.first_page import FirstPage
-from farebox.search.gather import Gathering, Result
+from farebox.search.gather import Gathering
 from farebox.search.key_store import read_cursor_key
 from farebox.search.lexicon import SMALL, Lexicon
 from farebox.search.rank import Place
@@ -25,6 +26,8 @@ from farebox.search.second_reading import OpenQuestion, question_of, settle
 from farebox.search.senses import Meaning, Meanings, Words
 from farebox.search.stage_store import read_snapshot
 from farebox.search.understand import Understanding
+from farebox.search.walk import Walk
+from farebox.search.walks import Walks
 from farebox.storage.pool import Connection, Database
 
 DEFAULT_LIMIT: Final = 20
@@ -91,6 +94,7 @@ class Search:
             words=words,
         )
         self._first = FirstPage(meaning=meaning, meanings=meanings)
+        self._walks = Walks()
         self._key: Secret[bytes] | None = None
 
     async def find(self, request: SearchRequest) -> SearchPage:
@@ -111,10 +115,8 @@ class Search:
         if point is None:
             return await self._first_page(key, request)
         async with self._database.snapshot(ONE_PLAN) as db:
-            view = View(point.walk.at, point.walk.snapshot)
-            gathering = Gathering(db, Scope(view, request.filters), point.walk)
-            await gathering.replay(self._meanings)
-            return await self._page(db, key, request, gathering, point)
+            candidates = await self._of_walk(db, point.walk, request.filters)
+            return await self._page(db, key, request, point.walk, candidates, after=point.last)
 
     async def _first_page(self, key: Secret[bytes], request: SearchRequest) -> SearchPage:
         asked = await self._understanding.ask(request.query, request.filters)
@@ -137,8 +139,9 @@ class Search:
             gathering = await self._first.gather(db, scope, asked)
             if gathering is None:
                 return None
-            page = await self._page(db, key, request, gathering, None)
-            doubt = gathering.doubt() if page.hits else None
+            walk, candidates = gathering.walk, gathering.candidates
+            page = await self._page(db, key, request, walk, candidates, after=None)
+            doubt = candidates.doubt() if page.hits else None
             question = None if doubt is None else await question_of(db, asked.read_as, doubt)
             return page, question
 
@@ -153,34 +156,44 @@ class Search:
             raise BadCursor("cursor_expired", words)
         return point
 
+    async def _of_walk(self, db: Connection, walk: Walk, filters: Filters) -> Candidates:
+        """What the walk's first page found, found again where that is not known any more."""
+        candidates = self._walks.get(walk, filters)
+        if candidates is None:
+            candidates = Candidates.of(walk)
+            scope = Scope(View(walk.at, walk.snapshot), filters)
+            await Gathering(db, scope, walk, candidates).replay(self._meanings)
+            self._walks.put(walk, filters, candidates)
+        return candidates
+
     async def _page(
         self,
         db: Connection,
         key: Secret[bytes],
         request: SearchRequest,
-        gathering: Gathering,
-        point: Standpoint | None,
+        walk: Walk,
+        candidates: Candidates,
+        *,
+        after: Place | None,
     ) -> SearchPage:
-        shown = await _shown(
-            db, gathering, after=None if point is None else point.last, count=request.limit + 1
-        )
+        shown = await _shown(db, candidates, after=after, count=request.limit + 1)
         page, rest = shown[: request.limit], shown[request.limit :]
         cursor = None
         if rest:
-            walk = gathering.walk
-            if point is None:
+            if after is None:
                 walk = replace(walk, snapshot=await read_snapshot(db))
+                self._walks.put(walk, request.filters, candidates)
             last = Standpoint(walk, page[-1][0].place)
             cursor = write_cursor(key, request.query, request.filters, last)
         explanation: Explanation | None = None
         whys: list[WhyThere | None] = [None] * len(page)
         if request.is_explained:
-            explanation, whys = await explain_page(db, gathering.walk, [own for own, _ in page])
+            explanation, whys = await explain_page(db, walk, [own for own, _ in page])
         return SearchPage(
             hits=tuple(Hit(own, why) for (_, own), why in zip(page, whys, strict=True)),
             limit=request.limit,
             cursor=cursor,
-            is_truncated=gathering.walk.is_truncated and bool(page),
+            is_truncated=walk.is_truncated and bool(page),
             explanation=explanation,
         )
 
@@ -200,16 +213,16 @@ def _after(page: SearchPage, verdict: Verdict) -> SearchPage:
 
 
 async def _shown(
-    db: Connection, gathering: Gathering, *, after: Place | None, count: int
+    db: Connection, candidates: Candidates, *, after: Place | None, count: int
 ) -> list[tuple[Result, Listing]]:
     """The first `count` results behind `after` that are still listed."""
-    ranked = gathering.ranked(after=after)
+    ranked = candidates.ranked(after=after)
     shown: list[tuple[Result, Listing]] = []
     while batch := list(islice(ranked, count - len(shown))):
         listings = await get_listings(db, [own.listing_id for _, own in batch])
         by_id = {listing.id: listing for listing in listings}
         shown += [
-            (gathering.result(place, own), by_id[own.listing_id])
+            (candidates.result(place, own), by_id[own.listing_id])
             for place, own in batch
             if own.listing_id in by_id
         ]

@@ -5,16 +5,20 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count
-from typing import Final
+from itertools import count, cycle
+from typing import Any, Final
 
 import pytest
 
 from farebox.catalog.shown.filters import Filters
+from farebox.search import gather
+from farebox.search.candidate import Candidate
 from farebox.search.cursor import CURSOR_LIFE, BadCursor
 from farebox.search.index_store import StoredIndex, prune_versions
+from farebox.search.plan import Stage
 from farebox.search.search import Search, SearchPage, SearchRequest
-from farebox.storage.pool import Database
+from farebox.search.stage_store import find
+from farebox.storage.pool import Connection, Database
 from support.listings import UPDATED, Listed, list_many
 from support.manual_clock import ManualClock
 from support.promises import promise
@@ -53,19 +57,30 @@ async def at_once() -> None:
 
 
 async def walk(
-    search: Search, *, limit: int, between: Callable[[], Awaitable[None]] = at_once
+    search: Search,
+    *,
+    limit: int,
+    further: Search | None = None,
+    between: Callable[[], Awaitable[None]] = at_once,
 ) -> list[str]:
-    """Every page to the end."""
-    query = "tides"
+    """Every page to the end; the first by `search`, and the others where it is given by `further`,
+    in turn with it: neither knows what the other has found.
+    """
+    query, turns = "tides", cycle((further or search, search))
     page = await search.find(SearchRequest(query, limit=limit))
     seen = names(page)
     while page.cursor is not None:
         assert len(page.hits) == limit
         await between()
-        page = await search.find(SearchRequest(query, limit=limit, cursor=page.cursor))
+        page = await next(turns).find(SearchRequest(query, limit=limit, cursor=page.cursor))
         assert page.hits  # a cursor is given only where more lies behind it
         seen += names(page)
     return seen
+
+
+def another(database: Database, small_below: int) -> Search:
+    """The search of another process."""
+    return Search(database, ManualClock(), small_below=small_below)
 
 
 @SIZES
@@ -78,6 +93,30 @@ async def test_pages_put_together_are_the_whole(
     whole = names(await search.find(SearchRequest("tides", limit=100)))
     assert len(whole) == 40
     assert await walk(search, limit=limit) == whole
+    assert await walk(search, limit=limit, further=another(database, small_below)) == whole
+
+
+async def test_a_walk_that_is_known_here_is_not_looked_for_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = await opened(database, 1, [tides(n) for n in range(40)])
+    looked_for: list[Stage] = []
+
+    async def counted(db: Connection, stage: Stage, *others: Any) -> list[Candidate]:
+        looked_for.append(stage)
+        return await find(db, stage, *others)
+
+    monkeypatch.setattr(gather, "find", counted)
+    first = await search.find(SearchRequest("tides", limit=10))
+    at_first = len(looked_for)
+    assert at_first > 0
+    second = await search.find(SearchRequest("tides", limit=10, cursor=first.cursor))
+    assert len(looked_for) == at_first
+    elsewhere = another(database, 1)
+    for _ in range(2):  # once it was looked for there
+        page = await elsewhere.find(SearchRequest("tides", limit=10, cursor=first.cursor))
+        assert names(page) == names(second)
+        assert len(looked_for) == 2 * at_first
 
 
 @SIZES
@@ -107,7 +146,11 @@ async def test_a_walk_shows_nothing_twice_and_misses_nothing_that_stayed(
 
     writers = [asyncio.create_task(write(writer)) for writer in range(WRITERS)]
     try:
-        walks = [await walk(search, limit=12, between=a_few_writes) for _ in range(2)]
+        further = another(database, small_below)
+        walks = [
+            await walk(search, limit=12, further=each, between=a_few_writes)
+            for each in (None, further)
+        ]
     finally:
         for writer in writers:
             writer.cancel()
@@ -145,7 +188,9 @@ async def test_a_walk_outlives_pruning_and_a_restored_database(database: Databas
             UPDATED,
         )
         await prune_versions(db, died_before=UPDATED, most=100)
-    rest = await search.find(SearchRequest("tides", limit=100, cursor=first.cursor))
+    rest = await another(database, 20_000).find(
+        SearchRequest("tides", limit=100, cursor=first.cursor)
+    )
     assert len(rest.hits) == 15
 
 
