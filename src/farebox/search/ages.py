@@ -55,12 +55,14 @@ def begun(since: datetime, until: datetime) -> datetime:
 
     Up to three times as long ago as `since`.
     """
-    for length in _LENGTHS:
-        seconds = (since - _EPOCH) // timedelta(seconds=1) // length * length
-        start = _EPOCH + timedelta(seconds=seconds)
-        if len(spans_between(start, until)) <= MOST_SPANS:
-            break
-    return start
+    starts = (_started(since, length) for length in _LENGTHS)
+    few = (start for start in starts if len(spans_between(start, until)) <= MOST_SPANS)
+    return next(few, _started(since, _LENGTHS[-1]))
+
+
+def _started(at: datetime, length: int) -> datetime:
+    """When the span of that length began in which the moment lies."""
+    return _EPOCH + timedelta(seconds=(at - _EPOCH) // timedelta(seconds=1) // length * length)
 
 
 def spans_between(since: datetime, until: datetime) -> list[str]:
