@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from farebox.catalog.shown.filters import Filters
-from farebox.search.cursor import CURSOR_LIFE, BadCursor
+from farebox.search.finding.cursor import CURSOR_LIFE, BadCursor
 from farebox.search.index_store import StoredIndex, prune_versions
 from farebox.search.search import Search, SearchPage, SearchRequest
 from farebox.storage.pool import Database

@@ -7,15 +7,15 @@ from heapq import nlargest
 from math import inf
 from operator import itemgetter
 
-from farebox.search.candidate import Candidate
-from farebox.search.doubt import OPEN_ABOVE, OPEN_BELOW, READ, Doubt
-from farebox.search.plan import Kind, Stage
-from farebox.search.rank import Freshness, Place, place_of
+from farebox.search.finding.candidate import Candidate
+from farebox.search.finding.rank import Freshness, Place, place_of
+from farebox.search.finding.score import CONVINCING, Judge, Met, Score
+from farebox.search.finding.stage_store import find, look_at
+from farebox.search.finding.walk import NEAR, Walk
+from farebox.search.meaning.doubt import OPEN_ABOVE, OPEN_BELOW, READ, Doubt
+from farebox.search.meaning.senses import Meanings, Sense
+from farebox.search.query.plan import Kind, Stage
 from farebox.search.scope import Scope
-from farebox.search.score import CONVINCING, Judge, Met, Score
-from farebox.search.senses import Meanings, Sense
-from farebox.search.stage_store import find, look_at
-from farebox.search.walk import NEAR, Walk
 from farebox.storage.pool import Connection
 
 
