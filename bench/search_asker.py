@@ -22,10 +22,10 @@ from bench.search_samples import Sample, log_to_stderr
 from e2e.machine import say
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
-from farebox.search.meaning import LanguageModel
-from farebox.search.meanings import StoredMeanings
+from farebox.search.meaning.meaning import LanguageModel
+from farebox.search.meaning.meanings import StoredMeanings
 from farebox.search.search import Search, SearchRequest
-from farebox.search.words import CatalogWords
+from farebox.search.vocabulary.words import CatalogWords
 from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Connection, Database
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say
-from farebox.search.synonyms import synonym_groups
+from farebox.search.vocabulary.synonyms import synonym_groups
 from farebox.semantic import space
 from farebox.semantic.encoder import Encoder, load_encoder
 from farebox.semantic.generation import BUCKETS, POINTS

@@ -9,11 +9,11 @@ from eval.labelled import Query
 from eval.metrics import DEPTH
 from eval.scores import Answer
 from farebox.kernel.clock import SystemClock
-from farebox.search.meaning import LanguageModel
-from farebox.search.meanings import StoredMeanings
+from farebox.search.meaning.meaning import LanguageModel
+from farebox.search.meaning.meanings import StoredMeanings
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Hit, Search, SearchRequest
-from farebox.search.words import CatalogWords
+from farebox.search.vocabulary.words import CatalogWords
 from farebox.semantic.encoder import Encoder, load_encoder
 from farebox.storage.pool import Database
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from eval.examples import Example, as_asked
-from farebox.search.request_text import asked_for
+from farebox.search.query.request_text import asked_for
 
 FOLDER: Final = Path(__file__).parent / "data" / "judged"
 KEPT_ASIDE: Final = 20  # one listing in so many, and one request, is not learned from

@@ -21,10 +21,10 @@ from farebox.catalog.listing import ListingType
 from farebox.catalog.search_document import SearchDocument
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
-from farebox.search.common_words import GLUE, REQUEST
 from farebox.search.model_text import passages_of, text_of
 from farebox.search.plain import plain_text
-from farebox.search.synonyms import Synonyms, synonym_groups
+from farebox.search.vocabulary.common_words import GLUE, REQUEST
+from farebox.search.vocabulary.synonyms import Synonyms, synonym_groups
 from farebox.semantic.encoder import Encoder, load_encoder
 from farebox.semantic.space import middles
 

@@ -2,7 +2,7 @@
 
 For each weight of the odds, the bar with which the most queries that nothing fits get nothing,
 while the share in `least` of the others gets something: on the tuning half alone.
-`farebox.search.doubt` has the weight and the bar that were chosen from it.
+`farebox.search.meaning.doubt` has the weight and the bar that were chosen from it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from e2e.machine import say
 from eval.engines import ALL, Engine, encoder, engines_of, read_texts
 from eval.ground import list_all, opened_database
 from eval.labelled import DATA, Half, Kind, Query, read_labelled
-from farebox.search.doubt import BAR, WEIGHT, Read
+from farebox.search.meaning.doubt import BAR, WEIGHT, Read
 from farebox.search.search import SearchRequest
 
 _WEIGHTS: Final = (0, 25, 50, WEIGHT, 75, 100, 150, 200)

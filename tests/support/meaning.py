@@ -9,7 +9,7 @@ from farebox.catalog.shown.filters import Filters
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.search.index_store import StoredIndex
-from farebox.search.meaning import LanguageModel
+from farebox.search.meaning.meaning import LanguageModel
 from farebox.search.read_texts import TextReader
 from farebox.search.scope import Scope, View
 from farebox.storage.pool import Connection, Database

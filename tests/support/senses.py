@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from farebox.search.meaning.senses import Near, Sense
 from farebox.search.scope import Scope, View
 from farebox.search.scope_store import IN_SCOPE, scope_arguments
-from farebox.search.senses import Alternative, Near, Sense
+from farebox.search.vocabulary.alternative import Alternative
 from farebox.storage.pool import Connection
 
 FAR: Final = 50

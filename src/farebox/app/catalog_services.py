@@ -37,12 +37,12 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
-from farebox.search.meaning import LanguageModel
-from farebox.search.meanings import StoredMeanings
+from farebox.search.meaning.meaning import LanguageModel
+from farebox.search.meaning.meanings import StoredMeanings
 from farebox.search.prune import Pruning
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Search
-from farebox.search.words import CatalogWords
+from farebox.search.vocabulary.words import CatalogWords
 from farebox.semantic.encoder import absence, load_encoder
 from farebox.stellar.rpc import SorobanRpc
 from farebox.storage.pool import Database

@@ -18,7 +18,7 @@ from farebox.catalog.shown.query_string import (
     read_text,
     unapplied,
 )
-from farebox.search.expression import MAX_QUERY
+from farebox.search.query.expression import MAX_QUERY
 from farebox.search.search import QueryRequired, Search, SearchRequest
 from farebox.search.wire import search_body
 from farebox.web.answers import send_json

@@ -9,7 +9,7 @@ from farebox.catalog.operations import (
     LISTING_OPTIONAL,
     UNAPPLIED,
 )
-from farebox.search.expression import MAX_QUERY
+from farebox.search.query.expression import MAX_QUERY
 from farebox.web.operation import Operation, Parameter, Reply, items, record, text, whole
 
 _HIT: Final = record(LISTING_MEMBERS, **LISTING_OPTIONAL, explain={"type": "object"})

@@ -7,7 +7,7 @@ import structlog
 
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
-from farebox.search.cursor import CURSOR_LIFE
+from farebox.search.finding.cursor import CURSOR_LIFE
 from farebox.search.index_store import prune_versions
 from farebox.search.scope_store import SETTLED
 from farebox.storage.pool import Database

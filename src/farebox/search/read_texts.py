@@ -14,7 +14,7 @@ import structlog
 
 from farebox.kernel.clock import Clock
 from farebox.search import renewal_store, text_store, vector_store, word_store
-from farebox.search.meaning import LanguageModel
+from farebox.search.meaning.meaning import LanguageModel
 from farebox.search.plain import GAP, plain_text
 from farebox.search.text_store import WaitingText
 from farebox.storage.faults import DatabaseUnavailable

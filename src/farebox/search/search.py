@@ -10,24 +10,25 @@ from farebox.catalog.shown.store import get_listings
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
-from farebox.search.asked import Asked
-from farebox.search.candidates import Candidates, Result
-from farebox.search.cursor import BadCursor, Standpoint, read_cursor, write_cursor
-from farebox.search.doubt import Verdict
-from farebox.search.explain import Explanation, WhyThere, explain_page
-from farebox.search.first_page import FirstPage
-from farebox.search.gather import Gathering
-from farebox.search.key_store import read_cursor_key
-from farebox.search.lexicon import SMALL, Lexicon
-from farebox.search.rank import Place
+from farebox.search.finding.candidates import Candidates, Result
+from farebox.search.finding.cursor import BadCursor, Standpoint, read_cursor, write_cursor
+from farebox.search.finding.explain import Explanation, WhyThere, explain_page
+from farebox.search.finding.first_page import FirstPage
+from farebox.search.finding.gather import Gathering
+from farebox.search.finding.key_store import read_cursor_key
+from farebox.search.finding.rank import Place
+from farebox.search.finding.stage_store import read_snapshot
+from farebox.search.finding.walk import Walk
+from farebox.search.finding.walks import Walks
+from farebox.search.meaning.doubt import Verdict
+from farebox.search.meaning.second_reading import OpenQuestion, question_of, settle
+from farebox.search.meaning.senses import Meaning, Meanings
+from farebox.search.query.asked import Asked
+from farebox.search.query.understand import Understanding
 from farebox.search.scope import Scope, View
 from farebox.search.scope_store import ONE_PLAN
-from farebox.search.second_reading import OpenQuestion, question_of, settle
-from farebox.search.senses import Meaning, Meanings, Words
-from farebox.search.stage_store import read_snapshot
-from farebox.search.understand import Understanding
-from farebox.search.walk import Walk
-from farebox.search.walks import Walks
+from farebox.search.vocabulary.alternative import Words
+from farebox.search.vocabulary.lexicon import SMALL, Lexicon
 from farebox.storage.pool import Connection, Database
 
 DEFAULT_LIMIT: Final = 20

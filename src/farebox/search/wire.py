@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from farebox.catalog.wire import Body, listing_body, unapplied_member
-from farebox.search.doubt import Verdict
-from farebox.search.explain import Explanation, WhyThere, WordMet
+from farebox.search.finding.explain import Explanation, WhyThere, WordMet
+from farebox.search.meaning.doubt import Verdict
 from farebox.search.search import Hit, SearchPage
 from farebox.x402.wire import X402_VERSION
 

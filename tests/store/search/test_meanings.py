@@ -8,10 +8,10 @@ import pytest
 from farebox.catalog.shown.filters import Filters
 from farebox.kernel.networks import Network
 from farebox.search import vector_store
-from farebox.search.meaning import LanguageModel
-from farebox.search.meanings import StoredMeanings, choose_buckets
+from farebox.search.meaning.meaning import LanguageModel
+from farebox.search.meaning.meanings import StoredMeanings, choose_buckets
+from farebox.search.meaning.senses import Sense
 from farebox.search.scope import Scope, View
-from farebox.search.senses import Sense
 from farebox.search.vector_store import BucketSizes
 from farebox.semantic.encoder import load_encoder
 from farebox.semantic.generation import BUCKETS

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from farebox.search import text_store
-from farebox.search.meaning import LanguageModel
+from farebox.search.meaning.meaning import LanguageModel
 from farebox.search.read_texts import TextReader
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock

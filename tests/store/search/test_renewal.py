@@ -7,11 +7,11 @@ import pytest
 from numpy.typing import NDArray
 
 from farebox.search import vector_store
-from farebox.search.meaning import LanguageModel
-from farebox.search.meanings import StoredMeanings
+from farebox.search.meaning.meaning import LanguageModel
+from farebox.search.meaning.meanings import StoredMeanings
+from farebox.search.meaning.senses import Sense
 from farebox.search.read_texts import TextReader
 from farebox.search.scope import View
-from farebox.search.senses import Sense
 from farebox.semantic.generation import BUCKETS, POINTS
 from farebox.semantic.space import as_bytes, known_space
 from farebox.storage.pool import Database

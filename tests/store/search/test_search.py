@@ -10,7 +10,7 @@ import pytest
 from farebox.catalog.shown.filters import Filters
 from farebox.kernel.networks import Network
 from farebox.search.search import QueryRequired, Search, SearchPage, SearchRequest
-from farebox.search.senses import Alternative, Kinship
+from farebox.search.vocabulary.alternative import Alternative, Kinship
 from farebox.storage.pool import Database
 from support.listings import SELLER, UPDATED, Listed, list_many
 from support.manual_clock import ManualClock

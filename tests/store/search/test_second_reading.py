@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from farebox.kernel.secret import Secret
-from farebox.search.doubt import OPEN_ABOVE, OPEN_BELOW
-from farebox.search.score import bar_of
+from farebox.search.finding.score import bar_of
+from farebox.search.meaning.doubt import OPEN_ABOVE, OPEN_BELOW
 from farebox.search.search import Search, SearchRequest
 from farebox.search.wire import search_body
 from farebox.storage.pool import Database

@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 
 from farebox.catalog.shown.filters import Filters
-from farebox.search import gather
-from farebox.search.candidate import Candidate
-from farebox.search.cursor import CURSOR_LIFE, BadCursor
+from farebox.search.finding import gather
+from farebox.search.finding.candidate import Candidate
+from farebox.search.finding.cursor import CURSOR_LIFE, BadCursor
+from farebox.search.finding.stage_store import find
 from farebox.search.index_store import StoredIndex, prune_versions
-from farebox.search.plan import Stage
+from farebox.search.query.plan import Stage
 from farebox.search.search import Search, SearchPage, SearchRequest
-from farebox.search.stage_store import find
 from farebox.storage.pool import Connection, Database
 from support.listings import UPDATED, Listed, list_many
 from support.manual_clock import ManualClock

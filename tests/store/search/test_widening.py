@@ -8,8 +8,8 @@ import pytest
 
 from farebox.catalog.shown.filters import Filters
 from farebox.kernel.secret import Secret
+from farebox.search.meaning.senses import Sense
 from farebox.search.search import Search, SearchRequest
-from farebox.search.senses import Sense
 from farebox.storage.pool import Database
 from support.listings import SELLER, Listed, list_many
 from support.manual_clock import ManualClock

@@ -3,8 +3,8 @@
 import pytest
 
 from farebox.search import word_store
-from farebox.search.senses import Alternative, Kinship
-from farebox.search.words import MOST, CatalogWords
+from farebox.search.vocabulary.alternative import Alternative, Kinship
+from farebox.search.vocabulary.words import MOST, CatalogWords
 from farebox.storage.pool import Database
 
 CATALOG = {

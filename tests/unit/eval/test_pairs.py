@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from eval.examples import as_asked, read_examples
 from eval.labelled import DATA, FOREIGN, read_labelled
 from eval.pairs import Judged, as_handed, pairs_of, read_judged
-from farebox.search.common_words import GLUE, REQUEST
 from farebox.search.plain import plain_text
+from farebox.search.vocabulary.common_words import GLUE, REQUEST
 
 EXAMPLES = read_examples()
 JUDGED = read_judged()

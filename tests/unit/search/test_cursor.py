@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from farebox.catalog.shown.filters import Filters
 from farebox.kernel.secret import Secret
-from farebox.search.cursor import (
+from farebox.search.finding.cursor import (
     CURSOR_LIFE,
     MAX_CURSOR,
     BadCursor,
@@ -19,10 +19,11 @@ from farebox.search.cursor import (
     read_cursor,
     write_cursor,
 )
-from farebox.search.plan import Form, Kind, Stage
-from farebox.search.senses import Kinship, Sense
-from farebox.search.terms import Probe, Role, Sought
-from farebox.search.walk import Walk
+from farebox.search.finding.walk import Walk
+from farebox.search.meaning.senses import Sense
+from farebox.search.query.plan import Form, Kind, Stage
+from farebox.search.query.terms import Probe, Role, Sought
+from farebox.search.vocabulary.alternative import Kinship
 
 KEY: Final = Secret(bytes(range(32)))
 NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)

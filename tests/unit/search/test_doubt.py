@@ -2,7 +2,7 @@
 
 import pytest
 
-from farebox.search.doubt import Doubt, Read
+from farebox.search.meaning.doubt import Doubt, Read
 
 SURE, UNSURE, WRONG = 3_000, -2_000, -6_000  # thousandths of the odds' logarithm
 

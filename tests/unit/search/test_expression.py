@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.expression import MAX_TERMS, Branch, Expression, Term, parse
+from farebox.search.query.expression import MAX_TERMS, Branch, Expression, Term, parse
 
 TEXTS = st.one_of(
     st.text(max_size=300),

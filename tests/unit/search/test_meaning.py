@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from farebox.search.meaning import LanguageModel
+from farebox.search.meaning.meaning import LanguageModel
 
 
 class Judging:

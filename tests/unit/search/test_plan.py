@@ -8,9 +8,8 @@ from typing import Final
 import pytest
 
 from farebox.search.ages import MOST_SPANS, Ages, spans_between
-from farebox.search.expression import parse
-from farebox.search.lexemes import Census, Lexed
-from farebox.search.plan import (
+from farebox.search.query.expression import parse
+from farebox.search.query.plan import (
     Form,
     Kind,
     Stage,
@@ -24,7 +23,8 @@ from farebox.search.plan import (
     strict_query,
     strict_stages,
 )
-from farebox.search.terms import Sought, seek, term_query, words_of
+from farebox.search.query.terms import Sought, seek, term_query, words_of
+from farebox.search.vocabulary.lexemes import Census, Lexed
 
 NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
 DOCUMENTS: Final = 1_000_000

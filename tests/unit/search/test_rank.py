@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.rank import Freshness, Place, freshness, place_of
+from farebox.search.finding.rank import Freshness, Place, freshness, place_of
 
 AT: Final = datetime(2026, 11, 21, tzinfo=UTC)
 THEN: Final = AT - timedelta(days=3)

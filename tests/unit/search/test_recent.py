@@ -1,6 +1,6 @@
 """What was used lately stays; what was not goes."""
 
-from farebox.search.recent import Recent
+from farebox.search.meaning.recent import Recent
 
 
 def test_the_key_whose_use_is_longest_ago_goes_first() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.request_text import asked_for, with_words_put_right
+from farebox.search.query.request_text import asked_for, with_words_put_right
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.score import CONVINCING, Judge, Score, bar_of
-from farebox.search.senses import Kinship
-from farebox.search.terms import Probe, Role, Sought
+from farebox.search.finding.score import CONVINCING, Judge, Score, bar_of
+from farebox.search.query.terms import Probe, Role, Sought
+from farebox.search.vocabulary.alternative import Kinship
 
 ONE_PLACE: Final = 1 / 1.64493406685  # ts_rank of one word that stands once at weight 1
 A, B, C, D = (weight * ONE_PLACE for weight in (1.0, 0.85, 0.5, 0.25))

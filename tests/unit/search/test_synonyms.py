@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from farebox.search.synonyms import Standin, Synonyms, read_groups, synonym_groups
+from farebox.search.vocabulary.synonyms import Standin, Synonyms, read_groups, synonym_groups
 
 STEMS = {"images": "imag", "image": "imag", "pictures": "pictur", "picture": "pictur"}
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.expression import Term, parse
-from farebox.search.lexemes import Census, Lexed, phrase, quoted
-from farebox.search.senses import Alternative, Kinship
-from farebox.search.terms import (
+from farebox.search.query.expression import Term, parse
+from farebox.search.query.terms import (
     Role,
     Sought,
     content_of,
@@ -20,6 +18,8 @@ from farebox.search.terms import (
     with_alternatives,
     words_of,
 )
+from farebox.search.vocabulary.alternative import Alternative, Kinship
+from farebox.search.vocabulary.lexemes import Census, Lexed, phrase, quoted
 
 STOPS: Final = frozenset(("a", "for", "me", "the", "who"))
 COUNTS: Final = {"weather": 40, "forecast": 20, "api": 500, "find": 10, "radar": 1}

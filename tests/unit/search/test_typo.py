@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.typo import corrections, one_slip_from, slips_allowed, slips_between
+from farebox.search.vocabulary.typo import corrections, one_slip_from, slips_allowed, slips_between
 
 WORDS = st.text("abcde", max_size=8)
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from farebox.catalog.shown.filters import Filters
-from farebox.search.candidate import Candidate
-from farebox.search.candidates import Candidates, FoundBy
-from farebox.search.walk import Walk
-from farebox.search.walks import Walks
+from farebox.search.finding.candidate import Candidate
+from farebox.search.finding.candidates import Candidates, FoundBy
+from farebox.search.finding.walk import Walk
+from farebox.search.finding.walks import Walks
 
 NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
 ANY: Final = Filters()

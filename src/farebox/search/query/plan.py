@@ -13,8 +13,8 @@ from math import inf, prod
 from typing import Final, NamedTuple
 
 from farebox.search.ages import Ages, begun
-from farebox.search.expression import Expression, Term
-from farebox.search.terms import Role, Sought, content_of
+from farebox.search.query.expression import Expression, Term
+from farebox.search.query.terms import Role, Sought, content_of
 
 ENOUGH: Final = 20  # candidates; with fewer the search looks wider
 FEW_WORDS: Final = 3  # with no more than these, and no sentence, words are meant to the letter:

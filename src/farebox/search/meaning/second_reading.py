@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from farebox.catalog.listing_store import read_documents
-from farebox.search.doubt import Doubt, Read, Verdict
+from farebox.search.meaning.doubt import Doubt, Read, Verdict
+from farebox.search.meaning.senses import Meaning
 from farebox.search.model_text import text_beside_request
-from farebox.search.senses import Meaning
 from farebox.storage.pool import Connection
 
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Final, LiteralString
 
 from farebox.search.ages import spans_between
-from farebox.search.candidate import Candidate
-from farebox.search.lexemes import quoted
-from farebox.search.plan import Form, Kind, Stage
+from farebox.search.finding.candidate import Candidate
+from farebox.search.query.plan import Form, Kind, Stage
 from farebox.search.scope import Scope
 from farebox.search.scope_store import IN_SCOPE, IN_SCOPE_OF_RECIPIENT, SETTLED, scope_arguments
+from farebox.search.vocabulary.lexemes import quoted
 from farebox.storage.pool import Connection, Row
 
 # what a word weighs in parameters, description, tags and tool name, service name

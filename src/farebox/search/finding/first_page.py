@@ -2,11 +2,13 @@
 
 from typing import Final
 
-from farebox.search.asked import Asked
-from farebox.search.candidates import Candidates
-from farebox.search.gather import Gathering
-from farebox.search.lexemes import Census
-from farebox.search.plan import (
+from farebox.search.finding.candidates import Candidates
+from farebox.search.finding.gather import Gathering
+from farebox.search.finding.score import bar_of
+from farebox.search.finding.walk import Walk
+from farebox.search.meaning.senses import Meaning, Meanings
+from farebox.search.query.asked import Asked
+from farebox.search.query.plan import (
     ENOUGH,
     NAMES_ENOUGH,
     Form,
@@ -22,9 +24,7 @@ from farebox.search.plan import (
     strict_stages,
 )
 from farebox.search.scope import Scope
-from farebox.search.score import bar_of
-from farebox.search.senses import Meaning, Meanings
-from farebox.search.walk import Walk
+from farebox.search.vocabulary.lexemes import Census
 from farebox.storage.pool import Connection
 
 GRACE_S: Final = 0.02  # for which a transaction waits for the language model

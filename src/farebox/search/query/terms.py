@@ -7,10 +7,10 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Final
 
-from farebox.search.common_words import GENERIC, GLUE, KINDS, REQUEST
-from farebox.search.expression import Term
-from farebox.search.lexemes import Census, Lexed, phrase
-from farebox.search.senses import Alternative, Kinship
+from farebox.search.query.expression import Term
+from farebox.search.vocabulary.alternative import Alternative, Kinship
+from farebox.search.vocabulary.common_words import GENERIC, GLUE, KINDS, REQUEST
+from farebox.search.vocabulary.lexemes import Census, Lexed, phrase
 
 MAX_SCORED: Final = 12  # terms; the weightiest
 MAX_PAIRS: Final = 6

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from farebox.search.ages import Ages
-from farebox.search.lexemes import Lexed, quoted
+from farebox.search.vocabulary.lexemes import Lexed, quoted
 from farebox.storage.pool import Connection, Row
 
 

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from typing import Final
 
 from farebox.catalog.shown.filters import Filters
-from farebox.search.candidates import Candidates
-from farebox.search.walk import Walk
+from farebox.search.finding.candidates import Candidates
+from farebox.search.finding.walk import Walk
 
 MOST: Final = 50_000  # candidates of all walks together: some 40 MB
 

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from farebox.search.common_words import SENTENCE
 from farebox.search.plain import joined_of, parts_of, runs_of
+from farebox.search.vocabulary.common_words import SENTENCE
 
 MAX_QUERY: Final = 2_000  # characters; what stands behind is not read
 MAX_TERMS: Final = 40  # in all; those behind are not read

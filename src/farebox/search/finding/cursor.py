@@ -18,8 +18,8 @@ import msgspec
 from farebox.catalog.shown.filters import Filters
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
-from farebox.search.rank import Place
-from farebox.search.walk import Walk
+from farebox.search.finding.rank import Place
+from farebox.search.finding.walk import Walk
 
 CURSOR_LIFE: Final = timedelta(minutes=15)
 MAX_CURSOR: Final = 12_000  # characters

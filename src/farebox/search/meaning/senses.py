@@ -1,8 +1,7 @@
-"""What the search asks of meaning and of other words; each may be absent."""
+"""What the search asks of meaning; the model and its vectors may be absent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NewType, Protocol
 
 from farebox.search.scope import Scope, View
@@ -11,22 +10,6 @@ from farebox.storage.pool import Connection
 # A query's vector as the store of vectors compares it: quantized, so that every replica computes
 # the same likeness from it. It travels in cursors: at most 512 bytes.
 Sense = NewType("Sense", bytes)
-
-
-class Kinship(StrEnum):
-    """Why a word may stand for another."""
-
-    TYPO = "typo"
-    SYNONYM = "synonym"
-
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
-    """A word that may stand for one of the query's."""
-
-    word: str  # plain, not a lexeme
-    weight: int  # 1 to 99: percent of the word's own weight
-    kinship: Kinship
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +57,4 @@ class Meanings(Protocol):
         self, db: Connection, sense: Sense, view: View, digests: Sequence[bytes]
     ) -> Mapping[bytes, int]:
         """Cosine in thousandths for each text digest that had a vector in this view."""
-        ...
-
-
-class Words(Protocol):
-    """Typos and synonyms."""
-
-    async def expand(
-        self, db: Connection, words: Sequence[str]
-    ) -> Mapping[str, Sequence[Alternative]]:
-        """At most four alternatives a word, best first; a word without any may be left out.
-
-        `words` are plain (`search.plain.plain_text`). A word no document has may get corrections,
-        any word synonyms.
-        """
         ...

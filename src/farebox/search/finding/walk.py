@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from farebox.search.plan import Stage
-from farebox.search.senses import Sense
-from farebox.search.terms import Sought, pairs_of
+from farebox.search.meaning.senses import Sense
+from farebox.search.query.plan import Stage
+from farebox.search.query.terms import Sought, pairs_of
 
 NEAR: Final = 100  # documents near in meaning that are looked at
 

@@ -32,8 +32,8 @@ class Standin:
 @cache
 def synonym_groups() -> tuple[Group, ...]:
     """Every group of the list."""
-    text = (resources.files("farebox") / "search" / "synonyms.txt").read_text("utf-8")
-    return tuple(read_groups(text))
+    file = resources.files("farebox") / "search" / "vocabulary" / "synonyms.txt"
+    return tuple(read_groups(file.read_text("utf-8")))
 
 
 def read_groups(text: str) -> Iterator[Group]:

@@ -6,8 +6,8 @@ from typing import Final
 from farebox.catalog.shown.filters import Filters
 from farebox.kernel.clock import Clock
 from farebox.search import vector_store
+from farebox.search.meaning.senses import Near, Sense
 from farebox.search.scope import Scope, View
-from farebox.search.senses import Near, Sense
 from farebox.search.vector_store import BucketSizes
 from farebox.storage.pool import Connection
 

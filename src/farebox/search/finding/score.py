@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf, log, sqrt
 from typing import Final, NamedTuple
 
-from farebox.search.terms import Role, Sought
+from farebox.search.query.terms import Role, Sought
 
 _TS_RANK_OF_ONE: Final = 1.64493406685  # ts_rank divides a single word's weight by this
 _MOST_OF_A_TERM: Final = 1.2  # a word said often counts little more than once

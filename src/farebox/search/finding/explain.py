@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from farebox.search.candidates import FoundBy, Result
-from farebox.search.doubt import Verdict
-from farebox.search.explain_store import FIELDS, read_fields
-from farebox.search.rank import Freshness
-from farebox.search.score import Score
-from farebox.search.senses import Kinship
-from farebox.search.walk import Walk
+from farebox.search.finding.candidates import FoundBy, Result
+from farebox.search.finding.explain_store import FIELDS, read_fields
+from farebox.search.finding.rank import Freshness
+from farebox.search.finding.score import Score
+from farebox.search.finding.walk import Walk
+from farebox.search.meaning.doubt import Verdict
+from farebox.search.vocabulary.alternative import Kinship
 from farebox.storage.pool import Connection
 
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from farebox.search.candidates import Candidates, FoundBy
-from farebox.search.plan import Stage
+from farebox.search.finding.candidates import Candidates, FoundBy
+from farebox.search.finding.stage_store import find, look_at
+from farebox.search.finding.walk import NEAR, Walk
+from farebox.search.meaning.senses import Meanings, Sense
+from farebox.search.query.plan import Stage
 from farebox.search.scope import Scope
-from farebox.search.senses import Meanings, Sense
-from farebox.search.stage_store import find, look_at
-from farebox.search.walk import NEAR, Walk
 from farebox.storage.pool import Connection
 
 

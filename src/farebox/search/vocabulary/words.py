@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from farebox.search import word_store
-from farebox.search.senses import Alternative, Kinship
-from farebox.search.synonyms import Standin, Synonyms, synonym_groups
-from farebox.search.typo import corrections, one_slip_from, slips_allowed
+from farebox.search.vocabulary.alternative import Alternative, Kinship
+from farebox.search.vocabulary.synonyms import Standin, Synonyms, synonym_groups
+from farebox.search.vocabulary.typo import corrections, one_slip_from, slips_allowed
 from farebox.search.word_store import AskedWord
 from farebox.storage.pool import Connection
 

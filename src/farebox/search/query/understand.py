@@ -7,14 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from farebox.catalog.shown.filters import Filters
-from farebox.search.asked import Asked, Reading, Widened, is_language
-from farebox.search.expression import parse
-from farebox.search.lexicon import Lexicon
-from farebox.search.plan import strict_stages
-from farebox.search.request_text import with_words_put_right
-from farebox.search.scope_store import ONE_PLAN
-from farebox.search.senses import Alternative, Kinship, Meaning, Words
-from farebox.search.terms import (
+from farebox.search.meaning.senses import Meaning
+from farebox.search.query.asked import Asked, Reading, Widened, is_language
+from farebox.search.query.expression import parse
+from farebox.search.query.plan import strict_stages
+from farebox.search.query.request_text import with_words_put_right
+from farebox.search.query.terms import (
     Sought,
     content_of,
     scored_of,
@@ -23,6 +21,9 @@ from farebox.search.terms import (
     with_alternatives,
     words_of,
 )
+from farebox.search.scope_store import ONE_PLAN
+from farebox.search.vocabulary.alternative import Alternative, Kinship, Words
+from farebox.search.vocabulary.lexicon import Lexicon
 from farebox.storage.pool import Database
 
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from farebox.search.expression import MAX_QUERY, Expression, Term
-from farebox.search.lexemes import Census
-from farebox.search.plan import ENOUGH, FEW_WORDS, LETTER_ENOUGH, strict_query
-from farebox.search.request_text import asked_for
-from farebox.search.senses import Meaning, Sense
-from farebox.search.terms import Role, Sought, content_of, role_of, scored_of
+from farebox.search.meaning.senses import Meaning, Sense
+from farebox.search.query.expression import MAX_QUERY, Expression, Term
+from farebox.search.query.plan import ENOUGH, FEW_WORDS, LETTER_ENOUGH, strict_query
+from farebox.search.query.request_text import asked_for
+from farebox.search.query.terms import Role, Sought, content_of, role_of, scored_of
+from farebox.search.vocabulary.lexemes import Census
 
 
 class Reading:

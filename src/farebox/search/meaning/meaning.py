@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, Self
 
 import structlog
 
+from farebox.search.meaning.recent import Recent
+from farebox.search.meaning.senses import Sense
 from farebox.search.model_text import passages_of
-from farebox.search.recent import Recent
-from farebox.search.senses import Sense
 from farebox.semantic.encoder import Encoder
 from farebox.semantic.weights import LEARNED
 

@@ -9,13 +9,13 @@ from math import inf
 from operator import itemgetter
 from typing import Self
 
-from farebox.search.candidate import Candidate
-from farebox.search.doubt import OPEN_ABOVE, OPEN_BELOW, READ, Doubt
-from farebox.search.plan import Kind
-from farebox.search.rank import Freshness, Place, place_of
-from farebox.search.score import CONVINCING, Judge, Met, Score
-from farebox.search.senses import Near
-from farebox.search.walk import Walk
+from farebox.search.finding.candidate import Candidate
+from farebox.search.finding.rank import Freshness, Place, place_of
+from farebox.search.finding.score import CONVINCING, Judge, Met, Score
+from farebox.search.finding.walk import Walk
+from farebox.search.meaning.doubt import OPEN_ABOVE, OPEN_BELOW, READ, Doubt
+from farebox.search.meaning.senses import Near
+from farebox.search.query.plan import Kind
 
 
 class FoundBy(StrEnum):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from farebox.kernel.clock import Clock
-from farebox.search.lexeme_store import (
+from farebox.search.scope_store import ONE_PLAN
+from farebox.search.vocabulary.lexeme_store import (
     Statistics,
     count_documents,
     count_living,
@@ -14,8 +15,7 @@ from farebox.search.lexeme_store import (
     read_lexed,
     read_statistics,
 )
-from farebox.search.lexemes import Census, Lexed
-from farebox.search.scope_store import ONE_PLAN
+from farebox.search.vocabulary.lexemes import Census, Lexed
 from farebox.storage.pool import Database
 
 SMALL: Final = 3_000  # documents; below, everything is counted and ranked
