@@ -26,6 +26,7 @@ from farebox.search.meaning.meaning import LanguageModel
 from farebox.search.meaning.meanings import StoredMeanings
 from farebox.search.search import Search, SearchRequest
 from farebox.search.vocabulary.words import CatalogWords
+from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import load_encoder
 from farebox.storage.pool import Connection, Database
 
@@ -159,7 +160,7 @@ async def open_search(url: Secret[str]) -> AsyncIterator[Search]:
         LanguageModel(load_encoder) as model,
     ):
         await model.is_present()  # loaded before the clock runs
-        meanings, words = StoredMeanings(clock), CatalogWords(model.words)
+        meanings, words = StoredMeanings(clock), CatalogWords(model.words, read_written)
         yield Search(database, clock, meaning=model, meanings=meanings, words=words)
 
 

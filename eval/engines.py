@@ -14,6 +14,7 @@ from farebox.search.meaning.meanings import StoredMeanings
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Hit, Search, SearchRequest
 from farebox.search.vocabulary.words import CatalogWords
+from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import Encoder, load_encoder
 from farebox.storage.pool import Database
 
@@ -77,14 +78,16 @@ async def engines_of(
         STRICT: lambda: Engine(plain, is_strict=True),
         RELAXED: lambda: Engine(plain),
         MEANING: lambda: Engine(Search(database, clock, meaning=model, meanings=meanings)),
-        WITHOUT_MODEL: lambda: Engine(Search(database, clock, words=CatalogWords())),
+        WITHOUT_MODEL: lambda: Engine(
+            Search(database, clock, words=CatalogWords(read_written=read_written))
+        ),
         ALL: lambda: Engine(
             Search(
                 database,
                 clock,
                 meaning=model,
                 meanings=meanings,
-                words=CatalogWords(model.words),
+                words=CatalogWords(model.words, read_written),
             )
         ),
     }

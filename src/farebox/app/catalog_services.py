@@ -43,6 +43,7 @@ from farebox.search.prune import Pruning
 from farebox.search.read_texts import TextReader
 from farebox.search.search import Search
 from farebox.search.vocabulary.words import CatalogWords
+from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import absence, load_encoder
 from farebox.stellar.rpc import SorobanRpc
 from farebox.storage.pool import Database
@@ -136,5 +137,5 @@ def _search(database: Database, model: LanguageModel, clock: Clock) -> Search:
         clock,
         meaning=model,
         meanings=StoredMeanings(clock),
-        words=CatalogWords(model.words),
+        words=CatalogWords(model.words, read_written),
     )

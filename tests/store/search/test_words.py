@@ -63,6 +63,17 @@ async def test_a_name_that_no_listing_has_is_left_alone(
     assert await _expand(database, CatalogWords(), "paris") == {"paris": {"pairs"}}
 
 
+async def test_a_word_that_is_often_written_is_not_mistyped(
+    database: Database, words: CatalogWords
+) -> None:
+    often = {"paris": 481, "pairs": 424, "wether": 278, "weather": 487}
+    with_list, asked = CatalogWords(read_written=lambda: often), ("paris", "wether")
+    found = await _expand(database, with_list, *asked)
+    assert "paris" not in found
+    assert "weather" in found["wether"]
+    assert (await _expand(database, CatalogWords(), *asked))["paris"] == {"pairs"}
+
+
 async def test_only_what_the_catalog_has_stands_for_a_word(
     database: Database, words: CatalogWords
 ) -> None:

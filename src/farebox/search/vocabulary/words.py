@@ -3,6 +3,7 @@
 Only what the catalog has is proposed, so that nothing is looked for in vain.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -10,6 +11,7 @@ from farebox.search import word_store
 from farebox.search.vocabulary.alternative import Alternative, Kinship
 from farebox.search.vocabulary.synonyms import Standin, Synonyms, synonym_groups
 from farebox.search.vocabulary.typo import corrections, one_slip_from, slips_allowed
+from farebox.search.vocabulary.written import Written, is_rather, nothing_written
 from farebox.search.word_store import AskedWord
 from farebox.storage.pool import Connection
 
@@ -31,11 +33,18 @@ class CatalogWords:
     """A `Words`; one for a process.
 
     `general` gives words that are spelt right though no listing has them, such as names of places:
-    those are never put right.
+    those are never put right. `read_written` is called once, in a thread, and gives how often words
+    are written: others are put right only where that makes a slip likely.
     """
 
-    def __init__(self, general: Callable[[], frozenset[str]] = no_words) -> None:
+    def __init__(
+        self,
+        general: Callable[[], frozenset[str]] = no_words,
+        read_written: Callable[[], Written] = nothing_written,
+    ) -> None:
         self._general = general
+        self._read_written = read_written
+        self._written: asyncio.Future[Written] | None = None
         self._synonyms: Synonyms | None = None
         self._listed: frozenset[str] = frozenset()
 
@@ -73,15 +82,23 @@ class CatalogWords:
         if not unknown:
             return {}
         alike = await _alike(db, unknown)
+        written = await self._known_written()
         best: dict[str, str] = {}
         for word, others in alike.items():
-            for right, slips in corrections(word, others)[:_CORRECTED]:
+            likely = [each for each in others if is_rather(each[0], word, written)]
+            for right, slips in corrections(word, likely)[:_CORRECTED]:
                 best.setdefault(word, right)
                 found.setdefault(word, {})[right] = Alternative(
                     right, _PERCENT[slips], Kinship.TYPO
                 )
         stems = await word_store.read_stems(db, list(best.values()))
         return {word: stems[right] for word, right in best.items()}
+
+    async def _known_written(self) -> Written:
+        if self._written is None:
+            loop = asyncio.get_running_loop()
+            self._written = loop.run_in_executor(None, self._read_written)
+        return await asyncio.shield(self._written)  # one that leaves does not end it for others
 
     async def _known_synonyms(self, db: Connection) -> Synonyms:
         if self._synonyms is None:
