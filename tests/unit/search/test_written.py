@@ -44,10 +44,12 @@ def test_a_word_of_its_own_was_meant(english: Mapping[str, int], typed: str, oth
     assert is_rather(other, typed, nothing_written())
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("PACKAGE", "no_such_package"), ("_LIST", ("data", "none")), ("LIST_SHA256", "0" * 64)],
+)
 def test_without_the_list_or_with_another_one_no_word_is_known(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
 ) -> None:
-    monkeypatch.setattr(written, "LIST_SHA256", "0" * 64)
-    assert read_written() == {}
-    monkeypatch.setattr(written, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(written, name, value)
     assert read_written() == {}

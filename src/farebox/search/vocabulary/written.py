@@ -40,17 +40,23 @@ def read_written() -> Written:
     spec = find_spec(PACKAGE)
     folders = list(spec.submodule_search_locations or ()) if spec else []
     if not folders:
-        log.info("written_words.absent", reason=f"the package {PACKAGE} is not installed")
-        return {}
-    packed = Path(folders[0]).joinpath(*_LIST).read_bytes()
+        return _absent(f"the package {PACKAGE} is not installed")
+    try:
+        packed = Path(folders[0]).joinpath(*_LIST).read_bytes()
+    except OSError:
+        return _absent(f"{_LIST[-1]} cannot be read")
     if hashlib.sha256(packed).hexdigest() != LIST_SHA256:
-        log.info("written_words.absent", reason=f"{_LIST[-1]} is not the file this version knows")
-        return {}
+        return _absent(f"{_LIST[-1]} is not the file this version knows")
     # a head, and behind it the words of each frequency, a hundredth apart from the most frequent on
     _, *words = msgspec.msgpack.decode(gzip.decompress(packed))
     return {
         word: _MOST - place for place, own in enumerate(words[: _MOST - SELDOM + 1]) for word in own
     }
+
+
+def _absent(reason: str) -> Written:
+    log.info("written_words.absent", reason=reason)
+    return nothing_written()
 
 
 def is_rather(meant: str, typed: str, written: Written) -> bool:
