@@ -19,7 +19,7 @@ from farebox.search.finding.key_store import read_cursor_key
 from farebox.search.finding.rank import Place
 from farebox.search.finding.stage_store import read_snapshot
 from farebox.search.finding.walk import Walk
-from farebox.search.finding.walks import Walks
+from farebox.search.finding.walks import no_walks
 from farebox.search.meaning.doubt import Verdict
 from farebox.search.meaning.second_reading import OpenQuestion, question_of, settle
 from farebox.search.meaning.senses import Meaning, Meanings
@@ -95,7 +95,7 @@ class Search:
             words=words,
         )
         self._first = FirstPage(meaning=meaning, meanings=meanings)
-        self._walks = Walks()
+        self._walks = no_walks()
         self._key: Secret[bytes] | None = None
 
     async def find(self, request: SearchRequest) -> SearchPage:
@@ -159,12 +159,12 @@ class Search:
 
     async def _of_walk(self, db: Connection, walk: Walk, filters: Filters) -> Candidates:
         """What the walk's first page found, found again where that is not known any more."""
-        candidates = self._walks.get(walk, filters)
+        candidates = self._walks.get((walk, filters))
         if candidates is None:
             candidates = Candidates.of(walk)
             scope = Scope(View(walk.at, walk.snapshot), filters)
             await Gathering(db, scope, walk, candidates).replay(self._meanings)
-            self._walks.put(walk, filters, candidates)
+            self._walks.put((walk, filters), candidates)
         return candidates
 
     async def _page(
@@ -183,7 +183,7 @@ class Search:
         if rest:
             if after is None:
                 walk = replace(walk, snapshot=await read_snapshot(db))
-                self._walks.put(walk, request.filters, candidates)
+                self._walks.put((walk, request.filters), candidates)
             last = Standpoint(walk, page[-1][0].place)
             cursor = write_cursor(key, request.query, request.filters, last)
         explanation: Explanation | None = None

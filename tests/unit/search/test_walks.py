@@ -8,7 +8,7 @@ from farebox.catalog.shown.filters import Filters
 from farebox.search.finding.candidate import Candidate
 from farebox.search.finding.candidates import Candidates, FoundBy
 from farebox.search.finding.walk import Walk
-from farebox.search.finding.walks import Walks
+from farebox.search.finding.walks import no_walks
 
 NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
 ANY: Final = Filters()
@@ -24,37 +24,37 @@ def found(count: int) -> Candidates:
 
 
 def test_what_a_walk_found_is_of_its_filters_alone() -> None:
-    walks, own = Walks(), found(3)
-    walks.put(FIRST, ANY, own)
-    assert walks.get(replace(FIRST), Filters()) is own
-    assert walks.get(FIRST, Filters(type="http")) is None
-    assert walks.get(SECOND, ANY) is None
+    walks, own = no_walks(), found(3)
+    walks.put((FIRST, ANY), own)
+    assert walks.get((replace(FIRST), Filters())) is own
+    assert walks.get((FIRST, Filters(type="http"))) is None
+    assert walks.get((SECOND, ANY)) is None
 
 
 def test_the_walk_gone_on_with_longest_ago_makes_room() -> None:
-    walks = Walks(most=10)
-    walks.put(FIRST, ANY, found(4))
-    walks.put(SECOND, ANY, found(4))
-    assert walks.get(FIRST, ANY) is not None
-    walks.put(THIRD, ANY, found(4))
-    assert walks.get(SECOND, ANY) is None
-    assert walks.get(FIRST, ANY) is not None
-    assert walks.get(THIRD, ANY) is not None
+    walks = no_walks(most=10)
+    walks.put((FIRST, ANY), found(4))
+    walks.put((SECOND, ANY), found(4))
+    assert walks.get((FIRST, ANY)) is not None
+    walks.put((THIRD, ANY), found(4))
+    assert walks.get((SECOND, ANY)) is None
+    assert walks.get((FIRST, ANY)) is not None
+    assert walks.get((THIRD, ANY)) is not None
 
 
 def test_a_walk_that_is_kept_twice_counts_once() -> None:
-    walks = Walks(most=10)
-    walks.put(FIRST, ANY, found(4))
+    walks = no_walks(most=10)
+    walks.put((FIRST, ANY), found(4))
     for _ in range(5):
-        walks.put(SECOND, ANY, found(6))
-    assert walks.get(FIRST, ANY) is not None
-    walks.put(SECOND, ANY, found(7))
-    assert walks.get(FIRST, ANY) is None
+        walks.put((SECOND, ANY), found(6))
+    assert walks.get((FIRST, ANY)) is not None
+    walks.put((SECOND, ANY), found(7))
+    assert walks.get((FIRST, ANY)) is None
 
 
 def test_what_has_no_room_is_not_kept() -> None:
-    walks = Walks(most=10)
-    walks.put(FIRST, ANY, found(11))
-    assert walks.get(FIRST, ANY) is None
-    walks.put(SECOND, ANY, found(10))
-    assert walks.get(SECOND, ANY) is not None
+    walks = no_walks(most=10)
+    walks.put((FIRST, ANY), found(11))
+    assert walks.get((FIRST, ANY)) is None
+    walks.put((SECOND, ANY), found(10))
+    assert walks.get((SECOND, ANY)) is not None
