@@ -1,7 +1,6 @@
 """The language model's layers where a change of their weights can be learned.
 
-The same computation as `farebox.semantic.minilm`, for texts of one length in rows that are filled
-up. The lower layers never change: what comes out of them is computed once a text.
+The same computation as `farebox.semantic.layers`, for texts in rows that are filled up.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,36 +12,32 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
-from tokenizers import Tokenizer
 
+from eval.products import EXACT, Products
 from farebox.semantic.adapter import PARTS
-from farebox.semantic.layers import LAYERS, LOWER
+from farebox.semantic.layers import DIMENSIONS, HEADS, LAYERS
 from farebox.semantic.weights import ModelFiles
 
 Array: TypeAlias = jax.Array
 Layer: TypeAlias = dict[str, tuple[Array, Array]]  # weights and shift of each part, by its name
 Change: TypeAlias = dict[str, dict[str, Array]]  # of one layer: narrow, wide and shift of a part
 
-UPPER: Final = LAYERS - LOWER
+LOWER: Final = 3  # layers that never change for vectors: what they give is computed once a text
 RANK: Final = 8
-_WIDTH: Final = 384
-_HEADS: Final = 12
-_LONGEST: Final = 96  # word pieces of a text that are learned from
-_AT_ONCE: Final = 64
 _QUERY, _KEY, _VALUE, _MIXED, _WIDE, _NARROW = PARTS
 _NORMS: Final = ("attention.output.LayerNorm", "output.LayerNorm")
 
 
-def no_change(seed: int, *, rank: int = RANK) -> list[Change]:
-    """What training begins with: a change that changes nothing."""
-    shapes = {_WIDE: (_WIDTH, 4 * _WIDTH), _NARROW: (4 * _WIDTH, _WIDTH)}
+def no_change(seed: int, *, layers: int, rank: int = RANK) -> list[Change]:
+    """What training begins with: a change of so many layers that changes nothing."""
+    shapes = {_WIDE: (DIMENSIONS, 4 * DIMENSIONS), _NARROW: (4 * DIMENSIONS, DIMENSIONS)}
     key = jax.random.PRNGKey(seed)
     changes = []
-    for _ in range(UPPER):
+    for _ in range(layers):
         change: Change = {}
         for part in PARTS:
             key, own = jax.random.split(key)
-            inward, outward = shapes.get(part, (_WIDTH, _WIDTH))
+            inward, outward = shapes.get(part, (DIMENSIONS, DIMENSIONS))
             change[part] = {
                 "narrow": jax.random.normal(own, (inward, rank)) / np.sqrt(inward),
                 "wide": jnp.zeros((rank, outward)),
@@ -57,10 +52,11 @@ def write_changes(
 ) -> None:
     """The file that `farebox.semantic.adapter` reads, in half precision.
 
-    What stands `beside` the changes is there under its own names.
+    The changes are those of the upmost layers. What stands `beside` them is there under its own
+    names.
     """
     tensors = {name: _half(own) for name, own in (beside or {}).items()}
-    for number, change in enumerate(changes, start=LOWER):
+    for number, change in enumerate(changes, start=LAYERS - len(changes)):
         for part, own in change.items():
             name = f"encoder.layer.{number}.{part}"
             tensors[f"{name}.narrow"] = _half(own["narrow"].T)
@@ -80,7 +76,8 @@ def read_changes(path: Path) -> tuple[list[Change], dict[str, Array]]:
             }
             for part in PARTS
         }
-        for number in range(LOWER, LAYERS)
+        for number in range(LAYERS)
+        if f"encoder.layer.{number}.{PARTS[0]}.narrow" in tensors
     ]
     return changes, tensors
 
@@ -89,10 +86,10 @@ def _half(values: Array) -> NDArray[np.float16]:
     return np.ascontiguousarray(np.asarray(values), dtype=np.float16)
 
 
-def upper_layers(files: ModelFiles) -> list[Layer]:
-    """The layers that may change, as they were published."""
+def layers_of(files: ModelFiles, *, above: int = 0) -> list[Layer]:
+    """The layers as they were published, from that number on."""
     tensors = load_file(files.weights)
-    return [_layer(tensors, number) for number in range(LOWER, LOWER + UPPER)]
+    return [_layer(tensors, number) for number in range(above, LAYERS)]
 
 
 def _layer(tensors: Mapping[str, NDArray[np.float32]], number: int) -> Layer:
@@ -114,64 +111,6 @@ def _layer(tensors: Mapping[str, NDArray[np.float32]], number: int) -> Layer:
     return found | norms
 
 
-class Lower:
-    """What comes out of the lower layers, by text."""
-
-    def __init__(self, files: ModelFiles, *, longest: int = _LONGEST) -> None:
-        tensors = load_file(files.weights)
-        self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(longest)
-        self._words = tensors["embeddings.word_embeddings.weight"]
-        self._places = (
-            tensors["embeddings.position_embeddings.weight"]
-            + tensors["embeddings.token_type_embeddings.weight"][0]
-        )
-        norm = "embeddings.LayerNorm"
-        self._norm = (tensors[norm + ".weight"], tensors[norm + ".bias"])
-        layers = [_layer(tensors, number) for number in range(LOWER)]
-        self._run = jax.jit(
-            lambda rows, there: run(layers, None, _normal(rows, *self._norm), there)
-        )
-        self._known: dict[str, NDArray[np.float16]] = {}
-
-    def read(self, texts: Sequence[str]) -> None:
-        """The texts are known from here on."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        pieces = {text: self._tokenizer.encode(text).ids for text in new}
-        new.sort(key=lambda text: len(pieces[text]))
-        for at in range(0, len(new), _AT_ONCE):
-            part = new[at : at + _AT_ONCE]
-            long = -(-len(pieces[part[-1]]) // 16) * 16
-            rows = np.zeros((_AT_ONCE, long, _WIDTH), np.float32)
-            there = np.zeros((_AT_ONCE, long), bool)
-            there[:, 0] = True
-            for place, text in enumerate(part):
-                own = pieces[text]
-                rows[place, : len(own)] = self._words[own] + self._places[: len(own)]
-                there[place, : len(own)] = True
-            made = np.asarray(self._run(rows, there), np.float16)
-            for place, text in enumerate(part):
-                self._known[text] = made[place, : len(pieces[text])].copy()
-
-    def length(self, text: str) -> int:
-        """Its word pieces."""
-        return len(self._known[text])
-
-    def rows(
-        self, texts: Sequence[str], *, long: int, count: int
-    ) -> tuple[NDArray[np.float16], NDArray[np.bool_]]:
-        """The texts in `count` rows of `long` pieces, and which of those are there."""
-        rows = np.zeros((count, long, _WIDTH), np.float16)
-        there = np.zeros((count, long), bool)
-        there[len(texts) :, 0] = True
-        for place, text in enumerate(texts):
-            own = self._known[text][:long]
-            rows[place, : len(own)] = own
-            there[place, : len(own)] = True
-        return rows, there
-
-
 def run(
     layers: Sequence[Layer],
     changes: Sequence[Change] | None,
@@ -185,14 +124,13 @@ def run(
     hidden = jnp.where(there[:, None, None, :], 0.0, -1e9)
     keys = None if key is None else jax.random.split(key, len(layers))
 
-    def through(rows: Array, own: tuple[Layer, Change | None, Array | None]) -> tuple[Array, None]:
+    def step(rows: Array, own: tuple[Layer, Change | None, Array | None]) -> tuple[Array, None]:
         layer, change, key = own
-        parts = None if key is None else jax.random.split(key, len(PARTS))
-        return _through(layer, change or {}, rows, hidden, parts, left_out), None
+        return through(layer, change or {}, rows, hidden, key=key, left_out=left_out), None
 
     # written once for all layers: compiling is what takes long
     each = (_stacked(layers), _stacked(changes) if changes else None, keys)
-    rows, _ = jax.lax.scan(through, rows.astype(jnp.float32), each)
+    rows, _ = jax.lax.scan(step, rows.astype(jnp.float32), each)
     return rows
 
 
@@ -206,36 +144,51 @@ def meanings(rows: Array, there: Array) -> Array:
     return total / jnp.maximum(jnp.linalg.norm(total, axis=-1, keepdims=True), 1e-9)
 
 
-def _through(
-    layer: Layer, change: Change, rows: Array, hidden: Array, keys: Array | None, left_out: float
+def through(
+    layer: Layer,
+    change: Change,
+    rows: Array,
+    added: Array,
+    *,
+    key: Array | None,
+    left_out: float,
+    products: Products = EXACT,
 ) -> Array:
+    """What comes out of a layer; `added` is added to the scores of attention.
+
+    With a key, a part of what goes into the change is left out.
+    """
+    keys = None if key is None else jax.random.split(key, len(PARTS))
+
     def dense(part: str, inward: Array) -> Array:
         weights, shift = layer[part]
-        made = inward @ weights + shift
+        made = products.fixed(inward, weights) + shift
         if part not in change:
             return made
         if keys is not None:
             own = keys[PARTS.index(part)]
             kept = jax.random.bernoulli(own, 1 - left_out, (len(inward), 1, inward.shape[2]))
             inward = inward * kept / (1 - left_out)
-        own_change = change[part]
-        return made + (inward @ own_change["narrow"]) @ own_change["wide"] + own_change["shift"]
+        narrow, wide, own_shift = (change[part][each] for each in ("narrow", "wide", "shift"))
+        return made + products.learned(products.learned(inward, narrow), wide) + own_shift
 
     count, long, width = rows.shape
 
     def heads(part: str) -> Array:
-        split = dense(part, rows).reshape(count, long, _HEADS, width // _HEADS)
+        split = dense(part, rows).reshape(count, long, HEADS, width // HEADS)
         return split.transpose(0, 2, 1, 3)
 
-    query, key, value = heads(_QUERY), heads(_KEY), heads(_VALUE)
-    scores = query @ key.transpose(0, 1, 3, 2) * (width // _HEADS) ** -0.5 + hidden
-    seen = (jax.nn.softmax(scores, -1) @ value).transpose(0, 2, 1, 3).reshape(count, long, width)
-    mixed = _normal(rows + dense(_MIXED, seen), *layer[_NORMS[0]])
+    query, key_rows, value = heads(_QUERY), heads(_KEY), heads(_VALUE)
+    scores = products.batched(query, key_rows.swapaxes(-1, -2)) * (width // HEADS) ** -0.5
+    shares = jax.nn.softmax(scores + added, -1)
+    seen = products.batched(shares, value).transpose(0, 2, 1, 3).reshape(count, long, width)
+    mixed = normal(rows + dense(_MIXED, seen), *layer[_NORMS[0]])
     wide = jax.nn.gelu(dense(_WIDE, mixed), approximate=False)
-    return _normal(mixed + dense(_NARROW, wide), *layer[_NORMS[1]])
+    return normal(mixed + dense(_NARROW, wide), *layer[_NORMS[1]])
 
 
-def _normal(rows: Array, scale: Array, shift: Array) -> Array:
+def normal(rows: Array, scale: Array, shift: Array) -> Array:
+    """Each row with mean 0 and variance 1, scaled and shifted."""
     middle = rows.mean(-1, keepdims=True)
     variance = ((rows - middle) ** 2).mean(-1, keepdims=True)
     return (rows - middle) / jnp.sqrt(variance + 1e-12) * scale + shift

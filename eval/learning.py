@@ -15,8 +15,9 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
-from eval.layers import Array, Change, Layer, Lower, meanings, no_change, run
+from eval.layers import Array, Change, Layer, meanings, no_change, run
 from eval.lessons import LISTINGS, REQUESTS, Lesson
+from eval.lower import Lower
 
 Rows = NDArray[np.float32]
 Learned: TypeAlias = dict[str, Any]  # `changes`; the bound: `scale`, `bound`, `of_length`
@@ -45,7 +46,7 @@ def student(layers: Sequence[Layer], *, lessons: int, seed: int) -> Student:
 
     def begin() -> tuple[Learned, object]:
         learned: Learned = {
-            "changes": no_change(seed),
+            "changes": no_change(seed, layers=len(layers)),
             "scale": jnp.log(jnp.array(_SHARPNESS)),
             "bound": jnp.array(0.42),
             "of_length": jnp.array(0.08),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.examples import Example, as_asked
-from eval.layers import Lower
+from eval.lower import Lower
 
 Rows = NDArray[np.float32]
 LISTINGS: Final = 24  # of a lesson

@@ -1,10 +1,11 @@
-"""How the model's upper layers learn to read a request and a listing together.
+"""How the model's layers learn to read a request and a listing together.
 
 The same computation as `farebox.semantic.together`, in batches of rows that are filled up.
 """
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import jax
@@ -13,11 +14,15 @@ import numpy as np
 import optax
 from numpy.typing import NDArray
 
-from eval.layers import Array, Layer, Lower, no_change, run
+from eval.layers import Array, Layer, no_change, normal, through
 from eval.pairs import Pair
-from farebox.semantic.together import LONGEST_LISTING, LONGEST_REQUEST
+from eval.products import EXACT, HALF, Products
+from farebox.semantic.arrays import Pieces
+from farebox.semantic.embedding import Embedding, cut
+from farebox.semantic.layers import DIMENSIONS, HEADS, LAYERS
+from farebox.semantic.together import LONGEST_LISTING, LONGEST_REQUEST, TOLD_APART
 
-Learned: TypeAlias = dict[str, Any]  # `changes`; `beside`, `head`, `shift`, `sharpness`
+Learned: TypeAlias = dict[str, Any]  # `changes`; what `together.py` reads beside them
 Rows = NDArray[np.float32]
 
 RANK: Final = 16
@@ -28,26 +33,26 @@ _RATE: Final = 1e-3
 _RATE_LATER: Final = 5e-4  # where it goes on from what was learned before
 _DECAY: Final = 0.01
 _LEFT_OUT: Final = 0.1
-_WIDTH: Final = 384
+_APART: Final = -3.0  # what the lower layers begin with: a twentieth of a look goes across
+STRIDE: Final = 10.0  # times as quickly as anything else that is learned
 
 
 class Batch(NamedTuple):
     """Pairs of texts, the request's pieces before the listing's."""
 
-    rows: NDArray[np.float16]
-    there: NDArray[np.bool_]
-    is_listing: Rows  # by piece
+    rows: Rows  # as they go into the first layer
+    asked: Rows  # which of them are there, of the request
+    offered: Rows  # and of the listing
     targets: Rows
 
 
 class Batches:
     """Draws pairs of like length together."""
 
-    def __init__(
-        self, requests: Lower, listings: Lower, texts: Sequence[str], *, seed: int
-    ) -> None:
-        self._requests, self._listings, self._texts = requests, listings, texts
+    def __init__(self, embedding: Embedding, texts: Sequence[str], *, seed: int) -> None:
+        self._embedding, self._texts = embedding, texts
         self._dice = random.Random(seed)
+        self._known: dict[tuple[str, int], Pieces] = {}
 
     def round(self, pairs: Sequence[Pair]) -> Iterator[Batch]:
         """Every pair once, in a new order, but for a rest."""
@@ -65,31 +70,48 @@ class Batches:
             yield self.batch(pairs[at : at + AT_ONCE])
 
     def batch(self, pairs: Sequence[Pair]) -> Batch:
-        """The pairs' texts as they come out of the lower layers."""
-        asked = [pair.request for pair in pairs]
-        offered = [self._texts[pair.listing] for pair in pairs]
+        """The pairs' texts as they go into the first layer."""
+        asked = [self._request(pair) for pair in pairs]
+        offered = [self._listing(pair) for pair in pairs]
         listing_step, request_step = _STEPS
-        before = _filled(max(map(self._requests.length, asked)), request_step, LONGEST_REQUEST)
-        behind = _filled(max(map(self._listings.length, offered)), listing_step, LONGEST_LISTING)
-        rows, there = self._requests.rows(asked, long=before, count=AT_ONCE)
-        more, also = self._listings.rows(offered, long=behind, count=AT_ONCE)
-        is_listing = np.zeros((AT_ONCE, before + behind), np.float32)
-        is_listing[:, before:] = 1
+        before = _filled(max(map(len, asked)), request_step, LONGEST_REQUEST)
+        behind = _filled(max(map(len, offered)), listing_step, LONGEST_LISTING)
+        rows = np.zeros((AT_ONCE, before + behind, DIMENSIONS), np.float32)
+        there = np.zeros((2, AT_ONCE, before + behind), np.float32)
+        there[:, len(pairs) :, 0] = 1  # what fills up the batch is something
+        for place, texts in enumerate(zip(asked, offered, strict=True)):
+            for side, (own, at) in enumerate(zip(texts, (0, before), strict=True)):
+                rows[place, at : at + len(own)] = self._embedding.rows(own)
+                there[side, place, at : at + len(own)] = 1
         targets = np.zeros(AT_ONCE, np.float32)
         targets[: len(pairs)] = [pair.target for pair in pairs]
-        return Batch(
-            np.concatenate([rows, more], axis=1),
-            np.concatenate([there, also], axis=1),
-            is_listing,
-            targets,
-        )
+        return Batch(rows, there[0], there[1], targets)
 
-    def _length(self, pair: Pair) -> int:
-        return self._listings.length(self._texts[pair.listing])
+    def _length(self, pair: Pair) -> tuple[bool, int]:
+        return len(self._request(pair)) > _STEPS[1], len(self._listing(pair))
+
+    def _request(self, pair: Pair) -> Pieces:
+        return self._pieces(pair.request, LONGEST_REQUEST)
+
+    def _listing(self, pair: Pair) -> Pieces:
+        return self._pieces(self._texts[pair.listing], LONGEST_LISTING)
+
+    def _pieces(self, text: str, longest: int) -> Pieces:
+        if (text, longest) not in self._known:
+            self._known[text, longest] = cut(self._embedding.pieces(text), longest)
+        return self._known[text, longest]
 
 
 def _filled(length: int, step: int, most: int) -> int:
     return min(-(-length // step) * step, most)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What is there before anything is learned: the layers, and what stands before the first."""
+
+    layers: Sequence[Layer]
+    norm: tuple[Rows, Rows]
 
 
 class Student:
@@ -99,18 +121,18 @@ class Student:
     """
 
     def __init__(
-        self, layers: Sequence[Layer], *, batches: int, seed: int, before: Learned | None = None
+        self, published: Published, *, batches: int, seed: int, before: Learned | None = None
     ) -> None:
         most = _RATE if before is None else _RATE_LATER
         rate = optax.warmup_cosine_decay_schedule(0.0, most, max(batches // 10, 1), batches)
         self._optimiser = optax.chain(
             optax.clip_by_global_norm(1.0), optax.adamw(rate, weight_decay=_DECAY)
         )
-        self._layers, self._key = layers, jax.random.PRNGKey(seed)
+        self._published, self._key = published, jax.random.PRNGKey(seed)
         self.learned = before or _nothing_learned(seed)
         self._state = self._optimiser.init(self.learned)
         self._step = jax.jit(self._stepped)
-        self._read = jax.jit(lambda learned, batch: odds(layers, learned, batch))
+        self._read = jax.jit(lambda learned, batch: odds(published, learned, batch))
 
     def learn(self, batch: Batch, number: int) -> float:
         """The loss before the batch was learned from."""
@@ -126,7 +148,7 @@ class Student:
         self, learned: Learned, state: object, batch: Batch, key: Array
     ) -> tuple[Learned, object, Array]:
         def loss_of(given: Learned) -> Array:
-            found = odds(self._layers, given, batch, key=key)
+            found = odds(self._published, given, batch, key=key, products=HALF)
             return (jnp.logaddexp(0, found) - batch.targets * found).mean()
 
         loss, slopes = jax.value_and_grad(loss_of)(learned)
@@ -135,31 +157,49 @@ class Student:
 
 
 def _nothing_learned(seed: int) -> Learned:
+    apart = jnp.zeros((LAYERS, HEADS)).at[:TOLD_APART].set(_APART / STRIDE)
     return {
-        "changes": no_change(seed, rank=RANK),
-        "beside": jnp.zeros(_WIDTH),
-        "head": jnp.zeros(3 * _WIDTH),
+        "changes": no_change(seed, layers=LAYERS, rank=RANK),
+        "apart": apart,
+        "beside": jnp.zeros(DIMENSIONS),
+        "head": jnp.zeros(3 * DIMENSIONS),
         "shift": jnp.array(0.0),
         "sharpness": jnp.array(4.5),
     }
 
 
 def odds(
-    layers: Sequence[Layer], learned: Learned, batch: Batch, *, key: Array | None = None
+    published: Published,
+    learned: Learned,
+    batch: Batch,
+    *,
+    key: Array | None = None,
+    products: Products = EXACT,
 ) -> Array:
     """The logarithm of the odds that each listing answers its request."""
-    rows = batch.rows.astype(jnp.float32) + batch.is_listing[..., None] * learned["beside"]
-    left_out = 0.0 if key is None else _LEFT_OUT
-    rows = run(layers, learned["changes"], rows, batch.there, key=key, left_out=left_out)
-    asked = _middle(rows, batch.there & (batch.is_listing == 0))
-    offered = _middle(rows, batch.there & (batch.is_listing == 1))
+    there = batch.asked + batch.offered
+    hidden = jnp.where(there[:, None, None, :] > 0, 0.0, -1e9)
+    across = jnp.abs(batch.asked[:, :, None] - batch.asked[:, None, :])[:, None]
+    rows = normal(batch.rows, *published.norm)
+    # not as one loop: learning through it takes a third longer
+    for number, (layer, change) in enumerate(
+        zip(published.layers, learned["changes"], strict=True)
+    ):
+        if number == TOLD_APART:
+            rows = rows + batch.offered[..., None] * learned["beside"]
+        apart = STRIDE * learned["apart"][number][None, :, None, None]
+        own = None if key is None else jax.random.fold_in(key, number)
+        left_out = 0.0 if key is None else _LEFT_OUT
+        added = hidden + across * apart
+        rows = through(layer, change, rows, added, key=own, left_out=left_out, products=products)
+    asked, offered = _middle(rows, batch.asked), _middle(rows, batch.offered)
     found = jnp.concatenate([asked, offered, rows[:, 0]], axis=-1) @ learned["head"]
     likeness = (_unit(asked) * _unit(offered)).sum(-1)
     return found + learned["shift"] + learned["sharpness"] * (likeness - 0.5)
 
 
-def _middle(rows: Array, there: Array) -> Array:
-    return (rows * there[..., None]).sum(1) / jnp.maximum(there.sum(1), 1)[:, None]
+def _middle(rows: Array, counted: Array) -> Array:
+    return (rows * counted[..., None]).sum(1) / jnp.maximum(counted.sum(1), 1)[:, None]
 
 
 def _unit(rows: Array) -> Array:

@@ -19,21 +19,22 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors.numpy import load_file
 
 from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say
 from eval.examples import read_examples
 from eval.metrics import told_apart
 from eval.pairs import NO, YES, Pair, pairs_of, read_judged
+from farebox.semantic.embedding import Embedding
 from farebox.semantic.minilm import MiniLm
-from farebox.semantic.together import LONGEST_LISTING, LONGEST_REQUEST
 from farebox.semantic.weights import TOGETHER, ModelFiles, ModelMissing, find_published
 
 try:
     import jax
 
-    from eval.layers import Lower, read_changes, upper_layers, write_changes
-    from eval.reading_together import AT_ONCE, Batches, Learned, Student
+    from eval.layers import layers_of, read_changes, write_changes
+    from eval.reading_together import AT_ONCE, STRIDE, Batches, Learned, Published, Student
 except ImportError as error:
     raise SystemExit(f"{error.name} is not installed: scripts/setup train installs it") from error
 
@@ -47,19 +48,18 @@ _MOST_APART: Final = 0.05  # of logarithms of odds; half precision on both ways
 
 
 class Training:
-    """The pairs, and the texts as they come out of the lower layers."""
+    """The pairs, and the texts as they go into the first layer."""
 
     def __init__(self, files: ModelFiles, *, seed: int) -> None:
         examples = read_examples()
         pairs = pairs_of(examples, read_judged())
         self.texts = [example.beside_request for example in examples]
         self.learned, self.aside = pairs.learned, pairs.aside
-        requests = Lower(files, longest=LONGEST_REQUEST)
-        requests.read([pair.request for pair in (*self.learned, *self.aside)])
-        listings = Lower(files, longest=LONGEST_LISTING)
-        listings.read(self.texts)
-        self.batches = Batches(requests, listings, self.texts, seed=seed)
-        self.layers = upper_layers(files)
+        tensors = load_file(files.weights)
+        embedding = Embedding(files.tokenizer, tensors)
+        self.batches = Batches(embedding, self.texts, seed=seed)
+        scale, shift = (tensors[f"embeddings.LayerNorm.{each}"] for each in ("weight", "bias"))
+        self.published = Published(layers_of(files), (scale, shift))
 
     def odds(self, student: Student, pairs: Sequence[Pair]) -> Rows:
         """The logarithm of the odds, a pair each."""
@@ -92,7 +92,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     rounds = int(os.environ.get("ROUNDS", _ROUNDS))
     batches = _QUICK_BATCHES if quick else rounds * (len(training.learned) // AT_ONCE)
     before = _read() if goes_on else None
-    student = Student(training.layers, batches=batches, seed=seed, before=before)
+    student = Student(training.published, batches=batches, seed=seed, before=before)
     at_first = training.measure(student)
     await _learn(training, student, batches)
     if before is not None:
@@ -152,14 +152,15 @@ def _written(training: Training, student: Student) -> tuple[str, int, float]:
 
 def _read() -> Learned:
     changes, beside = read_changes(TOGETHER)
-    return {"changes": changes, **{name.partition(".")[2]: own for name, own in beside.items()}}
+    learned = {name.partition(".")[2]: own for name, own in beside.items()}
+    return learned | {"changes": changes, "apart": learned["apart"] / STRIDE}
 
 
 def _write(learned: Learned, path: Path) -> None:
-    names = ("beside", "head", "shift", "sharpness")
-    write_changes(
-        learned["changes"], path, beside={f"together.{name}": learned[name] for name in names}
-    )
+    beside = {name: own for name, own in learned.items() if name != "changes"}
+    beside["apart"] = STRIDE * learned["apart"]
+    named = {f"together.{name}": own for name, own in beside.items()}
+    write_changes(learned["changes"], path, beside=named)
 
 
 if __name__ == "__main__":

@@ -28,9 +28,10 @@ from farebox.semantic.space import middles
 from farebox.semantic.weights import ADAPTER, ModelFiles, ModelMissing, find_published
 
 try:
-    from eval.layers import Change, Lower, upper_layers, write_changes
+    from eval.layers import LOWER, Change, layers_of, write_changes
     from eval.learning import Reading, student
     from eval.lessons import ANSWERED, REQUESTS, Known, Lessons, requests_of
+    from eval.lower import Lower
 except ImportError as error:
     raise SystemExit(f"{error.name} is not installed: scripts/setup train installs it") from error
 
@@ -54,7 +55,7 @@ class Training:
         self.requests = [text for example in self._examples for text in requests_of(example)]
         self.lower = Lower(files)
         self.lower.read([*self.requests, *(text for own in self.passages for text in own)])
-        self.layers = upper_layers(files)
+        self.layers = layers_of(files, above=LOWER)
         self._reading = Reading(self.layers, self.lower)
         everything = range(len(self._examples))
         self.aside = [number for number in everything if number % _KEPT_ASIDE == 0]

@@ -173,6 +173,8 @@ OUTSIDE = MappingProxyType(
         "jsonschema_rs": {"catalog/discovery"},
         "nacl": {"stellar"},
         "numpy": {"semantic", "search"},
+        "onnx": {"semantic"},
+        "onnxruntime": {"semantic"},
         "starlette": {"app", "web", "local", *(f"*/{edge}" for edge in EDGES)},
         "safetensors": {"semantic"},
         "stellar_sdk": {"accounts", "buyer", "local"},

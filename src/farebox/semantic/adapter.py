@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from safetensors.numpy import load_file
 
-from farebox.semantic.arithmetic import Floats
+from farebox.semantic.arrays import Floats
 
 # of the matrices that are changed; the names are the model's own
 PARTS: Final = (

@@ -50,7 +50,7 @@ def load_encoder() -> Encoder | None:
 
     It reads some 90 MB and takes a second: call it off the event loop.
     """
-    # One thread a text is the fastest for short texts, and leaves the other cores to others.
+    # What numpy multiplies is small: threads of its own would take the other cores from others.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from farebox.semantic.minilm import MiniLm

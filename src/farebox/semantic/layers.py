@@ -1,99 +1,108 @@
-"""One layer of the language model: what it holds, and what texts become that go through it."""
+"""The layers of the language model: what texts become that go through them (BERT, six layers).
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+Texts stand in rows of equal length, `[text, piece]`; what fills a row up is hidden from the rest.
+"""
+
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from farebox.semantic.arithmetic import Floats, gelu, normalise, softmax
+from farebox.semantic.arrays import Floats, Tensors
+from farebox.semantic.graph import Graph, Value
 
 DIMENSIONS: Final = 384
 LAYERS: Final = 6
-LOWER: Final = 3  # that are as they were published, whatever was learned
-_HEADS: Final = 12
-_HEAD: Final = DIMENSIONS // _HEADS
+HEADS: Final = 12
+_HEAD: Final = DIMENSIONS // HEADS
+_EPSILON: Final = 1e-12  # of the normalisations, as published
+_LEAST: Final = 1e-12  # a length that is divided by
+_HIDDEN: Final = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """Weights laid out for `rows @ weights`; the first product makes query, key and value."""
-
-    qkv: Floats
-    qkv_shift: Floats
-    mixed: Floats
-    mixed_shift: Floats
-    mixed_norm: tuple[Floats, Floats]
-    wide: Floats
-    wide_shift: Floats
-    narrow: Floats
-    narrow_shift: Floats
-    narrow_norm: tuple[Floats, Floats]
+def filled_up(texts: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Each text's rows with nothing but 0 behind them, and 1 for each row that is there."""
+    longest = max(map(len, texts))
+    rows = np.zeros((len(texts), longest, DIMENSIONS), dtype=np.float32)
+    there = np.zeros((len(texts), longest), dtype=np.float32)
+    for place, text in enumerate(texts):
+        rows[place, : len(text)] = text
+        there[place, : len(text)] = 1
+    return rows, there
 
 
-def spans_of(lengths: Sequence[int]) -> list[slice]:
-    """Where texts of these lengths stand, one behind the other."""
-    ends = np.cumsum(lengths).tolist()
-    return [slice(end - length, end) for length, end in zip(lengths, ends, strict=True)]
+def begun(graph: Graph, tensors: Tensors) -> Value:
+    """The `rows` that are handed in, as the first layer takes them."""
+    rows = graph.given("rows", ("texts", "pieces", DIMENSIONS))
+    return _normalised(graph, tensors, "embeddings.LayerNorm", rows)
 
 
-def through(layer: Layer, rows: Floats, spans: Sequence[slice]) -> Floats:
-    """What comes out of the layer: only attention looks at where a text ends."""
-    qkv = _dense(rows, layer.qkv, layer.qkv_shift)
-    seen = np.empty_like(rows)
-    for span in spans:
-        _attend(qkv[span], seen[span])
-    mixed = _dense(seen, layer.mixed, layer.mixed_shift)
-    mixed += rows
-    normalise(mixed, *layer.mixed_norm)
-    wide = gelu(_dense(mixed, layer.wide, layer.wide_shift))
-    narrow = _dense(wide, layer.narrow, layer.narrow_shift)
-    narrow += mixed
-    return normalise(narrow, *layer.narrow_norm)
+def hidden_from(graph: Graph, there: Value) -> Value:
+    """What is added to the scores of pieces so that those that are not there count nothing."""
+    gone = graph.node("Sub", there, graph.number(1.0))
+    shaped = graph.node("Unsqueeze", gone, graph.whole([1, 2]))
+    return graph.node("Mul", shaped, graph.number(_HIDDEN))
 
 
-def _dense(rows: Floats, weights: Floats, shift: Floats) -> Floats:
-    made: Floats = np.matmul(rows, weights)
-    made += shift
-    return made
+def through(graph: Graph, tensors: Tensors, number: int, rows: Value, added: Value) -> Value:
+    """What comes out of the layer of that number, counted from 0.
 
-
-def _attend(qkv: Floats, out: Floats) -> None:
-    """What each piece of one text takes from the others, into `out`."""
-    length = len(qkv)
-    query, key, value = qkv.reshape(length, 3, _HEADS, _HEAD).transpose(1, 2, 0, 3)
-    shares = softmax(query @ key.transpose(0, 2, 1))
-    out.reshape(length, _HEADS, _HEAD)[:] = (shares @ value).transpose(1, 0, 2)
-
-
-def norm_of(tensors: Mapping[str, Floats], name: str) -> tuple[Floats, Floats]:
-    """Scale and shift of the normalisation that the model's file names so."""
-    return tensors[name + ".weight"], tensors[name + ".bias"]
-
-
-def layer_of(tensors: Mapping[str, Floats], number: int) -> Layer:
-    """The layer of that number, counted from 0."""
+    `added` is what is added to the scores, `[text, head, looking piece, piece looked at]`.
+    """
     name = f"encoder.layer.{number}."
-    own = name + "attention.self."
-    scale = np.float32(_HEAD**-0.5)  # of the scores, laid into what makes the queries
-    scales = {"query": scale, "key": np.float32(1), "value": np.float32(1)}
-    return Layer(
-        qkv=np.concatenate(
-            [_turned(tensors, own + part) * by for part, by in scales.items()], axis=1
-        ),
-        qkv_shift=np.concatenate(
-            [tensors[f"{own}{part}.bias"] * by for part, by in scales.items()]
-        ),
-        mixed=_turned(tensors, name + "attention.output.dense"),
-        mixed_shift=tensors[name + "attention.output.dense.bias"],
-        mixed_norm=norm_of(tensors, name + "attention.output.LayerNorm"),
-        wide=_turned(tensors, name + "intermediate.dense"),
-        wide_shift=tensors[name + "intermediate.dense.bias"],
-        narrow=_turned(tensors, name + "output.dense"),
-        narrow_shift=tensors[name + "output.dense.bias"],
-        narrow_norm=norm_of(tensors, name + "output.LayerNorm"),
+    seen = _attended(graph, tensors, name + "attention.self.", rows, added)
+    mixed = graph.node("Add", _dense(graph, tensors, name + "attention.output.dense", seen), rows)
+    mixed = _normalised(graph, tensors, name + "attention.output.LayerNorm", mixed)
+    wide = graph.node("Gelu", _dense(graph, tensors, name + "intermediate.dense", mixed))
+    narrow = graph.node("Add", _dense(graph, tensors, name + "output.dense", wide), mixed)
+    return _normalised(graph, tensors, name + "output.LayerNorm", narrow)
+
+
+def middle(graph: Graph, rows: Value, counted: Value) -> Value:
+    """The mean of the pieces that are counted: a row a text."""
+    weights = graph.node("Unsqueeze", counted, graph.whole([2]))
+    total = graph.node("ReduceSum", graph.node("Mul", rows, weights), graph.whole([1]), keepdims=0)
+    return graph.node("Div", total, graph.node("ReduceSum", weights, graph.whole([1]), keepdims=0))
+
+
+def unit(graph: Graph, rows: Value) -> Value:
+    """Each row at length one."""
+    length = graph.node("ReduceL2", rows, graph.whole([-1]))
+    return graph.node("Div", rows, graph.node("Max", length, graph.number(_LEAST)))
+
+
+def _attended(graph: Graph, tensors: Tensors, name: str, rows: Value, added: Value) -> Value:
+    """What each piece takes from the others."""
+    scales = {"query": np.float32(_HEAD**-0.5), "key": np.float32(1), "value": np.float32(1)}
+    weights = [tensors[f"{name}{part}.weight"].T * by for part, by in scales.items()]
+    shifts = [tensors[f"{name}{part}.bias"] * by for part, by in scales.items()]
+    made = _product(graph, rows, np.concatenate(weights, axis=1), np.concatenate(shifts))
+    split = graph.whole([0, 0, HEADS, _HEAD])
+    query, key, value = (
+        graph.node("Reshape", part, split)
+        for part in graph.nodes("Split", made, parts=3, axis=2, num_outputs=3)
     )
+    scores = graph.node(
+        "MatMul",
+        graph.node("Transpose", query, perm=[0, 2, 1, 3]),
+        graph.node("Transpose", key, perm=[0, 2, 3, 1]),
+    )
+    shares = graph.node("Softmax", graph.node("Add", scores, added), axis=-1)
+    seen = graph.node("MatMul", shares, graph.node("Transpose", value, perm=[0, 2, 1, 3]))
+    back = graph.node("Transpose", seen, perm=[0, 2, 1, 3])
+    return graph.node("Reshape", back, graph.whole([0, 0, DIMENSIONS]))
 
 
-def _turned(tensors: Mapping[str, Floats], name: str) -> Floats:
-    return np.ascontiguousarray(tensors[name + ".weight"].T)
+def _dense(graph: Graph, tensors: Tensors, name: str, rows: Value) -> Value:
+    return _product(graph, rows, tensors[name + ".weight"].T, tensors[name + ".bias"])
+
+
+def _product(graph: Graph, rows: Value, weights: Floats, shift: Floats) -> Value:
+    made = graph.node("MatMul", rows, graph.weights(weights))
+    return graph.node("Add", made, graph.weights(shift))
+
+
+def _normalised(graph: Graph, tensors: Tensors, name: str, rows: Value) -> Value:
+    scale = graph.weights(tensors[name + ".weight"])
+    shift = graph.weights(tensors[name + ".bias"])
+    return graph.node("LayerNormalization", rows, scale, shift, axis=-1, epsilon=_EPSILON)

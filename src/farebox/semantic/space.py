@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farebox.semantic.arithmetic import Floats
+from farebox.semantic.arrays import Floats
 from farebox.semantic.generation import BUCKETS, POINTS
 
 DIMENSIONS: Final = 384

@@ -1,11 +1,10 @@
-"""A request and a listing read together, by what the model's upper layers learned for it.
+"""A request and a listing read together, by layers that learned it (a cross-encoder).
 
 Two vectors say what texts are about; whether one answers the other is seen only where each word of
-the one may look at each of the other. The lower layers read both texts alone, as for their vectors,
-and the upper ones both at once (a cross-encoder of which the lower half was taken apart).
+the one may look at each of the other. How far a head looks across is learned.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,39 +12,75 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from farebox.semantic.adapter import adapt
-from farebox.semantic.arithmetic import Floats, unit
-from farebox.semantic.layers import LAYERS, LOWER, layer_of, spans_of, through
+from farebox.semantic.arrays import Floats, Tensors
+from farebox.semantic.graph import Graph, Value
+from farebox.semantic.layers import (
+    LAYERS,
+    begun,
+    filled_up,
+    hidden_from,
+    middle,
+    through,
+    unit,
+)
 
 LONGEST_REQUEST: Final = 64  # word pieces
 LONGEST_LISTING: Final = 72
-_HALF: Final = np.float32(0.5)
+TOLD_APART: Final = 3  # the layer before which a listing's pieces are told from a request's
+_HALF: Final = 0.5
 
 
 class Together:
-    """The upper layers with what they learned; threads may share it."""
+    """The layers with what they learned; threads may share it."""
 
-    def __init__(self, published: Mapping[str, Floats], learned: Path) -> None:
+    def __init__(self, published: Tensors, learned: Path) -> None:
         tensors = dict(published)
         adapt(tensors, learned)
-        self._layers = [layer_of(tensors, each) for each in range(LOWER, LAYERS)]
-        own = {name: part.astype(np.float32) for name, part in load_file(learned).items()}
-        self._beside, self._head = own["together.beside"], own["together.head"]
-        self._shift, self._sharpness = own["together.shift"], own["together.sharpness"]
+        tensors |= {name: part.astype(np.float32) for name, part in load_file(learned).items()}
+        graph = Graph()
+        self._run = graph.ready(_log_odds(graph, tensors))
 
     def judge(self, request: Floats, listings: Sequence[Floats]) -> Floats:
         """The logarithm of the odds that each listing answers the request.
 
-        Both are what came out of the lower layers, a row a word piece.
+        Both as they go into the first layer, a row a word piece.
         """
-        beside = [own + self._beside for own in listings]  # told apart from the request
-        rows = np.concatenate([part for own in beside for part in (request, own)])
-        spans = spans_of([len(request) + len(own) for own in listings])
-        for layer in self._layers:
-            rows = through(layer, rows, spans)
-        asked = np.stack([rows[span][: len(request)].mean(axis=0) for span in spans])
-        offered = np.stack([rows[span][len(request) :].mean(axis=0) for span in spans])
-        first = np.stack([rows[span][0] for span in spans])
-        odds: Floats = np.concatenate([asked, offered, first], axis=1) @ self._head
-        likeness = np.einsum("ij,ij->i", unit(asked), unit(offered))
-        odds += self._shift + self._sharpness * (likeness - _HALF)
-        return odds
+        rows, there = filled_up([np.concatenate([request, own]) for own in listings])
+        asked = np.zeros_like(there)
+        asked[:, : len(request)] = 1
+        return self._run(rows=rows, asked=asked, offered=there - asked)
+
+
+def _log_odds(graph: Graph, tensors: Tensors) -> Value:
+    asked, offered = (graph.given(each, ("texts", "pieces")) for each in ("asked", "offered"))
+    hidden = hidden_from(graph, graph.node("Add", asked, offered))
+    across = _across(graph, asked)
+    beside = graph.node(
+        "Mul",
+        graph.node("Unsqueeze", offered, graph.whole([2])),
+        graph.weights(tensors["together.beside"]),
+    )
+    rows = begun(graph, tensors)
+    for number in range(LAYERS):
+        if number == TOLD_APART:
+            rows = graph.node("Add", rows, beside)
+        apart = graph.weights(tensors["together.apart"][number].reshape(1, -1, 1, 1))
+        added = graph.node("Add", graph.node("Mul", across, apart), hidden)
+        rows = through(graph, tensors, number, rows, added)
+    request, listing = middle(graph, rows, asked), middle(graph, rows, offered)
+    first = graph.node("Gather", rows, graph.whole(0), axis=1)
+    said = graph.node("Concat", request, listing, first, axis=1)
+    odds = graph.node("MatMul", said, graph.weights(tensors["together.head"]))
+    alike = graph.node("Mul", unit(graph, request), unit(graph, listing))
+    likeness = graph.node("ReduceSum", alike, graph.whole([1]), keepdims=0)
+    beyond = graph.node("Sub", likeness, graph.number(_HALF))
+    sharp = graph.node("Mul", beyond, graph.weights(tensors["together.sharpness"]))
+    shift = graph.weights(tensors["together.shift"])
+    return graph.node("Add", graph.node("Add", odds, sharp), shift)
+
+
+def _across(graph: Graph, asked: Value) -> Value:
+    """1 where a piece looks at one of the other text: `[text, 1, looking, looked at]`."""
+    looking = graph.node("Unsqueeze", asked, graph.whole([1, 3]))
+    looked_at = graph.node("Unsqueeze", asked, graph.whole([1, 2]))
+    return graph.node("Abs", graph.node("Sub", looking, looked_at))

@@ -1,15 +1,14 @@
-"""The language model run in numpy gives the vectors its makers publish."""
+"""The language model gives the vectors its makers publish."""
 
-import math
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from farebox.semantic.arithmetic import gelu
+from farebox.semantic.embedding import LONGEST
 from farebox.semantic.encoder import Encoder, load_encoder
-from farebox.semantic.minilm import LONGEST, MiniLm
+from farebox.semantic.minilm import MiniLm
 from farebox.semantic.weights import find_published
 
 LISTING = "Hourly and daily forecast of temperature, wind and rain for any city of the world"
@@ -77,12 +76,6 @@ def test_every_text_has_a_row_of_length_one(encoder: Encoder, text: str) -> None
 
 def test_no_text_gives_no_row(encoder: Encoder) -> None:
     assert encoder.encode([]).shape == (0, encoder.dimensions)
-
-
-def test_gelu_is_the_exact_one_within_single_precision() -> None:
-    values = np.linspace(-8, 8, 70_001, dtype=np.float32)
-    exact = [x / 2 * (1 + math.erf(x / math.sqrt(2))) for x in values.tolist()]
-    np.testing.assert_allclose(gelu(values.copy()), exact, atol=2e-6)
 
 
 def test_the_package_of_the_weights_is_never_imported() -> None:
