@@ -120,6 +120,37 @@ async def test_quotes_or_and_minus_are_obeyed(
 
 
 @SIZES
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('can it tell me the "weather rates" of a city', "SkyCast"),
+        ('translate "the train was late" into another language', "Interpreter"),
+        ('convert the "hundred florins" of my grandmother at live exchange rates', "FX Rates"),
+    ],
+)
+async def test_what_a_sentence_quotes_and_nobody_lists_is_an_example(
+    database: Database, small_below: int, query: str, expected: str
+) -> None:
+    search = await opened(database, small_below)
+    assert (await found(search, query))[:1] == [expected]
+
+
+@SIZES
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('what is there with "hourly forecasts" in it', {"SkyCast"}),
+        ('what is there with "hourly forecasts" of unicorns', set()),
+    ],
+)
+async def test_what_is_listed_in_these_words_is_meant_in_a_sentence_too(
+    database: Database, small_below: int, query: str, expected: set[str]
+) -> None:
+    search = await opened(database, small_below)
+    assert set(await found(search, query)) == expected
+
+
+@SIZES
 @pytest.mark.parametrize("query", ["unicorn grooming", "zyzzyva", "!?", "🎉", "find me something"])
 async def test_nothing_is_found_when_nothing_fits(
     database: Database, small_below: int, query: str

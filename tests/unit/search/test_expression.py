@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.query.expression import MAX_TERMS, Branch, Expression, Term, parse
+from farebox.search.query.expression import MAX_TERMS, Branch, Term, parse
 
 TEXTS = st.one_of(
     st.text(max_size=300),
@@ -49,7 +49,7 @@ def quoted(text: str) -> Term:
 def test_quotes_or_and_minus_mean_what_they_do_on_the_web(
     text: str, branches: list[Branch]
 ) -> None:
-    assert parse(text) == Expression(tuple(branches))
+    assert parse(text).branches == tuple(branches)
 
 
 def test_an_or_inside_a_sentence_is_a_word_of_it() -> None:
@@ -61,6 +61,35 @@ def test_an_or_inside_a_sentence_is_a_word_of_it() -> None:
 @pytest.mark.parametrize("text", ['"rain"', "rain or snow", 'rain "snow storm"'])
 def test_what_is_quoted_or_offered_as_a_choice_is_never_relaxed(text: str) -> None:
     assert not parse(text).may_be_relaxed
+
+
+@pytest.mark.parametrize(
+    ("text", "quotations"),
+    [
+        ('how do I say "the train was late" in Hungarian?', [quoted("the train was late")]),
+        ('translate "good day" to "Thai"', [quoted("good day"), quoted("thai")]),
+        ('"weather forecast" paris', []),
+        ('tell me about "rain" OR "snow"', []),
+        ('find me rain -"snow storm"', []),
+    ],
+)
+def test_only_a_sentence_quotes_what_may_be_an_example(text: str, quotations: list[Term]) -> None:
+    assert parse(text).quotations == tuple(quotations)
+
+
+def test_an_example_is_words_like_others() -> None:
+    expression = parse('translate "good day to you" to "Thai" -"bad day"')
+    said, thai = expression.quotations
+    examples = expression.with_examples([said])
+    assert examples.terms == (*words("translate", "good", "day", "to", "you"), thai)
+    assert examples.excluded == expression.excluded
+    assert not examples.may_be_relaxed
+    assert expression.with_examples([said, thai]).may_be_relaxed
+
+
+def test_a_long_example_is_bounded() -> None:
+    expression = parse('say "' + " ".join(f"word{n}" for n in range(90)) + '" to me')
+    assert len(expression.with_examples(expression.quotations).terms) == MAX_TERMS
 
 
 @pytest.mark.parametrize("text", ["rain", "rain -snow", "e-mail", "find me rain"])

@@ -148,9 +148,10 @@ def test_a_word_that_nothing_has_needs_no_statement_for_every_word() -> None:
     assert Asked('"zyzzyva"').kinds() != []
 
 
-def test_what_only_asks_is_not_demanded_of_a_plain_query() -> None:
+def test_what_only_asks_is_not_demanded() -> None:
     assert Asked("find weather api").strict == "((('weather')))"
-    assert Asked('find "weather" api').strict == "((('find')) & (('weather')) & (('api')))"
+    assert Asked('find "weather" api').strict == "((('weather')))"
+    assert Asked('"weather" api').strict == "((('weather')) & (('api')))"
 
 
 def test_every_stage_leaves_out_what_is_excluded() -> None:

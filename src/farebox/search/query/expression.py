@@ -2,10 +2,12 @@
 
 Total over any text. `or` binds weaker than standing side by side: `a b or c` is (a and b) or c.
 In a sentence ("tell me if it will rain or snow") it is a word like others; `OR` never is.
+What a sentence quotes may be what is to be worked on: see `quotations`.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from farebox.search.plain import joined_of, parts_of, runs_of
@@ -48,6 +50,7 @@ class Expression:
     """Any one of the branches."""
 
     branches: tuple[Branch, ...]
+    is_sentence: bool = False
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -58,6 +61,24 @@ class Expression:
     def excluded(self) -> tuple[Term, ...]:
         """What must not be there in one branch or another."""
         return tuple(dict.fromkeys(term for branch in self.branches for term in branch.excluded))
+
+    @property
+    def quotations(self) -> tuple[Term, ...]:
+        """What a sentence quotes: to the letter where a listing has it, or else an example.
+
+        `how do I say "the train was late" in Hungarian?` asks for no listing with these words.
+        """
+        if not self.is_sentence or len(self.branches) != 1:
+            return ()
+        return tuple(term for term in self.terms if term.is_quoted)
+
+    def with_examples(self, quoted: Collection[Term]) -> "Expression":
+        """The same, with these quoted terms as words like others."""
+        branches = [
+            replace(branch, terms=tuple(_words_of(branch.terms, quoted)))
+            for branch in self.branches
+        ]
+        return replace(self, branches=_bounded(branches))
 
     @property
     def may_be_relaxed(self) -> bool:
@@ -72,7 +93,8 @@ def parse(text: str) -> Expression:
     excluded: list[Term] = []
     alternatives = 0  # terms since the last `or`, so that a leading one is a word
     tokens = list(_TOKEN.finditer(text[:MAX_QUERY].translate(_QUOTES)))
-    signs = _SIGNS if any(token["word"] in SENTENCE for token in tokens) else _SIGNS | {"or", "Or"}
+    is_sentence = any(token["word"] in SENTENCE for token in tokens)
+    signs = _SIGNS if is_sentence else _SIGNS | {"or", "Or"}
     for token, after in zip(tokens, [*tokens[1:], None], strict=False):
         is_or = token["word"] in signs and token["minus"] is None
         if is_or and alternatives and after is not None and after["word"] not in signs:
@@ -88,7 +110,15 @@ def parse(text: str) -> Expression:
         ):
             break
     branches.append(Branch(tuple(terms), tuple(excluded)))
-    return _bounded(branches)
+    return Expression(_bounded(branches), is_sentence)
+
+
+def _words_of(terms: Iterable[Term], quoted: Collection[Term]) -> Iterator[Term]:
+    for term in terms:
+        if term in quoted:
+            yield from (Term((part,)) for part in term.parts)
+        else:
+            yield term
 
 
 def _terms(token: re.Match[str]) -> list[Term]:
@@ -106,7 +136,7 @@ def _terms(token: re.Match[str]) -> list[Term]:
     return found
 
 
-def _bounded(branches: list[Branch]) -> Expression:
+def _bounded(branches: list[Branch]) -> tuple[Branch, ...]:
     """At most `MAX_TERMS` terms, and no branch that asks for nothing: it would fit everything."""
     left, kept = MAX_TERMS, []
     for branch in branches:
@@ -115,4 +145,4 @@ def _bounded(branches: list[Branch]) -> Expression:
         left -= len(terms) + len(excluded)
         if terms:
             kept.append(Branch(terms, excluded))
-    return Expression(tuple(kept))
+    return tuple(kept)

@@ -77,15 +77,15 @@ class Stage:
 
 
 def strict_query(expression: Expression, queries: dict[Term, str], sought: Sequence[Sought]) -> str:
-    """A tsquery for the expression to the letter; what only asks is left out of a plain one."""
+    """A tsquery for the expression to the letter, without what only asks where that is known."""
     demanded = {term.text for term in content_of(sought)}
-    is_plain = expression.may_be_relaxed
+    is_asking = expression.may_be_relaxed or expression.is_sentence
     branches = []
     for branch in expression.branches:
         parts = [
             f"({queries[term]})"
             for term in branch.terms
-            if queries[term] and (not is_plain or term.text in demanded)
+            if queries[term] and (not is_asking or term.text in demanded)
         ]
         parts += [f"!({queries[term]})" for term in branch.excluded if queries[term]]
         if any(not part.startswith("!") for part in parts):

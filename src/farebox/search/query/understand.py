@@ -9,7 +9,7 @@ from dataclasses import replace
 from farebox.catalog.shown.filters import Filters
 from farebox.search.meaning.senses import Meaning
 from farebox.search.query.asked import Asked, Reading, Widened, is_language
-from farebox.search.query.expression import parse
+from farebox.search.query.expression import Expression, Term, parse
 from farebox.search.query.plan import strict_stages
 from farebox.search.query.request_text import with_words_put_right
 from farebox.search.query.terms import (
@@ -40,14 +40,28 @@ class Understanding:
     async def ask(self, text: str, filters: Filters) -> Asked:
         """The query as the catalog knows its words; widened where that is likely to be needed."""
         expression = parse(text)
+        asked = await self._ask(text, expression)
+        quoted = expression.quotations
+        examples = [term for term in quoted if not await self._is_listed(term, asked)]
+        if examples:
+            asked = await self._ask(text, expression.with_examples(examples))
+        return await self.widen(asked) if _is_likely_widened(asked, filters) else asked
+
+    async def _is_listed(self, quoted: Term, asked: Asked) -> bool:
+        """Whether a listing may have these words side by side."""
+        lexed = await self._lexicon.lex(quoted.parts)
+        lexemes = [lexeme for part in quoted.parts for lexeme in lexed[part].lexemes]
+        if any(asked.census.share(lexeme) == 0.0 for lexeme in lexemes):
+            return False
+        return await self._lexicon.is_listed(asked.queries[quoted], lexemes)
+
+    async def _ask(self, text: str, expression: Expression) -> Asked:
         terms = (*expression.terms, *expression.excluded)
         lexed = await self._lexicon.lex(words_of(terms))
         lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
         census = await self._lexicon.census(list(lexemes))
         queries = {term: term_query(term, lexed) for term in terms}
-        sought = seek(expression.terms, lexed, census)
-        asked = Asked(text, expression, queries, sought, census)
-        return await self.widen(asked) if _is_likely_widened(asked, filters) else asked
+        return Asked(text, expression, queries, seek(expression.terms, lexed, census), census)
 
     async def widen(self, asked: Asked) -> Asked:
         """The query with other words for its own, and its meaning with mistyped ones put right.

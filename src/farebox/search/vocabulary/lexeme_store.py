@@ -116,6 +116,26 @@ async def _newest(db: Connection) -> list[tuple[int, datetime]]:
     return [(row["turn"], row["updated_at"]) for row in rows]
 
 
+async def look_for_phrase(
+    db: Connection, phrase: str, lexemes: Sequence[str], *, most: int
+) -> tuple[bool, int]:
+    """Whether one of so many living documents that have all lexemes meets the tsquery too.
+
+    The second is how many have been looked at.
+    """
+    row = await db.fetchrow(
+        """
+        SELECT count(*) AS read, coalesce(bool_or(tsv @@ $1::tsquery), false) AS is_met
+        FROM (SELECT tsv FROM search_documents
+              WHERE died IS NULL AND tsv @@ $2::tsquery LIMIT $3) AS part
+        """,
+        phrase,
+        " & ".join(quoted(lexeme) for lexeme in lexemes),
+        most,
+    )
+    return (row["is_met"], row["read"]) if row is not None else (False, 0)
+
+
 async def count_up_to(
     db: Connection, lexemes: Sequence[str], *, most: int
 ) -> dict[str, tuple[int, int]]:

@@ -12,6 +12,7 @@ from farebox.search.vocabulary.lexeme_store import (
     count_documents,
     count_living,
     count_up_to,
+    look_for_phrase,
     read_lexed,
     read_statistics,
 )
@@ -20,6 +21,7 @@ from farebox.storage.pool import Database
 
 SMALL: Final = 3_000  # documents; below, everything is counted and ranked
 STALE_S: Final = 120.0
+PHRASE_READ: Final = 1_000  # documents with all words of a phrase that are looked through for it
 RARE: Final = 300  # a lexeme the statistics do not name is counted up to this
 _WORDS: Final = 20_000  # remembered
 _NOTHING: Final = Lexed((), is_stop=False)
@@ -85,6 +87,15 @@ class Lexicon:
             ages=statistics.ages,
             with_filter=statistics.with_filter,
         )
+
+    async def is_listed(self, phrase: str, lexemes: Sequence[str]) -> bool:
+        """Whether a document meets the tsquery, which has these lexemes side by side.
+
+        It is taken to where many have them all: looking on would cost too much.
+        """
+        async with self._database.snapshot(ONE_PLAN) as db:
+            met, read = await look_for_phrase(db, phrase, lexemes, most=PHRASE_READ)
+        return met or read == PHRASE_READ
 
     async def _statistics(self) -> _Known | None:
         """The statistics of a large catalog; None while it is small."""
