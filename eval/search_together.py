@@ -4,7 +4,7 @@ Learns from `eval/data/training` and `eval/data/judged`; some listings and reque
 and tell how well what answers is told from what does not. `WRITE=1` writes what was
 learned over `src/farebox/semantic/together.safetensors`; its digest in `farebox.semantic.weights`
 is to be changed then. It takes half an hour on two cores; `ROUNDS=1` goes through
-the pairs once. `ON=1` goes on from what is there and ends halfway to what was learned.
+the pairs once. `ON=1` goes on from what is there and takes a part of what was learned, `PART=0.3`.
 """
 
 import asyncio
@@ -40,6 +40,7 @@ except ImportError as error:
 
 Rows = NDArray[np.float32]
 _ROUNDS: Final = 2
+_PART: Final = 0.3  # of what is learned where it goes on: less of what was known is forgotten
 _SEED: Final = 20_261_121
 _TOLD_EVERY: Final = 50
 _QUICK_BATCHES: Final = 3
@@ -96,7 +97,10 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     at_first = training.measure(student)
     await _learn(training, student, batches)
     if before is not None:
-        student.learned = jax.tree.map(lambda old, new: (old + new) / 2, before, student.learned)
+        part = float(os.environ.get("PART", _PART))
+        student.learned = jax.tree.map(
+            lambda old, new: old + part * (new - old), before, student.learned
+        )
     after = training.measure(student)
     digest, size, most_apart = _written(training, student)
     figures: dict[str, object] = {

