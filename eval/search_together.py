@@ -27,6 +27,7 @@ from eval.examples import read_examples
 from eval.metrics import told_apart
 from eval.pairs import NO, YES, Pair, pairs_of, read_judged
 from farebox.semantic.embedding import Embedding
+from farebox.semantic.layers import exact
 from farebox.semantic.minilm import MiniLm
 from farebox.semantic.weights import TOGETHER, ModelFiles, ModelMissing, find_published
 
@@ -144,7 +145,7 @@ def _written(training: Training, student: Student) -> tuple[str, int, float]:
         path = Path(folder) / TOGETHER.name
         _write(student.learned, path)
         content = path.read_bytes()
-        service = MiniLm(replace(find_published(), together=path))
+        service = MiniLm(replace(find_published(), together=path), reading=exact)
     compared = training.aside[:_COMPARED]
     own = [service.together(each.request, [training.texts[each.listing]])[0] for each in compared]
     apart = np.abs(np.array(own) - training.odds(student, compared)).max()

@@ -1,6 +1,6 @@
 """A computation written down as an ONNX graph, and run by onnxruntime on one thread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -10,10 +10,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from farebox.semantic.arrays import Floats
 
+Weights = Floats | NDArray[np.int8]
 Value = str  # what a node gives, what a caller hands in: its name
 
 _OPERATORS: Final = 20  # version of the operator set
 _FORMAT: Final = 10  # and of the form in which a graph is handed over
+FLOAT: Final = int(TensorProto.FLOAT)
 _ONLY_ERRORS: Final = 3  # of what onnxruntime says on its own
 
 
@@ -24,7 +26,7 @@ class Graph:
         self._nodes: list[Any] = []
         self._given: list[Any] = []
         self._constants: list[Any] = []
-        self._weights: dict[str, Floats] = {}
+        self._weights: dict[str, Weights] = {}
 
     def given(self, name: str, shape: Sequence[str | int]) -> Value:
         """What the caller hands in under this name; a word stands for any length."""
@@ -39,13 +41,14 @@ class Graph:
         """A place, or axes, or a shape."""
         return self._constant(np.array(value, dtype=np.int64))
 
-    def weights(self, values: Floats) -> Value:
+    def weights(self, values: Weights) -> Value:
         """What was learned; it is not held twice."""
         name = f"weights{len(self._weights)}"
-        self._weights[name] = np.ascontiguousarray(values)
+        laid_out: Weights = values.copy(order="C")
+        self._weights[name] = laid_out
         tensor = TensorProto(
             name=name,
-            data_type=TensorProto.FLOAT,
+            data_type=helper.np_dtype_to_tensor_dtype(values.dtype),
             dims=values.shape,
             data_location=TensorProto.EXTERNAL,
         )
@@ -82,7 +85,7 @@ class Graph:
 class Running:
     """A graph that is ready; threads may share it."""
 
-    def __init__(self, model: bytes, weights: dict[str, Floats]) -> None:
+    def __init__(self, model: bytes, weights: Mapping[str, Weights]) -> None:
         options = onnxruntime.SessionOptions()
         # One thread a text is the fastest for short texts, and leaves the other cores to others.
         options.intra_op_num_threads = options.inter_op_num_threads = 1

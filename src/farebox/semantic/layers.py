@@ -3,13 +3,13 @@
 Texts stand in rows of equal length, `[text, piece]`; what fills a row up is hidden from the rest.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from farebox.semantic.arrays import Floats, Tensors
-from farebox.semantic.graph import Graph, Value
+from farebox.semantic.graph import FLOAT, Graph, Value
 
 DIMENSIONS: Final = 384
 LAYERS: Final = 6
@@ -18,6 +18,9 @@ _HEAD: Final = DIMENSIONS // HEADS
 _EPSILON: Final = 1e-12  # of the normalisations, as published
 _LEAST: Final = 1e-12  # a length that is divided by
 _HIDDEN: Final = 1e9
+_SMALLEST_STEPS: Final = 63  # of a weight, either way
+
+Product: TypeAlias = Callable[[Graph, Value, Floats], Value]
 
 
 def filled_up(texts: Sequence[Floats]) -> tuple[Floats, Floats]:
@@ -44,17 +47,48 @@ def hidden_from(graph: Graph, there: Value) -> Value:
     return graph.node("Mul", shaped, graph.number(_HIDDEN))
 
 
-def through(graph: Graph, tensors: Tensors, number: int, rows: Value, added: Value) -> Value:
+def exact(graph: Graph, rows: Value, weights: Floats) -> Value:
+    """The product of the two."""
+    return graph.node("MatMul", rows, graph.weights(weights))
+
+
+def rough(graph: Graph, rows: Value, weights: Floats) -> Value:
+    """The same by small whole numbers: half as long, and a hundredth apart.
+
+    The weights have seven bits, so that no processor's sums of such products overflow.
+    """
+    scale = np.abs(weights).max(axis=0) / np.float32(_SMALLEST_STEPS)
+    small = np.rint(weights / scale).astype(np.int8)
+    whole, step, zero = graph.nodes("DynamicQuantizeLinear", rows, parts=3)
+    sums = graph.node("MatMulInteger", whole, graph.weights(small), zero)
+    steps = graph.node("Mul", step, graph.weights(scale))
+    return graph.node("Mul", graph.node("Cast", sums, to=FLOAT), steps)
+
+
+def through(
+    graph: Graph,
+    tensors: Tensors,
+    number: int,
+    rows: Value,
+    added: Value,
+    *,
+    product: Product = exact,
+) -> Value:
     """What comes out of the layer of that number, counted from 0.
 
     `added` is what is added to the scores, `[text, head, looking piece, piece looked at]`.
     """
     name = f"encoder.layer.{number}."
-    seen = _attended(graph, tensors, name + "attention.self.", rows, added)
-    mixed = graph.node("Add", _dense(graph, tensors, name + "attention.output.dense", seen), rows)
+
+    def dense(part: str, rows: Value) -> Value:
+        made = product(graph, rows, tensors[f"{name}{part}.weight"].T)
+        return graph.node("Add", made, graph.weights(tensors[f"{name}{part}.bias"]))
+
+    seen = _attended(graph, tensors, name + "attention.self.", rows, added, product)
+    mixed = graph.node("Add", dense("attention.output.dense", seen), rows)
     mixed = _normalised(graph, tensors, name + "attention.output.LayerNorm", mixed)
-    wide = graph.node("Gelu", _dense(graph, tensors, name + "intermediate.dense", mixed))
-    narrow = graph.node("Add", _dense(graph, tensors, name + "output.dense", wide), mixed)
+    wide = graph.node("Gelu", dense("intermediate.dense", mixed))
+    narrow = graph.node("Add", dense("output.dense", wide), mixed)
     return _normalised(graph, tensors, name + "output.LayerNorm", narrow)
 
 
@@ -71,12 +105,15 @@ def unit(graph: Graph, rows: Value) -> Value:
     return graph.node("Div", rows, graph.node("Max", length, graph.number(_LEAST)))
 
 
-def _attended(graph: Graph, tensors: Tensors, name: str, rows: Value, added: Value) -> Value:
+def _attended(
+    graph: Graph, tensors: Tensors, name: str, rows: Value, added: Value, product: Product
+) -> Value:
     """What each piece takes from the others."""
     scales = {"query": np.float32(_HEAD**-0.5), "key": np.float32(1), "value": np.float32(1)}
     weights = [tensors[f"{name}{part}.weight"].T * by for part, by in scales.items()]
     shifts = [tensors[f"{name}{part}.bias"] * by for part, by in scales.items()]
-    made = _product(graph, rows, np.concatenate(weights, axis=1), np.concatenate(shifts))
+    made = product(graph, rows, np.concatenate(weights, axis=1))
+    made = graph.node("Add", made, graph.weights(np.concatenate(shifts)))
     split = graph.whole([0, 0, HEADS, _HEAD])
     query, key, value = (
         graph.node("Reshape", part, split)
@@ -91,15 +128,6 @@ def _attended(graph: Graph, tensors: Tensors, name: str, rows: Value, added: Val
     seen = graph.node("MatMul", shares, graph.node("Transpose", value, perm=[0, 2, 1, 3]))
     back = graph.node("Transpose", seen, perm=[0, 2, 1, 3])
     return graph.node("Reshape", back, graph.whole([0, 0, DIMENSIONS]))
-
-
-def _dense(graph: Graph, tensors: Tensors, name: str, rows: Value) -> Value:
-    return _product(graph, rows, tensors[name + ".weight"].T, tensors[name + ".bias"])
-
-
-def _product(graph: Graph, rows: Value, weights: Floats, shift: Floats) -> Value:
-    made = graph.node("MatMul", rows, graph.weights(weights))
-    return graph.node("Add", made, graph.weights(shift))
 
 
 def _normalised(graph: Graph, tensors: Tensors, name: str, rows: Value) -> Value:

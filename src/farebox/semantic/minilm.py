@@ -16,10 +16,12 @@ from farebox.semantic.graph import Graph, Value
 from farebox.semantic.layers import (
     DIMENSIONS,
     LAYERS,
+    Product,
     begun,
     filled_up,
     hidden_from,
     middle,
+    rough,
     through,
     unit,
 )
@@ -31,16 +33,18 @@ _ALIKE: Final = 1.25  # lengths of texts that are worked on at once
 
 
 class MiniLm:
-    """An `Encoder`; threads may share it."""
+    """An `Encoder`; threads may share it. `reading` is how texts are multiplied in `together`."""
 
     dimensions = DIMENSIONS
 
-    def __init__(self, files: ModelFiles) -> None:
+    def __init__(self, files: ModelFiles, *, reading: Product = rough) -> None:
         self.name = MODEL if files.adapter is None else LEARNED
         tensors = load_file(files.weights)
         self._embedding = Embedding(files.tokenizer, tensors)
         self.words = self._embedding.words
-        self._together = None if files.together is None else Together(tensors, files.together)
+        self._together = None
+        if files.together is not None:
+            self._together = Together(tensors, files.together, product=reading)
         if files.adapter is not None:
             adapt(tensors, files.adapter)
         graph = Graph()

@@ -16,16 +16,16 @@ from farebox.semantic.arrays import Floats, Tensors
 from farebox.semantic.graph import Graph, Value
 from farebox.semantic.layers import (
     LAYERS,
+    Product,
     begun,
-    filled_up,
-    hidden_from,
     middle,
+    rough,
     through,
     unit,
 )
 
 LONGEST_REQUEST: Final = 64  # word pieces
-LONGEST_LISTING: Final = 72
+LONGEST_LISTING: Final = 48
 TOLD_APART: Final = 3  # the layer before which a listing's pieces are told from a request's
 _HALF: Final = 0.5
 
@@ -33,27 +33,30 @@ _HALF: Final = 0.5
 class Together:
     """The layers with what they learned; threads may share it."""
 
-    def __init__(self, published: Tensors, learned: Path) -> None:
+    def __init__(self, published: Tensors, learned: Path, *, product: Product = rough) -> None:
         tensors = dict(published)
         adapt(tensors, learned)
         tensors |= {name: part.astype(np.float32) for name, part in load_file(learned).items()}
         graph = Graph()
-        self._run = graph.ready(_log_odds(graph, tensors))
+        self._run = graph.ready(_log_odds(graph, tensors, product))
 
     def judge(self, request: Floats, listings: Sequence[Floats]) -> Floats:
         """The logarithm of the odds that each listing answers the request.
 
         Both as they go into the first layer, a row a word piece.
         """
-        rows, there = filled_up([np.concatenate([request, own]) for own in listings])
-        asked = np.zeros_like(there)
+        # one by one: how finely numbers are told apart depends on all that is read at once
+        return np.concatenate([self._judge(request, own) for own in listings])
+
+    def _judge(self, request: Floats, listing: Floats) -> Floats:
+        rows = np.concatenate([request, listing])[None]
+        asked = np.zeros(rows.shape[:2], dtype=np.float32)
         asked[:, : len(request)] = 1
-        return self._run(rows=rows, asked=asked, offered=there - asked)
+        return self._run(rows=rows, asked=asked, offered=1 - asked)
 
 
-def _log_odds(graph: Graph, tensors: Tensors) -> Value:
+def _log_odds(graph: Graph, tensors: Tensors, product: Product) -> Value:
     asked, offered = (graph.given(each, ("texts", "pieces")) for each in ("asked", "offered"))
-    hidden = hidden_from(graph, graph.node("Add", asked, offered))
     across = _across(graph, asked)
     beside = graph.node(
         "Mul",
@@ -65,8 +68,8 @@ def _log_odds(graph: Graph, tensors: Tensors) -> Value:
         if number == TOLD_APART:
             rows = graph.node("Add", rows, beside)
         apart = graph.weights(tensors["together.apart"][number].reshape(1, -1, 1, 1))
-        added = graph.node("Add", graph.node("Mul", across, apart), hidden)
-        rows = through(graph, tensors, number, rows, added)
+        added = graph.node("Mul", across, apart)
+        rows = through(graph, tensors, number, rows, added, product=product)
     request, listing = middle(graph, rows, asked), middle(graph, rows, offered)
     first = graph.node("Gather", rows, graph.whole(0), axis=1)
     said = graph.node("Concat", request, listing, first, axis=1)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 OPEN_BELOW: Final = 60  # thousandths of evidence below the bar from which on it is open
-OPEN_ABOVE: Final = 150  # and above it up to which
-WEIGHT: Final = 160  # of evidence that the logarithm of the odds counts, a unit of it
-BAR: Final = -325  # of both together, above the bar of the evidence alone
+OPEN_ABOVE: Final = 200  # and above it up to which
+WEIGHT: Final = 200  # of evidence that the logarithm of the odds counts, a unit of it
+BAR: Final = -400  # of both together, above the bar of the evidence alone
 READ: Final = 1  # listings; more cost more and were less silent
 
 
