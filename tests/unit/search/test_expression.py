@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.search.query.expression import MAX_TERMS, Branch, Term, parse
+from farebox.search.query.expression import MAX_EXAMPLES, MAX_TERMS, Branch, Term, parse
 
 TEXTS = st.one_of(
     st.text(max_size=300),
@@ -85,6 +85,11 @@ def test_an_example_is_words_like_others() -> None:
     assert examples.excluded == expression.excluded
     assert not examples.may_be_relaxed
     assert expression.with_examples([said, thai]).may_be_relaxed
+
+
+def test_only_so_many_quotations_may_be_examples() -> None:
+    text = "say " + " ".join(f'"word{n}"' for n in range(MAX_EXAMPLES + 3)) + " to me"
+    assert len(parse(text).quotations) == MAX_EXAMPLES
 
 
 def test_a_long_example_is_bounded() -> None:

@@ -14,6 +14,7 @@ from farebox.search.plain import joined_of, parts_of, runs_of
 from farebox.search.vocabulary.common_words import SENTENCE
 
 MAX_QUERY: Final = 2_000  # characters; what stands behind is not read
+MAX_EXAMPLES: Final = 4  # what else is quoted is to the letter: each is looked for beforehand
 MAX_TERMS: Final = 40  # in all; those behind are not read
 
 _QUOTES: Final = str.maketrans("“”„«»＂", '""""""')
@@ -70,7 +71,7 @@ class Expression:
         """
         if not self.is_sentence or len(self.branches) != 1:
             return ()
-        return tuple(term for term in self.terms if term.is_quoted)
+        return tuple(term for term in self.terms if term.is_quoted)[:MAX_EXAMPLES]
 
     def with_examples(self, quoted: Collection[Term]) -> "Expression":
         """The same, with these quoted terms as words like others."""
