@@ -3,8 +3,9 @@
 Learns from `eval/data/training` and `eval/data/judged`; some listings and requests are kept aside
 and tell how well what answers is told from what does not. `WRITE=1` writes what was
 learned over `src/farebox/semantic/together.safetensors`; its digest in `farebox.semantic.weights`
-is to be changed then. It takes half an hour on two cores; `ROUNDS=1` goes through
-the pairs once. `ON=1` goes on from what is there and takes a part of what was learned, `PART=0.3`.
+is to be changed then. A round takes some 45 minutes on two cores; `ROUNDS=1` goes
+through the pairs once. `ON=1` goes on from what is there and takes a part of what was learned,
+`PART=0.3`.
 """
 
 import asyncio

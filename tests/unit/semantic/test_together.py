@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from farebox.semantic.encoder import Encoder, load_encoder
+from farebox.semantic.layers import exact
 from farebox.semantic.minilm import MiniLm
-from farebox.semantic.weights import ModelMissing, find_published
+from farebox.semantic.weights import ModelMissing, find_model, find_published
 
 ASKED = "pay my water bill"
 PAYS = "utilities, bills. Pays a water, gas or electricity bill of your provider by its number"
@@ -33,6 +34,14 @@ def test_neighbours_of_any_length_change_nothing(encoder: Encoder) -> None:
     together = encoder.together(ASKED, texts)
     alone = [encoder.together(ASKED, [text])[0] for text in texts]
     np.testing.assert_allclose(together, alone, atol=2e-5)
+
+
+def test_small_numbers_say_nearly_what_exact_ones_say(encoder: Encoder) -> None:
+    listings = [PAYS, TESTS, OTHER]
+    told = encoder.together(ASKED, listings)
+    exactly = MiniLm(find_model(), reading=exact).together(ASKED, listings)
+    assert not np.array_equal(told, exactly)
+    np.testing.assert_allclose(told, exactly, atol=0.6)
 
 
 def test_what_follows_the_first_pieces_is_not_read(encoder: Encoder) -> None:
