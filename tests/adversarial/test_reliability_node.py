@@ -271,9 +271,9 @@ async def test_readiness_warns_of_a_node_that_is_behind_and_nobody_waits_for_it(
     twin: Twin,
 ) -> None:
     def old(told: Json) -> None:
-        told["sequence"] = 1
+        told["latestLedger"] = 1
 
-    twin.stage.node().on("getLatestLedger", node.result(old))
+    twin.stage.node().on("getHealth", node.result(old))
     await twin.until_said("primary_rpc_behind")
     await twin.stage.settled((await twin.stage.draft()).request())
 

@@ -25,7 +25,7 @@ from farebox.stellar.rpc import (
     TransactionNotFound,
 )
 from farebox.stellar.rpc_http import HttpSorobanRpc
-from support.scripted_node import Act, ScriptedNode, fault, result
+from support.scripted_node import Act, Asked, ScriptedNode, answering, fault, raw, result
 
 HASH, OTHER_HASH = "ab" * 32, "cd" * 32
 ACCOUNT = Address(Keypair.random().public_key)
@@ -207,25 +207,38 @@ async def test_a_transaction_told_in_another_form_is_no_answer(change: dict[str,
             await rpc.get_transaction(HASH)
 
 
-async def test_the_latest_ledger_is_read_without_its_header() -> None:
-    told = {
-        "id": HASH,
-        "protocolVersion": 30,
-        "sequence": 77,
-        "closeTime": "1780000000",
-        "headerXdr": "unreadable",
-        "metadataXdr": 5,
-    }
-    async with asking(result(told)) as (rpc, node):
+HEALTHY = {**CLOSED, "status": "healthy"}
+UNDATED = {"status": "healthy", "latestLedger": 90, "oldestLedger": 10}  # before 27.1
+
+
+async def test_the_latest_ledger_is_asked_for_without_its_contents() -> None:
+    async with asking(result(HEALTHY)) as (rpc, node):
         latest = await rpc.latest_ledger()
-    assert latest == LatestLedger(77, datetime.fromtimestamp(1780000000, UTC), 30)
-    assert "params" not in node.asked[0].call
+    assert latest == LatestLedger(90, datetime.fromtimestamp(1780000000, UTC))
+    assert [asked.call["method"] for asked in node.asked] == ["getHealth"]
+
+
+async def test_a_close_time_that_an_older_node_leaves_out_is_asked_for_once_a_ledger() -> None:
+    calls: list[str] = []
+    ledger = 90
+
+    def told(asked: Asked) -> object:
+        calls.append(asked.call["method"])
+        if calls[-1] == "getHealth":
+            return UNDATED | {"latestLedger": ledger, "ledgerRetentionWindow": 720}
+        return {**CLOSED, "latestLedger": ledger, "status": "NOT_FOUND"}
+
+    async with asking(answering(told)) as (rpc, _):
+        for ledger in (90, 90, 90, 91):
+            health = await rpc.health()
+            assert (health.latest_ledger, health.retention_ledgers) == (ledger, 720)
+            assert health.latest_close_at == datetime.fromtimestamp(1780000000, UTC)
+    assert calls == ["getHealth", "getTransaction", *["getHealth"] * 3, "getTransaction"]
 
 
 @pytest.mark.parametrize("sequence", [0, -1, 2**32, "77", None])
 async def test_a_ledger_that_cannot_be_is_no_answer(sequence: object) -> None:
-    told = {"protocolVersion": 30, "sequence": sequence, "closeTime": "1780000000"}
-    async with asking(result(told)) as (rpc, _):
+    async with asking(result(HEALTHY | {"latestLedger": sequence})) as (rpc, _):
         with pytest.raises(RpcUnavailable):
             await rpc.latest_ledger()
 
@@ -385,4 +398,47 @@ async def test_a_json_rpc_error_keeps_its_code_and_not_its_words(
             await call(rpc)
     assert caught.value.code == -32602
     assert "key-4f1c9e" not in str(caught.value)
-    assert not caught.value.certainly_not_sent
+    assert caught.value.certainly_not_sent == (call is CALLS["send"])
+
+
+@pytest.mark.parametrize(
+    ("act", "is_unsent"),
+    [
+        (fault(-32603, "invalid status from stellar-core"), True),
+        (
+            fault(-32098, "rpc queue for sendTransaction surpassed queue limit of 500 requests"),
+            True,
+        ),
+        (fault(-32603, "could not submit transaction to stellar-core"), False),
+        (fault(-32001, "request exceeded processing limit threshold"), False),
+        (raw(b"", status="503 Service Unavailable"), False),
+        (raw(b"", status="504 Gateway Timeout"), False),
+    ],
+)
+async def test_only_a_refusal_before_submission_proves_that_nothing_was_sent(
+    act: Act, *, is_unsent: bool
+) -> None:
+    async with asking(act) as (rpc, _):
+        with pytest.raises(RpcUnavailable) as caught:
+            await rpc.send("AAAA")
+    assert caught.value.certainly_not_sent == is_unsent
+
+
+@pytest.mark.parametrize("error", ["preflight queue full", "", "HostError: Error(Auth, #1)"])
+async def test_a_simulation_that_the_node_failed_to_make_is_no_answer(error: str) -> None:
+    async with asking(result({"latestLedger": 9, "error": error})) as (rpc, _):
+        with pytest.raises(RpcUnavailable):
+            await rpc.simulate("AAAA")
+
+
+async def test_a_refusal_by_the_host_is_an_answer() -> None:
+    told = {"latestLedger": 9, "error": "HostError: Error(Contract, #10)"}
+    async with asking(result(told)) as (rpc, _):
+        assert (await rpc.simulate("AAAA")).result == told
+
+
+@pytest.mark.parametrize("call", ["health", "network", "version", "fee_stats"])
+async def test_a_call_of_the_steady_state_reads_64_kilobytes_at_most(call: str) -> None:
+    async with asking(result({"x": "y" * 70_000})) as (rpc, _):
+        with pytest.raises(RpcUnavailable, match="the answer is too large"):
+            await CALLS[call](rpc)

@@ -114,7 +114,18 @@ async def test_a_used_sequence_is_refused_with_its_code(rpc: HttpSorobanRpc, sce
     await rpc.send(envelope.to_xdr())
     await landed(rpc, envelope.hash_hex())
     answer = await rpc.send(envelope.to_xdr())
+    assert answer.status is SendStatus.TRY_AGAIN_LATER, "what a ledger took in is banned"
+    other = transfer(
+        scene, sequence=sequence, fee=envelope.transaction.fee + 1, data=_data(envelope)
+    )
+    answer = await rpc.send(other.to_xdr())
     assert (answer.status, answer.result_code) == (SendStatus.ERROR, "txBAD_SEQ")
+
+
+def _data(envelope: TransactionEnvelope) -> str:
+    data = envelope.transaction.soroban_data
+    assert data is not None
+    return data.to_xdr()
 
 
 @pytest.mark.parametrize("fee", [100, None], ids=["less than the resources", "no inclusion fee"])
@@ -197,11 +208,12 @@ async def test_fees_and_settings_of_the_network_are_understood(rpc: HttpSorobanR
 async def test_the_node_and_a_funded_account_pass_the_start_check(
     rpc: HttpSorobanRpc, scene: Scene
 ) -> None:
-    assert await check_node(Network.TESTNET, rpc) == ()
-    assert [fault.code for fault in await check_node(Network.PUBNET, rpc)] == [
+    funded, absent = scene.payers[0].address, Address(Keypair.random().public_key)
+    assert await check_node(Network.TESTNET, rpc, funded) == ()
+    assert await check_node(Network.TESTNET, rpc, absent) == (), "no account, no conclusion"
+    assert [fault.code for fault in await check_node(Network.PUBNET, rpc, funded)] == [
         FaultCode.WRONG_NETWORK
     ]
-    funded, absent = scene.payers[0].address, Address(Keypair.random().public_key)
     assert await check_accounts(Network.TESTNET, rpc, [funded]) == ()
     faults = await check_accounts(Network.TESTNET, rpc, [absent], floor=Stroops(1))
     assert [fault.code for fault in faults] == [FaultCode.ACCOUNT_MISSING]

@@ -1,5 +1,6 @@
 """What a node and the operator's accounts must be like before payments start."""
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,9 @@ from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.start_check import FaultCode, check_accounts, check_node
-from support.scripted_node import Act, ScriptedNode, answering, by_method, fault, result
+from support.events import transfer_event
+from support.scripted_node import Act, Asked, ScriptedNode, answering, by_method, fault, result
+from support.sdk_ledger_keys import resource_data
 
 CLOSED = {
     "latestLedger": 90,
@@ -25,9 +28,15 @@ CLOSED = {
 SOUND: dict[str, Act] = {
     "getHealth": result({**CLOSED, "status": "healthy"}),
     "getNetwork": result({"passphrase": Network.PUBNET.passphrase, "protocolVersion": 29}),
-    "getLatestLedger": result({"sequence": 90, "closeTime": "1780000000", "protocolVersion": 29}),
     "getVersionInfo": result({"version": "30.0.0", "protocolVersion": 30}),
     "getTransactions": result({"transactions": []}),
+    "getEvents": result({"latestLedger": 90, "events": []}),
+    "simulateTransaction": result({"latestLedger": 90, "error": "HostError: Error(Contract, #6)"}),
+}
+RELAYER = Address(Keypair.random().public_key)
+SIMULATED = {
+    "latestLedger": 90,
+    "transactionData": resource_data(read_only=[], read_write=[]).to_xdr(),
 }
 
 
@@ -42,12 +51,12 @@ async def node_with(**changes: Act) -> AsyncIterator[tuple[HttpSorobanRpc, Scrip
 
 async def codes_with(**changes: Act) -> list[FaultCode]:
     async with node_with(**changes) as (rpc, _):
-        return [found.code for found in await check_node(Network.PUBNET, rpc)]
+        return [found.code for found in await check_node(Network.PUBNET, rpc, RELAYER)]
 
 
 async def test_a_sound_node_has_no_fault_and_is_asked_for_its_latest_transactions() -> None:
     async with node_with() as (rpc, node):
-        assert await check_node(Network.PUBNET, rpc) == ()
+        assert await check_node(Network.PUBNET, rpc, RELAYER) == ()
     looked_at = [asked.call for asked in node.asked if asked.call["method"] == "getTransactions"]
     assert looked_at[0]["params"]["startLedger"] == 40
 
@@ -61,8 +70,8 @@ async def test_a_node_of_another_network_is_told_apart_before_anything_else() ->
 
 @pytest.mark.parametrize(("protocol", "faults"), [(28, 1), (29, 0), (30, 0), (31, 0)])
 async def test_only_a_protocol_older_than_29_is_a_fault(protocol: int, faults: int) -> None:
-    told = {"sequence": 90, "closeTime": "1780000000", "protocolVersion": protocol}
-    assert await codes_with(getLatestLedger=result(told)) == [FaultCode.UNKNOWN_PROTOCOL] * faults
+    told = {"passphrase": Network.PUBNET.passphrase, "protocolVersion": protocol}
+    assert await codes_with(getNetwork=result(told)) == [FaultCode.UNKNOWN_PROTOCOL] * faults
 
 
 @pytest.mark.parametrize(
@@ -84,6 +93,54 @@ async def test_a_node_without_events_is_a_fault_as_seen_or_by_its_version(
         getTransactions=result({"transactions": transactions}),
     )
     assert told == [FaultCode.NO_EVENTS] * faults
+
+
+@pytest.mark.parametrize(
+    ("simulated", "faults"),
+    [
+        (SIMULATED, 1),
+        (SIMULATED | {"events": []}, 1),
+        (SIMULATED | {"events": [transfer_event(None, RELAYER, RELAYER, 1)]}, 0),
+        ({"latestLedger": 90, "error": "HostError: Error(Contract, #10)"}, 0),
+    ],
+)
+async def test_a_node_that_leaves_out_the_events_of_a_simulation_is_named(
+    simulated: dict[str, object], faults: int
+) -> None:
+    async with node_with(simulateTransaction=result(simulated)) as (rpc, _):
+        found = await check_node(Network.PUBNET, rpc, RELAYER)
+    assert [each.code for each in found] == [FaultCode.NO_SIMULATION_EVENTS] * faults
+    assert all("PREFLIGHT_ENABLE_DEBUG" in each.sentence for each in found)
+
+
+async def test_a_node_that_is_too_busy_to_simulate_is_an_outage_not_a_fault() -> None:
+    busy = result({"latestLedger": 90, "error": "preflight queue full"})
+    with pytest.raises(RpcUnavailable):
+        await codes_with(simulateTransaction=busy)
+
+
+async def test_a_node_without_event_search_is_named() -> None:
+    assert await codes_with(getEvents=fault(-32601, "method not found")) == [
+        FaultCode.NO_EVENT_SEARCH
+    ]
+    assert await codes_with(getEvents=fault(-32600, "behind")) == []
+
+
+@pytest.mark.parametrize(("kept", "faults"), [(119, 1), (120, 0), (120_960, 0)])
+async def test_a_node_that_keeps_too_little_history_is_named(kept: int, faults: int) -> None:
+    told = {**CLOSED, "status": "healthy", "ledgerRetentionWindow": kept}
+    assert await codes_with(getHealth=result(told)) == [FaultCode.SHORT_HISTORY] * faults
+
+
+@pytest.mark.parametrize(("limit", "faults"), [(199, 1), (200, 0), (0, 0)])
+async def test_a_node_that_refuses_full_pages_is_named(limit: int, faults: int) -> None:
+    async def pages(writer: asyncio.StreamWriter, asked: Asked) -> None:
+        is_refused = asked.call["params"]["pagination"]["limit"] > limit
+        is_trial = "cursor" in asked.call["params"]["pagination"]
+        act = fault(-32600, "limit") if is_refused and is_trial else SOUND["getTransactions"]
+        await act(writer, asked)
+
+    assert await codes_with(getTransactions=pages) == [FaultCode.SMALL_PAGES] * faults
 
 
 async def test_a_node_that_lags_is_an_outage_not_a_fault() -> None:

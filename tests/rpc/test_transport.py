@@ -171,9 +171,10 @@ async def test_a_redirect_is_not_followed() -> None:
     ids=["50 MB of unknown length", "5 MB that say so"],
 )
 async def test_an_answer_of_any_size_is_read_up_to_the_limit_only(act: Act) -> None:
-    async with ScriptedNode([act]) as node:
-        outage = await outage_of_send(node.url)
-    assert outage.message.endswith("the answer is too large")
+    async with ScriptedNode([act]) as node, client(node.url) as rpc:
+        with pytest.raises(RpcUnavailable) as caught:
+            await rpc.simulate("AAAA")
+    assert caught.value.message.endswith("the answer is too large")
 
 
 async def test_a_large_answer_below_the_limit_is_read() -> None:

@@ -35,7 +35,7 @@ def build_facilitator(
     reports: ListingReports,
 ) -> FacilitatorServices:
     """Everything behind `/verify`, `/settle` and `/supported`."""
-    verifier = Verifier({name: each.verified for name, each in networks.items()})
+    verifier = Verifier({name: each.verified for name, each in networks.items()}, shared.clock)
     settler = Settler(
         verifier,
         {name: each.sender for name, each in networks.items()},

@@ -71,7 +71,7 @@ def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> Net
     """Everything of one network, nothing of it running yet."""
     settings, clock = shared.settings, shared.clock
     rules = _rules(settings, own, signers)
-    rpc = _nodes(settings, own, clock)
+    rpc = _nodes(settings, own, clock, signers)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
@@ -160,7 +160,7 @@ def _reconciler(
     return Reconciler(own.network, observer, conclusions, shared.journal, shared.clock, times)
 
 
-def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:
+def _nodes(settings: Settings, own: NetworkSettings, clock: Clock, signers: Signers) -> RpcNodes:
     """The node and its fallback, if there is one; the deadline of a call is shared by them."""
     urls = [own.rpc_url] if own.fallback_rpc_url is None else [own.rpc_url, own.fallback_rpc_url]
     timeout_s = settings.rpc_timeout_s / len(urls)
@@ -168,7 +168,9 @@ def _nodes(settings: Settings, own: NetworkSettings, clock: Clock) -> RpcNodes:
         HttpSorobanRpc(own.network, url, timeout_s=timeout_s, authority=own.rpc_authority)
         for url in urls
     ]
-    return RpcNodes(own.network, nodes, clock, wait_s=settings.rpc_timeout_s)
+    return RpcNodes(
+        own.network, nodes, clock, relayer=signers.relayer.address, wait_s=settings.rpc_timeout_s
+    )
 
 
 def _rules(settings: Settings, own: NetworkSettings, signers: Signers) -> OperatorRules:

@@ -26,8 +26,15 @@ def asset_contract(name: str, network: Network) -> Address | None:
     that the contract is the asset's own.
     """
     asset = _asset_xdr(name)
-    if asset is None:
-        return None
+    return None if asset is None else _contract_of(asset, network)
+
+
+def native_contract(network: Network) -> Address:
+    """The asset contract of the network's own coin."""
+    return _contract_of(_NATIVE, network)
+
+
+def _contract_of(asset: bytes, network: Network) -> Address:
     preimage = _CONTRACT_ID + network.id + _FROM_ASSET + asset
     return contract_address(hashlib.sha256(preimage).digest())
 

@@ -19,6 +19,8 @@ _LEDGERS_TO_JUDGE: Final = 20  # close times are whole seconds: fewer would tell
 _LEDGERS_KEPT: Final = 60
 _LATE_LEDGERS: Final = 2
 _STALE_AFTER_S: Final = 30.0  # what a node itself calls unhealthy
+_UNCONFIRMED_S: Final = 4.0  # two polls: nodes of one network confirm its newest ledger sooner
+_LEDGERS_AHEAD: Final = 100
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -86,8 +88,12 @@ class LedgerClock:
     does.
 
     An answer older than one already seen comes from a node that lags: it is counted and does
-    not turn the clock back. Only a clock that is stale anyway, and sees the older ledgers
-    advance, starts over from them: the network itself was set back.
+    not turn the clock back. Only where no answer confirms the newest ledger for some seconds, and
+    the older ledgers advance, the clock starts over from them: the network was set back, or the
+    newest ledger never existed.
+
+    A ledger that is more than a hundred ahead of what the elapsed time allows is not believed
+    while the clock is fresh; a stale clock starts over from it once it is seen to advance.
     """
 
     def __init__(
@@ -103,10 +109,12 @@ class LedgerClock:
         self._poll_s, self._stale_after_s = poll_s, stale_after_s
         self._closes: deque[tuple[int, datetime]] = deque()
         self._seen_at = -math.inf  # monotonic
+        self._confirmed_at = -math.inf  # monotonic: when an answer last named the newest ledger
         self._heard_at = -math.inf  # monotonic
         self._cadence_s = SLOWEST_CADENCE_S
-        self._lagging_sequence = 0
+        self._doubted_sequence = 0  # the last one named that is not believed
         self.lagging_answers = 0
+        self.implausible_answers = 0
         self.failed_polls = 0
         self.node_answers = True  # as of the last poll
 
@@ -177,27 +185,44 @@ class LedgerClock:
     def _observe(self, sequence: int, close_at: datetime) -> None:
         newest = self._closes[-1] if self._closes else (0, close_at)
         if sequence < newest[0] or close_at < newest[1]:
-            self._lag(sequence, close_at)
-        elif sequence > newest[0]:
-            self._advance(sequence, close_at)
+            self.lagging_answers += 1
+            self._doubt(sequence, close_at, is_outlived=self._is_unconfirmed())
+        elif sequence > newest[0] and not self._is_plausible(sequence):
+            self.implausible_answers += 1
+            self._doubt(sequence, close_at, is_outlived=self._is_stale())
+        else:
+            self._confirmed_at = self._clock.monotonic()
+            if sequence > newest[0]:
+                self._advance(sequence, close_at)
+
+    def _is_plausible(self, sequence: int) -> bool:
+        """Whether so many ledgers can have closed since the newest one was seen."""
+        if not self._closes:
+            return True
+        elapsed_s = self._clock.monotonic() - self._seen_at
+        closed = elapsed_s / min(self._cadence_s, SLOWEST_CADENCE_S)
+        return sequence - self._closes[-1][0] <= closed + _LEDGERS_AHEAD
 
     def _advance(self, sequence: int, close_at: datetime) -> None:
         self._closes.append((sequence, close_at))
         while len(self._closes) > 1 and self._closes[1][0] <= sequence - _LEDGERS_KEPT:
             self._closes.popleft()
-        self._seen_at = self._clock.monotonic()
+        self._seen_at = self._confirmed_at = self._clock.monotonic()
         self._cadence_s = observed_cadence(tuple(self._closes)) or self._cadence_s
 
-    def _lag(self, sequence: int, close_at: datetime) -> None:
-        self.lagging_answers += 1
-        advances = sequence > self._lagging_sequence > 0
-        self._lagging_sequence = sequence
-        if not (advances and self._is_stale()):
+    def _doubt(self, sequence: int, close_at: datetime, *, is_outlived: bool) -> None:
+        """Start over from a ledger that disagrees, if it advances and outlived what it denies."""
+        advances = sequence > self._doubted_sequence > 0
+        self._doubted_sequence = sequence
+        if not (advances and is_outlived):
             return
-        log.warning("ledger_clock.set_back", network=self._network.value)
-        self._closes.clear()
-        self._cadence_s, self._lagging_sequence = SLOWEST_CADENCE_S, 0
+        log.warning("ledger_clock.started_over", network=self._network.value, ledger=sequence)
+        self._closes.clear()  # the cadence stands until enough ledgers were seen again
+        self._doubted_sequence = 0
         self._advance(sequence, close_at)
+
+    def _is_unconfirmed(self) -> bool:
+        return self._clock.monotonic() - self._confirmed_at > _UNCONFIRMED_S
 
     def _is_stale(self) -> bool:
         return self._clock.monotonic() - self._seen_at > self._stale_after_s

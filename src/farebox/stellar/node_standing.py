@@ -5,10 +5,11 @@ from typing import Final, Protocol
 
 import structlog
 
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.breaker import Breaker, BreakerState, served
-from farebox.stellar.horizon import is_behind
+from farebox.stellar.high_water_mark import is_behind
 from farebox.stellar.rpc import RpcUnavailable, SorobanRpc
 from farebox.stellar.start_check import check_node
 
@@ -38,8 +39,11 @@ class Role(StrEnum):
 class NodeStanding:
     """A node that is used once it passed the start check, and its breaker."""
 
-    def __init__(self, network: Network, role: Role, node: Node, clock: Clock) -> None:
+    def __init__(
+        self, network: Network, role: Role, node: Node, clock: Clock, relayer: Address
+    ) -> None:
         self._network, self._role, self._clock = network, role, clock
+        self._relayer = relayer
         self.node = node
         self.faults: tuple[str, ...] = (AWAY,)  # why it may not be used at all: not checked yet
         self._breaker = served()
@@ -67,7 +71,7 @@ class NodeStanding:
             return
         before = self.faults
         try:
-            faults = await check_node(self._network, self.node)
+            faults = await check_node(self._network, self.node, self._relayer)
             self.faults = tuple(fault.code.value for fault in faults)
         except RpcUnavailable:
             self.faults, faults = (AWAY,), ()

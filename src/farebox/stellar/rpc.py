@@ -44,7 +44,7 @@ class SendStatus(StrEnum):
 
     PENDING = "PENDING"  # queued
     DUPLICATE = "DUPLICATE"  # already queued
-    TRY_AGAIN_LATER = "TRY_AGAIN_LATER"  # not queued, for one of four reasons it does not tell
+    TRY_AGAIN_LATER = "TRY_AGAIN_LATER"  # not queued, for one of five reasons it does not tell
     ERROR = "ERROR"  # not queued: see the result code
 
 
@@ -114,14 +114,38 @@ class TransactionNotFound:
 class TransactionsPage:
     """One page of the transactions of some ledgers, reduced to those that were asked for.
 
-    `listed` counts all of them; the next page follows `cursor` until a page lists none. What
-    `absence` says holds for a hash that no page up to its latest ledger showed.
+    `listed` counts all of them, `last_ledger` is the ledger of the last one. A full page is
+    followed by the one after `cursor`; the cursor of any other page means nothing, because nodes
+    differ in it. What `absence` says holds for a hash that no page up to its latest ledger showed.
     """
 
     found: tuple[TransactionFound, ...]
     listed: int
     cursor: str
     absence: TransactionNotFound
+    last_ledger: int | None = None  # None when none is listed
+
+
+@dataclass(frozen=True, slots=True)
+class TransfersFound:
+    """The transactions that say they made such a transfer, as of `latest_ledger`."""
+
+    hashes: tuple[str, ...]  # 64 hex digits each, in the ledger's order
+    latest_ledger: int
+
+
+@dataclass(frozen=True, slots=True)
+class LandedEnvelope:
+    """The envelope (XDR) of a transaction that succeeded."""
+
+    xdr: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NoEnvelope:
+    """The transaction failed, or (`is_unknown`) the node does not know it."""
+
+    is_unknown: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +154,6 @@ class LatestLedger:
 
     sequence: int
     close_at: datetime
-    protocol_version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +226,16 @@ class NodeVersion:
 
 @dataclass(frozen=True, slots=True)
 class NodeHealth:
-    """What a node that calls itself healthy remembers."""
+    """What a node that calls itself healthy remembers.
+
+    `retention_ledgers` is how many ledgers it is configured to keep; None when it does not tell.
+    """
 
     latest_ledger: int
     latest_close_at: datetime
     oldest_ledger: int
     oldest_close_at: datetime
+    retention_ledgers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +265,10 @@ class SorobanRpc(Protocol):
     """
 
     async def simulate(self, envelope: str) -> RawSimulation:
-        """Run the base64 `envelope` without effect; signed authorizations are enforced."""
+        """Run the base64 `envelope` without effect; signed authorizations are enforced.
+
+        A simulation that the node itself failed to make is no answer.
+        """
         ...
 
     async def send(self, envelope: str) -> SendAnswer:
@@ -255,16 +285,16 @@ class SorobanRpc(Protocol):
         """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
         ...
 
-    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
-        """The hashes, 64 hex digits, of the first `limit` transactions that say they made one."""
+    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
+        """The first `limit` transactions that say they made such a transfer."""
         ...
 
-    async def landed_envelope(self, tx_hash: str) -> bytes | None:
-        """The envelope (XDR) of a transaction that succeeded; None when the node knows none."""
+    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
+        """The envelope of a transaction that succeeded."""
         ...
 
     async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger the node has applied."""
+        """The newest ledger the node has applied; a node that is behind refuses this call."""
         ...
 
     async def fee_stats(self) -> FeeStats:

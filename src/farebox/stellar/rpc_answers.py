@@ -12,7 +12,6 @@ from farebox.kernel.amounts import Stroops
 from farebox.stellar.rpc import (
     FeeStats,
     InclusionFees,
-    LatestLedger,
     LedgerEntries,
     LedgerEntry,
     LedgerStatus,
@@ -36,9 +35,10 @@ class Garbled(Exception):
 
 
 class Fault(msgspec.Struct):
-    """The node's own refusal; its words are not read."""
+    """The node's own refusal; its words are compared with known ones and never kept."""
 
     code: int
+    message: str = ""
 
 
 class Reply(msgspec.Struct, Generic[T]):
@@ -77,14 +77,6 @@ class TransactionBody(msgspec.Struct, rename="camel"):
     created_at: str | None = None
     result_xdr: str | None = None
     events: EventsBody | None = None
-
-
-class LatestLedgerBody(msgspec.Struct, rename="camel"):
-    """`getLatestLedger`; header and metadata are not read."""
-
-    sequence: int
-    close_time: str
-    protocol_version: int
 
 
 class InclusionFeeBody(msgspec.Struct, rename="camel"):
@@ -139,13 +131,14 @@ class VersionBody(msgspec.Struct, rename="camel"):
 
 
 class HealthBody(msgspec.Struct, rename="camel"):
-    """`getHealth`."""
+    """`getHealth`; the close times are there since stellar-rpc 27.1."""
 
     status: str
     latest_ledger: int
-    latest_ledger_close_time: str
     oldest_ledger: int
-    oldest_ledger_close_time: str
+    latest_ledger_close_time: str | None = None
+    oldest_ledger_close_time: str | None = None
+    ledger_retention_window: int | None = None
 
 
 class TransactionEvents(msgspec.Struct):
@@ -249,6 +242,7 @@ def transactions_answer(body: TransactionsBody, wanted: frozenset[str]) -> Trans
         found=tuple(found),
         listed=len(body.transactions),
         cursor=body.cursor,
+        last_ledger=body.transactions[-1].ledger if body.transactions else None,
         absence=TransactionNotFound(
             latest_ledger=body.latest_ledger,
             latest_close_at=_moment(str(body.latest_ledger_close_timestamp)),
@@ -288,17 +282,6 @@ def _contract_events(body: EventsBody | None, status: LedgerStatus) -> tuple[tup
     return tuple(tuple(operation) for operation in body.contract_events or ())
 
 
-def latest_ledger_answer(body: LatestLedgerBody) -> LatestLedger:
-    """The newest ledger."""
-    if not 0 < body.sequence < 2**32:
-        raise Garbled
-    return LatestLedger(
-        sequence=body.sequence,
-        close_at=_moment(body.close_time),
-        protocol_version=body.protocol_version,
-    )
-
-
 def fee_stats_answer(body: FeeStatsBody) -> FeeStats:
     """The fees contract calls paid to be included."""
     fees = body.soroban_inclusion_fee
@@ -334,15 +317,18 @@ def ledger_entries_answer(body: EntriesBody, asked: frozenset[bytes]) -> LedgerE
     return LedgerEntries(entries=entries, latest_ledger=body.latest_ledger)
 
 
-def health_answer(body: HealthBody) -> NodeHealth:
-    """What the node remembers."""
-    if body.status != _HEALTHY:
+def health_answer(body: HealthBody) -> NodeHealth | None:
+    """What the node remembers; None when it does not tell its close times."""
+    if body.status != _HEALTHY or not 0 < body.latest_ledger < 2**32:
         raise Garbled
+    if body.latest_ledger_close_time is None or body.oldest_ledger_close_time is None:
+        return None
     return NodeHealth(
         latest_ledger=body.latest_ledger,
         latest_close_at=_moment(body.latest_ledger_close_time),
         oldest_ledger=body.oldest_ledger,
         oldest_close_at=_moment(body.oldest_ledger_close_time),
+        retention_ledgers=body.ledger_retention_window,
     )
 
 

@@ -17,17 +17,20 @@ from farebox.stellar.rpc import (
     MAX_KEYS_A_CALL,
     AccountState,
     FeeStats,
+    LandedEnvelope,
     LatestLedger,
     LedgerEntries,
     NodeHealth,
     NodeNetwork,
     NodeVersion,
+    NoEnvelope,
     RawSimulation,
     RpcUnavailable,
     SendAnswer,
     TransactionFound,
     TransactionNotFound,
     TransactionsPage,
+    TransfersFound,
     TransferWindow,
 )
 from farebox.stellar.rpc_answers import (
@@ -36,7 +39,6 @@ from farebox.stellar.rpc_answers import (
     FeeStatsBody,
     Garbled,
     HealthBody,
-    LatestLedgerBody,
     NetworkBody,
     Reply,
     SendBody,
@@ -45,13 +47,14 @@ from farebox.stellar.rpc_answers import (
     VersionBody,
     fee_stats_answer,
     health_answer,
-    latest_ledger_answer,
     ledger_entries_answer,
     send_answer,
     transaction_answer,
     transactions_answer,
 )
 from farebox.stellar.rpc_session import RpcSession
+from farebox.stellar.send_refusals import rpc_error_proves_unsent
+from farebox.stellar.simulation_error import SimulationErrorKind, classify_simulation_error
 from farebox.stellar.transfer_search import (
     EnvelopeBody,
     EventsFoundBody,
@@ -67,7 +70,6 @@ _REQUEST_ID: Final = 1  # one request a connection at a time: it needs no number
 _SIMULATION: Final = msgspec.json.Decoder(Reply[Mapping[str, object]])
 _SEND: Final = msgspec.json.Decoder(Reply[SendBody])
 _TRANSACTION: Final = msgspec.json.Decoder(Reply[TransactionBody])
-_LATEST: Final = msgspec.json.Decoder(Reply[LatestLedgerBody])
 _FEE_STATS: Final = msgspec.json.Decoder(Reply[FeeStatsBody])
 _ENTRIES: Final = msgspec.json.Decoder(Reply[EntriesBody])
 _NETWORK: Final = msgspec.json.Decoder(Reply[NetworkBody])
@@ -78,6 +80,25 @@ _EVENTS_FOUND: Final = msgspec.json.Decoder(Reply[EventsFoundBody])
 _ENVELOPE: Final = msgspec.json.Decoder(Reply[EnvelopeBody])
 _TRANSACTIONS: Final = msgspec.json.Decoder(Reply[TransactionsBody])
 _ENCODE: Final = msgspec.json.Encoder().encode
+
+_KIB: Final = 1024
+_MIB: Final = 1024 * _KIB
+_SEND_METHOD: Final = "sendTransaction"
+_NO_TRANSACTION: Final = "0" * 64  # the hash of none
+# The most a sound node answers, with room to spare. Where a page grows with the ledger, its reader
+# asks for smaller ones after an answer that was too large.
+_MAX_ANSWER_BYTES: Final = {
+    "getEvents": _MIB,
+    "getFeeStats": 64 * _KIB,
+    "getHealth": 64 * _KIB,
+    "getLedgerEntries": 16 * _MIB,  # 200 entries of 64 KiB
+    "getNetwork": 64 * _KIB,
+    "getTransaction": 4 * _MIB,
+    "getTransactions": 8 * _MIB,
+    "getVersionInfo": 64 * _KIB,
+    _SEND_METHOD: _MIB,  # diagnostic events of a refusal
+    "simulateTransaction": 4 * _MIB,
+}
 
 
 class HttpSorobanRpc:
@@ -103,6 +124,7 @@ class HttpSorobanRpc:
         self._session = RpcSession(
             network, url, timeout_s=timeout_s, max_connections=max_connections, tls=context
         )
+        self._dated: NodeHealth | None = None  # the last one whose close times were asked for
 
     async def __aenter__(self) -> Self:
         return self
@@ -120,14 +142,21 @@ class HttpSorobanRpc:
         await self._session.close()
 
     async def simulate(self, envelope: str) -> RawSimulation:
-        """Run the base64 `envelope` without effect; signed authorizations are enforced."""
-        params = {"transaction": envelope, "authMode": "enforce"}
-        raw = await self._session.post(_request("simulateTransaction", params))
-        return RawSimulation(result=self._result(_SIMULATION, raw), size_bytes=len(raw))
+        """Run the base64 `envelope` without effect; signed authorizations are enforced.
+
+        A simulation that the node itself failed to make is no answer.
+        """
+        method = "simulateTransaction"
+        raw = await self._post(method, {"transaction": envelope, "authMode": "enforce"})
+        result = self._result(_SIMULATION, method, raw)
+        if _node_failed(result.get("error")):
+            text = f"the node of {self._network} failed to simulate"
+            raise RpcUnavailable(self._network, text, certainly_not_sent=False)
+        return RawSimulation(result=result, size_bytes=len(raw))
 
     async def send(self, envelope: str) -> SendAnswer:
         """Hand the signed base64 `envelope` to the network, once."""
-        body = await self._call(_SEND, "sendTransaction", {"transaction": envelope})
+        body = await self._call(_SEND, _SEND_METHOD, {"transaction": envelope})
         return self._read(send_answer, body)
 
     async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
@@ -148,19 +177,23 @@ class HttpSorobanRpc:
         body = await self._call(_TRANSACTIONS, "getTransactions", params)
         return self._read(lambda known: transactions_answer(known, wanted), body)
 
-    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
-        """The hashes, 64 hex digits, of the first `limit` transactions that say they made one."""
+    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
+        """The first `limit` transactions that say they made such a transfer."""
         body = await self._call(_EVENTS_FOUND, "getEvents", transfer_search(window, limit=limit))
         return self._read(events_answer, body)
 
-    async def landed_envelope(self, tx_hash: str) -> bytes | None:
-        """The envelope (XDR) of a transaction that succeeded; None when the node knows none."""
+    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
+        """The envelope of a transaction that succeeded."""
         body = await self._call(_ENVELOPE, "getTransaction", {"hash": tx_hash})
         return self._read(envelope_answer, body)
 
     async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger the node has applied."""
-        return self._read(latest_ledger_answer, await self._call(_LATEST, "getLatestLedger"))
+        """The newest ledger the node has applied; a node that is behind refuses this call.
+
+        `getLatestLedger` is not asked: it carries the whole ledger, megabytes on pubnet.
+        """
+        health = await self.health()
+        return LatestLedger(health.latest_ledger, health.latest_close_at)
 
     async def fee_stats(self) -> FeeStats:
         """What contract calls paid lately to be included."""
@@ -170,7 +203,8 @@ class HttpSorobanRpc:
         """The entries under `keys` (XDR of ledger keys, 200 at most)."""
         if len(keys) > MAX_KEYS_A_CALL:
             raise ValueError("more ledger keys than a node answers in one call")
-        texts = [base64.b64encode(key).decode() for key in keys]
+        # stellar-core refuses a key that is asked for twice
+        texts = [base64.b64encode(key).decode() for key in dict.fromkeys(keys)]
         body = await self._call(_ENTRIES, "getLedgerEntries", {"keys": texts})
         return self._read(lambda known: ledger_entries_answer(known, frozenset(keys)), body)
 
@@ -185,8 +219,31 @@ class HttpSorobanRpc:
         return NodeVersion(body.version, body.protocol_version)
 
     async def health(self) -> NodeHealth:
-        """What the node remembers; a node that is behind refuses this call."""
-        return self._read(health_answer, await self._call(_HEALTH, "getHealth"))
+        """What the node remembers; a node that is behind refuses this call.
+
+        Before release 27.1 the answer has no close times. A look-up that finds nothing has them,
+        so each newer ledger costs one more small call there.
+        """
+        body = await self._call(_HEALTH, "getHealth")
+        health = self._read(health_answer, body)
+        if health is not None:
+            return health
+        if self._dated is None or self._dated.latest_ledger != body.latest_ledger:
+            self._dated = await self._dated_health(body.ledger_retention_window)
+        return self._dated
+
+    async def _dated_health(self, retention_ledgers: int | None) -> NodeHealth:
+        """The node's range of ledgers with its close times, from an answer that has both."""
+        absence = await self.get_transaction(_NO_TRANSACTION)
+        if not isinstance(absence, TransactionNotFound):
+            raise self._garbled()
+        return NodeHealth(
+            latest_ledger=absence.latest_ledger,
+            latest_close_at=absence.latest_close_at,
+            oldest_ledger=absence.oldest_ledger,
+            oldest_close_at=absence.oldest_close_at,
+            retention_ledgers=retention_ledgers,
+        )
 
     async def gives_events(self, *, from_ledger: int) -> bool | None:
         """Whether transactions come with their events; None when there is none to look at."""
@@ -213,18 +270,23 @@ class HttpSorobanRpc:
     async def _call(
         self, decoder: msgspec.json.Decoder[Reply[T]], method: str, params: object = None
     ) -> T:
-        return self._result(decoder, await self._session.post(_request(method, params)))
+        return self._result(decoder, method, await self._post(method, params))
 
-    def _result(self, decoder: msgspec.json.Decoder[Reply[T]], raw: bytes) -> T:
+    async def _post(self, method: str, params: object) -> bytes:
+        limit = _MAX_ANSWER_BYTES[method]
+        return await self._session.post(_request(method, params), max_bytes=limit)
+
+    def _result(self, decoder: msgspec.json.Decoder[Reply[T]], method: str, raw: bytes) -> T:
         reply: Reply[T] | None = None
         try:
             reply = decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             reply = None  # the error's words quote the answer
         if reply is not None and reply.error is not None:
-            code = reply.error.code
+            code, words = reply.error.code, reply.error.message
             text = f"the node of {self._network} answered with JSON-RPC error {code}"
-            raise RpcUnavailable(self._network, text, certainly_not_sent=False, code=code)
+            is_unsent = method == _SEND_METHOD and rpc_error_proves_unsent(code, words)
+            raise RpcUnavailable(self._network, text, certainly_not_sent=is_unsent, code=code)
         if reply is None or reply.result is None or reply.id != _REQUEST_ID:
             raise self._garbled()
         return reply.result
@@ -243,3 +305,9 @@ class HttpSorobanRpc:
 def _request(method: str, params: object = None) -> bytes:
     request = {"jsonrpc": "2.0", "id": _REQUEST_ID, "method": method}
     return _ENCODE(request if params is None else {**request, "params": params})
+
+
+def _node_failed(error: object) -> bool:
+    if not isinstance(error, str):
+        return False
+    return classify_simulation_error(error) is SimulationErrorKind.NODE_FAILURE

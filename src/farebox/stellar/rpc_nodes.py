@@ -10,16 +10,18 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.breaker import BreakerState
-from farebox.stellar.horizon import Horizon
+from farebox.stellar.high_water_mark import LedgerHighWaterMark
 from farebox.stellar.node_standing import Node, NodeStanding, Role
 from farebox.stellar.rpc import (
     AccountState,
     FeeStats,
+    LandedEnvelope,
     LatestLedger,
     LedgerEntries,
     NodeHealth,
     NodeNetwork,
     NodeVersion,
+    NoEnvelope,
     RawSimulation,
     RpcUnavailable,
     SendAnswer,
@@ -28,6 +30,7 @@ from farebox.stellar.rpc import (
     TransactionFound,
     TransactionNotFound,
     TransactionsPage,
+    TransfersFound,
     TransferWindow,
 )
 
@@ -45,15 +48,21 @@ class RpcNodes:
     """
 
     def __init__(
-        self, network: Network, nodes: Sequence[Node], clock: Clock, *, wait_s: float
+        self,
+        network: Network,
+        nodes: Sequence[Node],
+        clock: Clock,
+        *,
+        relayer: Address,
+        wait_s: float,
     ) -> None:
         self._network, self._clock = network, clock
         self._standings = tuple(
-            NodeStanding(network, role, node, clock)
+            NodeStanding(network, role, node, clock, relayer)
             for role, node in zip(Role, nodes, strict=False)
         )
         self._wait_until = clock.monotonic() + wait_s
-        self._horizon = Horizon()
+        self._mark = LedgerHighWaterMark()
         self._is_fit = asyncio.Event()
 
     async def __aenter__(self) -> Self:
@@ -89,7 +98,7 @@ class RpcNodes:
     async def look_after(self) -> None:
         """Ask those how they are whom nobody asked lately, or whose pause is over."""
         for each in self._standings:
-            await each.ask_how_it_is(self._horizon.newest(self._clock.monotonic()))
+            await each.ask_how_it_is(self._mark.newest(self._clock.monotonic()))
 
     async def _check(self, each: NodeStanding) -> None:
         await each.check()
@@ -134,7 +143,7 @@ class RpcNodes:
 
         `shows`: its ledger tells how far the network is.
         """
-        newest = self._horizon.newest(self._clock.monotonic())
+        newest = self._mark.newest(self._clock.monotonic())
         outage: RpcUnavailable | None = None
         old: list[T] = []
         for each in await self._candidates():
@@ -147,7 +156,7 @@ class RpcNodes:
             ledger = ledger_of(answer)
             if each.answered(ledger, newest):
                 if ledger is not None and shows:
-                    self._horizon.show(ledger, self._clock.monotonic())
+                    self._mark.report(ledger, self._clock.monotonic())
                 return answer
             old.append(answer)
         if old and takes_old:
@@ -155,11 +164,14 @@ class RpcNodes:
         raise outage or self._unavailable("it is behind", certainly_not_sent=False)
 
     async def send(self, envelope: str) -> SendAnswer:
-        """Hand the signed base64 `envelope` to the network: once to each node until one has it."""
-        newest = self._horizon.newest(self._clock.monotonic())
+        """Hand the signed base64 `envelope` to the network: once to each node until one has it.
+
+        A node that is behind may queue it and never pass it on, so the next one gets it as well.
+        """
+        newest = self._mark.newest(self._clock.monotonic())
         may_be_out = False
         words = ""
-        weak: SendAnswer | None = None
+        behind: SendAnswer | None = None
         for each in await self._candidates():
             try:
                 answer = await each.node.send(envelope)
@@ -168,12 +180,14 @@ class RpcNodes:
                 may_be_out = may_be_out or not missed.certainly_not_sent
                 words = missed.message
                 continue
-            is_new = each.answered(answer.latest_ledger, newest)
-            if is_new or answer.status in (SendStatus.PENDING, SendStatus.DUPLICATE):
-                return replace(answer, may_be_out=may_be_out)
-            weak = answer  # what a node that is behind refuses, another may take
-        if weak is not None:
-            return replace(weak, may_be_out=may_be_out)
+            if each.answered(answer.latest_ledger, newest):
+                if behind is None or is_queued(answer) or not is_queued(behind):
+                    return replace(answer, may_be_out=may_be_out)
+                return replace(behind, may_be_out=may_be_out)  # one of them has it
+            if behind is None or not is_queued(behind):
+                behind = answer  # what a node that is behind refuses, another may take
+        if behind is not None:
+            return replace(behind, may_be_out=may_be_out)
         raise RpcUnavailable(self._network, words, certainly_not_sent=not may_be_out)
 
     async def simulate(self, envelope: str) -> RawSimulation:
@@ -204,14 +218,16 @@ class RpcNodes:
             takes_old=True,
         )
 
-    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
-        """The hashes of the first `limit` transactions that say they made such a transfer."""
+    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
+        """The first `limit` transactions that say they made such a transfer."""
         return await self._read(
-            lambda node: node.transfers(window, limit=limit), _no_ledger, takes_old=True
+            lambda node: node.transfers(window, limit=limit),
+            lambda found: found.latest_ledger,
+            takes_old=True,
         )
 
-    async def landed_envelope(self, tx_hash: str) -> bytes | None:
-        """The envelope (XDR) of a transaction that succeeded; None when a node knows none."""
+    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
+        """The envelope of a transaction that succeeded."""
         return await self._read(
             lambda node: node.landed_envelope(tx_hash), _no_ledger, takes_old=True
         )
@@ -268,6 +284,11 @@ class RpcNodes:
         return await self._read(
             lambda node: node.gives_events(from_ledger=from_ledger), _no_ledger, takes_old=True
         )
+
+
+def is_queued(answer: SendAnswer) -> bool:
+    """Whether the node has the envelope in its queue."""
+    return answer.status in (SendStatus.PENDING, SendStatus.DUPLICATE)
 
 
 def _ledger_of_simulation(answer: RawSimulation) -> int | None:

@@ -12,7 +12,6 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import RpcUnavailable
 
-MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 _HEADERS: Final = {
     "Content-Type": "application/json",
     "Accept": "application/json",
@@ -87,13 +86,13 @@ class RpcSession:
         if self._session is not None:
             await self._session.close()
 
-    async def post(self, body: bytes) -> bytes:
-        """The body of a 200 answer to `body`, 4 MiB at most.
+    async def post(self, body: bytes, *, max_bytes: int) -> bytes:
+        """The body of a 200 answer to `body`, `max_bytes` at most.
 
         Raises:
             RpcUnavailable: anything else happened.
         """
-        answer = await self._attempt(body)
+        answer = await self._attempt(body, max_bytes)
         if isinstance(answer, bytes):
             return answer
         # Raised out here, so that the client's error, which names the address, is not chained.
@@ -105,14 +104,14 @@ class RpcSession:
             retry_after_s=answer.retry_after_s,
         )
 
-    async def _attempt(self, body: bytes) -> bytes | _Missed:
+    async def _attempt(self, body: bytes, max_bytes: int) -> bytes | _Missed:
         if self._is_closed:
             return _Missed(_Miss.CLOSED)
         try:
             async with self._opened().post(
                 self._url.reveal(), data=body, allow_redirects=False
             ) as response:
-                answer = await _read(response)
+                answer = await _read(response, max_bytes)
                 if not isinstance(answer, bytes):
                     response.close()  # what is left unread must not be drained
                 return answer
@@ -143,7 +142,7 @@ class RpcSession:
         return self._session
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes | _Missed:
+async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes | _Missed:
     if response.status != 200:
         return _Missed(_Miss.STATUS, f" {response.status}", _pause_asked_for(response))
     if response.headers.get("Content-Encoding", "identity") != "identity":
@@ -152,7 +151,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | _Missed:
     size = 0
     async for chunk in response.content.iter_any():
         size += len(chunk)
-        if size > MAX_ANSWER_BYTES:
+        if size > max_bytes:
             return _Missed(_Miss.TOO_LARGE)
         chunks.append(chunk)
     return b"".join(chunks)

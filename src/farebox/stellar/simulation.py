@@ -11,6 +11,7 @@ from farebox.stellar.events import (
     EventKind,
     decode_diagnostic_event,
 )
+from farebox.stellar.simulation_error import SimulationErrorKind, classify_simulation_error
 from farebox.stellar.soroban_data import Resources, read_resources
 from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
 
@@ -52,10 +53,15 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True)
 class SimulationRefused:
-    """The call would fail, or cannot be judged, as of `latest_ledger`; no node's words are kept."""
+    """The call would fail, or cannot be judged, as of `latest_ledger`; no node's words are kept.
+
+    `entry_is_missing`: the host names an entry that does not exist, or that the node failed to
+    deliver to it. A later ledger tells the two apart.
+    """
 
     kind: RefusalKind
     latest_ledger: int
+    entry_is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +88,20 @@ def read_simulation(result: Mapping[str, object]) -> Simulation:
         return Garbled("latestLedger")
     error = result.get("error")
     if isinstance(error, str):
-        return SimulationRefused(_classify(error[:_ERROR_TEXT_LIMIT]), latest_ledger)
+        return _read_error(error[:_ERROR_TEXT_LIMIT], latest_ledger)
     if error is not None:
         return Garbled("error")
     if result.get("restorePreamble") is not None:
         return NeedsRestore(latest_ledger)
     return _read_success(result, latest_ledger)
+
+
+def _read_error(text: str, latest_ledger: int) -> SimulationRefused | Garbled:
+    kind = classify_simulation_error(text)
+    if kind is SimulationErrorKind.NODE_FAILURE:
+        return Garbled("error")
+    is_missing = kind is SimulationErrorKind.MISSING_ENTRY
+    return SimulationRefused(_classify(text), latest_ledger, entry_is_missing=is_missing)
 
 
 def _read_success(result: Mapping[str, object], latest_ledger: int) -> Simulation:

@@ -11,13 +11,27 @@ import structlog
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
-from farebox.stellar.rpc import NodeVersion, SorobanRpc
+from farebox.stellar.asset_contract import native_contract
+from farebox.stellar.rpc import (
+    NodeHealth,
+    NodeVersion,
+    RpcUnavailable,
+    SorobanRpc,
+    TransferWindow,
+)
+from farebox.stellar.simulation import Garbled, Simulated, read_simulation
+from farebox.stellar.trial_transfer import trial_transfer
 
 OLDEST_PROTOCOL: Final = 29
 NEWEST_TRIED_PROTOCOL: Final = 30
 DEFAULT_BALANCE_FLOOR: Final = Stroops(5_0000000)  # 5 XLM: some hundreds of settlements
 _FIRST_VERSION_WITH_EVENTS: Final = 23
 _LEDGERS_TO_LOOK_AT: Final = 50
+LEAST_RETENTION_LEDGERS: Final = 120  # ten minutes: what became of an envelope is asked that late
+PAGE_TRANSACTIONS: Final = 200  # of `getTransactions`, what the watch of a full ledger asks for
+_LEDGER_SHIFT: Final = 32  # of a ledger's sequence in a cursor (TOID, SEP-35)
+_INVALID_REQUEST: Final = -32600
+_NO_SUCH_METHOD: Final = -32601
 _MAJOR_VERSION: Final = re.compile(r"v?([0-9]{1,4})\.", re.ASCII)
 
 
@@ -30,6 +44,10 @@ class FaultCode(StrEnum):
     WRONG_NETWORK = "wrong_network"
     UNKNOWN_PROTOCOL = "unknown_protocol"
     NO_EVENTS = "node_without_events"
+    NO_SIMULATION_EVENTS = "node_without_simulation_events"
+    NO_EVENT_SEARCH = "node_without_event_search"
+    SHORT_HISTORY = "node_history_too_short"
+    SMALL_PAGES = "node_pages_too_small"
     ACCOUNT_MISSING = "account_missing"
     ACCOUNT_UNFUNDED = "account_unfunded"
     ACCOUNT_LOW = "account_low"  # a warning: it still pays
@@ -49,30 +67,109 @@ class StartFault:
         return self.code is FaultCode.ACCOUNT_LOW
 
 
-async def check_node(network: Network, rpc: SorobanRpc) -> tuple[StartFault, ...]:
+async def check_node(network: Network, rpc: SorobanRpc, relayer: Address) -> tuple[StartFault, ...]:
     """What makes this node unfit for `network`; empty when nothing does.
+
+    A transfer by `relayer` is simulated to see whether the node shows its events. Where the ledger
+    refuses it, because the account is not there yet, nothing is concluded from it.
 
     Raises:
         RpcUnavailable: the node did not answer, or it says that it lags behind its network.
     """
     health = await rpc.health()
     told = await rpc.network()
-    faults: list[StartFault] = []
     if told.passphrase != network.passphrase:
         sentence = f"the node configured for {network} follows another network"
         return (StartFault(FaultCode.WRONG_NETWORK, sentence),)
-    latest = await rpc.latest_ledger()
-    if latest.protocol_version < OLDEST_PROTOCOL:
-        sentence = f"{network} runs protocol {latest.protocol_version}, older than any known here"
+    faults: list[StartFault] = []
+    if told.protocol_version < OLDEST_PROTOCOL:
+        sentence = f"{network} runs protocol {told.protocol_version}, older than any known here"
         faults.append(StartFault(FaultCode.UNKNOWN_PROTOCOL, sentence))
-    elif latest.protocol_version > NEWEST_TRIED_PROTOCOL:  # what cannot be read is refused then
-        log.warning("start_check.untried_protocol", protocol=latest.protocol_version)
+    elif told.protocol_version > NEWEST_TRIED_PROTOCOL:  # what cannot be read is refused then
+        log.warning("start_check.untried_protocol", protocol=told.protocol_version)
+    checks = (
+        (await _shows_events(rpc, health), FaultCode.NO_EVENTS),
+        (await _simulates_events(network, rpc, relayer), FaultCode.NO_SIMULATION_EVENTS),
+        (await _finds_events(rpc, relayer, network, health), FaultCode.NO_EVENT_SEARCH),
+        (_remembers_enough(health), FaultCode.SHORT_HISTORY),
+        (await _gives_full_pages(rpc, health), FaultCode.SMALL_PAGES),
+    )
+    faults += [
+        StartFault(code, f"the node of {network} {_LACKS[code]}")
+        for is_fit, code in checks
+        if not is_fit
+    ]
+    return tuple(faults)
+
+
+_LACKS: Final = {
+    FaultCode.NO_EVENTS: "does not list the events of a transaction: it must run stellar-rpc 23 "
+    "or newer",
+    FaultCode.NO_SIMULATION_EVENTS: "leaves the events out of a simulation: stellar-rpc shows them "
+    "with PREFLIGHT_ENABLE_DEBUG=true",
+    FaultCode.NO_EVENT_SEARCH: "does not offer getEvents, by which a payment that another "
+    "transaction made is found",
+    FaultCode.SHORT_HISTORY: f"keeps fewer than {LEAST_RETENTION_LEDGERS} ledgers: raise "
+    "HISTORY_RETENTION_WINDOW of stellar-rpc",
+    FaultCode.SMALL_PAGES: f"refuses pages of {PAGE_TRANSACTIONS} transactions: raise "
+    "MAX_TRANSACTIONS_LIMIT of stellar-rpc",
+}
+
+
+async def _shows_events(rpc: SorobanRpc, health: NodeHealth) -> bool:
+    """What was seen counts; where there was nothing to see, the node's version does."""
     oldest_to_look_at = max(health.oldest_ledger, health.latest_ledger - _LEDGERS_TO_LOOK_AT)
     seen = await rpc.gives_events(from_ledger=oldest_to_look_at)
-    if not _gives_events(await rpc.version(), seen):
-        sentence = f"the node of {network} does not list the events of a transaction"
-        faults.append(StartFault(FaultCode.NO_EVENTS, sentence))
-    return tuple(faults)
+    return _has_events(await rpc.version()) if seen is None else seen
+
+
+def _has_events(version: NodeVersion) -> bool:
+    major = _MAJOR_VERSION.match(version.version)
+    return major is not None and int(major[1]) >= _FIRST_VERSION_WITH_EVENTS
+
+
+async def _simulates_events(network: Network, rpc: SorobanRpc, relayer: Address) -> bool:
+    answer = await rpc.simulate(trial_transfer(network, relayer))
+    match read_simulation(answer.result):
+        case Simulated(events=events):
+            return bool(events)
+        case Garbled(part="events"):
+            return False
+        case _:
+            log.info("start_check.transfer_refused", network=network.value)
+            return True
+
+
+async def _finds_events(
+    rpc: SorobanRpc, relayer: Address, network: Network, health: NodeHealth
+) -> bool:
+    ledger = health.latest_ledger
+    window = TransferWindow(native_contract(network), relayer, relayer, ledger, ledger)
+    try:
+        await rpc.transfers(window, limit=1)
+    except RpcUnavailable as refusal:
+        return refusal.code != _NO_SUCH_METHOD
+    return True
+
+
+def _remembers_enough(health: NodeHealth) -> bool:
+    return health.retention_ledgers is None or health.retention_ledgers >= LEAST_RETENTION_LEDGERS
+
+
+async def _gives_full_pages(rpc: SorobanRpc, health: NodeHealth) -> bool:
+    return not await _refuses_pages_of(PAGE_TRANSACTIONS, rpc, health) or await _refuses_pages_of(
+        1, rpc, health
+    )  # for another reason than their size
+
+
+async def _refuses_pages_of(limit: int, rpc: SorobanRpc, health: NodeHealth) -> bool:
+    """Asked for ledgers that have not closed, so that the page would be empty."""
+    cursor = str((health.latest_ledger + 1000) << _LEDGER_SHIFT)
+    try:
+        await rpc.transactions(frozenset(), from_ledger=0, cursor=cursor, limit=limit)
+    except RpcUnavailable as refusal:
+        return refusal.code == _INVALID_REQUEST
+    return False
 
 
 async def check_accounts(
@@ -104,11 +201,3 @@ async def check_accounts(
             )
             faults.append(StartFault(code, sentence, account))
     return tuple(faults)
-
-
-def _gives_events(version: NodeVersion, seen: bool | None) -> bool:  # noqa: FBT001 - an observation, not a choice
-    """What was seen counts; where there was nothing to see, the node's version does."""
-    if seen is not None:
-        return seen
-    major = _MAJOR_VERSION.match(version.version)
-    return major is not None and int(major[1]) >= _FIRST_VERSION_WITH_EVENTS

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from farebox.kernel.addresses import Address, is_account, raw_key
-from farebox.stellar.rpc import TransferWindow
+from farebox.stellar.rpc import LandedEnvelope, NoEnvelope, TransfersFound, TransferWindow
 from farebox.stellar.rpc_answers import Garbled
 from farebox.stellar.scval import ScKind
 from farebox.stellar.transfer_envelope import MAX_ENVELOPE_BYTES, TRANSFER
@@ -57,10 +57,11 @@ class EventSeen(msgspec.Struct, rename="camel"):
     tx_hash: str
 
 
-class EventsFoundBody(msgspec.Struct):
-    """`getEvents`."""
+class EventsFoundBody(msgspec.Struct, rename="camel"):
+    """`getEvents`; a list without any event may be null."""
 
-    events: list[EventSeen]
+    latest_ledger: int
+    events: list[EventSeen] | None = None
 
 
 class EnvelopeBody(msgspec.Struct, rename="camel"):
@@ -70,21 +71,23 @@ class EnvelopeBody(msgspec.Struct, rename="camel"):
     envelope_xdr: str | None = None
 
 
-def events_answer(body: EventsFoundBody) -> tuple[str, ...]:
+def events_answer(body: EventsFoundBody) -> TransfersFound:
     """The transactions that the events are of, each once, in their order."""
-    if not all(_HASH.match(event.tx_hash) for event in body.events):
+    events = body.events or []
+    if not all(_HASH.match(event.tx_hash) for event in events):
         raise Garbled
-    return tuple(dict.fromkeys(event.tx_hash for event in body.events))
+    hashes = tuple(dict.fromkeys(event.tx_hash for event in events))
+    return TransfersFound(hashes, body.latest_ledger)
 
 
-def envelope_answer(body: EnvelopeBody) -> bytes | None:
+def envelope_answer(body: EnvelopeBody) -> LandedEnvelope | NoEnvelope:
     """The envelope of a transaction that succeeded."""
     if body.status != "SUCCESS":
-        return None
+        return NoEnvelope(is_unknown=body.status == "NOT_FOUND")
     if body.envelope_xdr is None:
         raise Garbled
     try:
-        return decode_base64(body.envelope_xdr, max_bytes=MAX_ENVELOPE_BYTES)
+        return LandedEnvelope(decode_base64(body.envelope_xdr, max_bytes=MAX_ENVELOPE_BYTES))
     except Malformed:
         raise Garbled from None
 

@@ -1,12 +1,12 @@
-"""What became of many envelopes at once, without a call for each where the history allows it."""
+"""Find many envelopes at once, without a call for each where the node's history allows it."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import RpcUnavailable, TransactionsPage
-from farebox.submission.fate import Indeterminate, Seen, SentEnvelope, judge_absence
+from farebox.submission.fate import Indeterminate, Seen, SentEnvelope
 
 _FEW: Final = 4  # are asked for one by one
 _LEDGERS: Final = 60  # the longest stretch that is listed
@@ -36,7 +36,10 @@ class Ledgers(Protocol):
 
 
 class CatchUp:
-    """Looks for many envelopes: in a listing of the ledgers since, or a few at a time."""
+    """Looks for many envelopes: in a listing of the ledgers since, or a few at a time.
+
+    A listing only finds: whether a missing envelope is dead is for a look-up of its own to say.
+    """
 
     def __init__(self, rpc: Rpc, observer: Observer, ledgers: Ledgers) -> None:
         self._rpc, self._observer, self._ledgers = rpc, observer, ledgers
@@ -44,9 +47,12 @@ class CatchUp:
     async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[Seen]:
         """What is seen of each, in their order; an outage shows nothing and proves nothing."""
         seen: dict[bytes, Seen] = {}
+        is_listed = False
         if len(sents) > _FEW and self._are_recent(sents):
-            seen = dict(await self._list(sents))
-        left = [each for each in sents if self._is_open(each, seen)]
+            is_listed = await self._list(sents, seen)
+        left = [each for each in sents if each.tx_hash not in seen]
+        if is_listed:
+            left = [each for each in left if self._may_be_dead(each)]
         gate = asyncio.Semaphore(_AT_ONCE)
 
         async def look(sent: SentEnvelope) -> Seen:
@@ -55,7 +61,7 @@ class CatchUp:
 
         for sent, found in zip(left, await asyncio.gather(*map(look, left)), strict=True):
             seen[sent.tx_hash] = found
-        return [seen[each.tx_hash] for each in sents]
+        return [seen.get(each.tx_hash, Indeterminate()) for each in sents]
 
     def _are_recent(self, sents: Sequence[SentEnvelope]) -> bool:
         try:
@@ -64,22 +70,17 @@ class CatchUp:
             return False
         return now.sequence - min(each.sent_after_ledger for each in sents) <= _LEDGERS
 
-    def _is_open(self, sent: SentEnvelope, seen: Mapping[bytes, Seen]) -> bool:
-        """Whether the listing left open what another look could tell."""
-        if sent.tx_hash not in seen:
-            return True
-        if not isinstance(seen[sent.tx_hash], Indeterminate):
-            return False
+    def _may_be_dead(self, sent: SentEnvelope) -> bool:
+        """Whether a ledger closed past the bound, so that another look could end it."""
         try:
             return self._ledgers.now().close_at > sent.max_time
         except ClockStale:
             return False
 
-    async def _list(self, sents: Sequence[SentEnvelope]) -> Mapping[bytes, Seen]:
-        """What the ledgers since the first of them show; empty when they cannot be listed."""
+    async def _list(self, sents: Sequence[SentEnvelope], seen: dict[bytes, Seen]) -> bool:
+        """Add to `seen` what the ledgers since the first of them hold; whether all were listed."""
         wanted = {text: each for each in sents for text in each.hashes()}
         first = min(each.sent_after_ledger for each in sents)
-        seen: dict[bytes, Seen] = {}
         cursor = ""
         try:
             for _ in range(_PAGES):
@@ -91,11 +92,8 @@ class CatchUp:
                     if sent is not None:
                         seen[sent.tx_hash] = found
                 if page.listed < _PAGE:
-                    absent = {
-                        each.tx_hash: judge_absence(each, page.absence, None) for each in sents
-                    }
-                    return absent | seen
+                    return True
                 cursor = page.cursor
         except RpcUnavailable:
-            return seen
-        return seen
+            return False
+        return False

@@ -57,12 +57,16 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """It was sent and can never land any more."""
+    """It was sent and can never land any more, as of a ledger past its time bound."""
+
+    as_of_ledger: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """It can no longer be shown whether it landed."""
+    """It can no longer be shown whether it landed, as of a ledger past its time bound."""
+
+    as_of_ledger: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +81,22 @@ Fate = TransactionFound | NotSent | Refused | Dead | Unproven | Indeterminate
 def judge_absence(
     sent: SentEnvelope, absence: TransactionNotFound, source: AccountState | None
 ) -> Dead | Unproven | Indeterminate:
-    """What it proves that a node knows no transaction of this hash.
+    """What one answer that a node knows no transaction of this hash says.
 
-    Only a ledger closed past the envelope's own time bound proves anything. After that it is dead
+    Only a ledger closed past the envelope's own time bound says anything. After that it is dead
     when the node's history reaches back to when it was sent, or when its sequence number was
-    never used; `source` is a reading no older than the absence, or None when there is none.
+    never used; `source` is a reading no older than the absence, or None when there is none. One
+    answer is no proof: see `Absences`.
     """
     if absence.latest_close_at <= sent.max_time:
         return Indeterminate()
     if absence.oldest_ledger <= sent.sent_after_ledger + 1:
-        return Dead()
+        return Dead(absence.latest_ledger)
     if source is None or source.as_of_ledger < absence.latest_ledger:
         return Indeterminate()
-    return Dead() if source.sequence < sent.source_sequence else Unproven()
+    if source.sequence < sent.source_sequence:
+        return Dead(absence.latest_ledger)
+    return Unproven(absence.latest_ledger)
 
 
 def least_telling(one: TransactionNotFound, other: TransactionNotFound) -> TransactionNotFound:

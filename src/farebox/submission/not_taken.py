@@ -1,4 +1,8 @@
-"""Why a node answered TRY_AGAIN_LATER: it has four causes and names none of them."""
+"""Why a node answered TRY_AGAIN_LATER: it has five causes and names none of them.
+
+The fifth is that stellar-core bans the hash of what a ledger took in. Then the sequence number is
+used, which is what counts.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -7,6 +7,7 @@ from farebox.kernel.clock import Clock
 from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.rpc import RpcUnavailable, TransactionFound, TransactionNotFound
 from farebox.submission import deliver
+from farebox.submission.absences import Absences
 from farebox.submission.deliver import (
     RESOURCES_REFUSED,
     Delivery,
@@ -63,6 +64,7 @@ class Submitter:
         self._poll_s, self._deliver_s = poll_s, deliver_s
         self._on_resources_refused = on_resources_refused
         self._sight = QueueSight()
+        self._absences = Absences()
         self._ledgers = ledgers
         self._means = Means(rpc, clock, self._sight, self.observe, ledgers, poll_s)
 
@@ -95,7 +97,10 @@ class Submitter:
         if may_be_out:
             return await self.wait(sent, until=until)
         fate = await self._watch.fate(sent, until=until)
-        if not isinstance(fate, Indeterminate):
+        if isinstance(fate, Dead):
+            self._absences.confirm(sent, fate)
+            return await self.wait(sent, until=until)
+        if isinstance(fate, TransactionFound):
             self._sight.resolved(sent)
         return fate
 
@@ -117,14 +122,21 @@ class Submitter:
             await self._clock.sleep(self._poll_s)
 
     async def observe(self, sent: SentEnvelope) -> Seen:
-        """Look once; an outage shows nothing and proves nothing."""
+        """Look once; an outage shows nothing and proves nothing.
+
+        An absence is an answer only when an earlier look saw it as of an earlier ledger.
+        """
         try:
-            fate = await self._observe(sent)
+            seen = await self._observe(sent)
         except RpcUnavailable:
             return Indeterminate()
-        if not isinstance(fate, Indeterminate):
+        if isinstance(seen, TransactionFound):
+            self._absences.forget(sent)
+        else:
+            seen = self._absences.confirm(sent, seen)
+        if not isinstance(seen, Indeterminate):
             self._sight.resolved(sent)
-        return fate
+        return seen
 
     async def _observe(self, sent: SentEnvelope) -> Seen:
         """Ask for the envelope; for what is inside it only where its absence could be final.

@@ -1,6 +1,7 @@
-"""Watch the ledgers of one network for everything that is on its way, with one look for all."""
+"""Watch the ledgers of one network for every envelope that was sent, with few calls for all."""
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -8,6 +9,7 @@ from typing import Any, Final, Protocol
 import structlog
 
 from farebox.kernel.clock import Clock
+from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import (
     RpcUnavailable,
     TransactionFound,
@@ -16,8 +18,12 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, judge_absence
 
+# A look-up by hash costs a call for each envelope, a listing costs the bytes of whole ledgers
+# (3.7 MB for a full one on pubnet).
+_FEW: Final = 16  # envelopes that are looked up by hash
 _PAGE: Final = 200  # the most a node gives; some 12 KB each, below the most an answer may have
 _SMALL_PAGE: Final = 25  # when larger ones fail
+_LEDGERS_TO_LAND: Final = 2  # most need no more
 _NEAR_S: Final = 0.25  # between two looks when a ledger is about to close: how late one is seen
 _LEAD_S: Final = 0.3  # how long before the expected close the frequent looks begin
 _BLIND_S: Final = 0.5  # between two looks when nobody knows when a ledger will close
@@ -26,7 +32,9 @@ log = structlog.get_logger(__name__)
 
 
 class Rpc(Protocol):
-    """The call a watch makes."""
+    """The calls a watch makes."""
+
+    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound: ...
 
     async def transactions(
         self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
@@ -34,43 +42,59 @@ class Rpc(Protocol):
 
 
 class Ledgers(Protocol):
-    """The ledger clock: it is told what the node says, and says when to look."""
+    """The ledger clock: it asks the node for its newest ledger, and says when to look."""
+
+    def now(self) -> LedgerReading: ...
 
     def next_close_in(self) -> float | None: ...
 
     def heard(self, sequence: int, close_at: datetime) -> None: ...
+
+    async def poll(self) -> bool: ...
 
 
 @dataclass(eq=False, slots=True)
 class _Watched:
     sent: SentEnvelope
     fate: "asyncio.Future[TransactionFound | Dead]"
+    searched_to: int  # the last ledger that is known not to hold it
+    looked_up_at: int = 0  # the newest ledger when it was last looked up by hash
+
+    def is_due(self, newest: int) -> bool:
+        """Whether a ledger that may hold it was not searched yet."""
+        return not self.fate.done() and self.searched_to < newest
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it should have landed by now, so that a listing may have missed it."""
+        return self.searched_to > self.sent.sent_after_ledger + _LEDGERS_TO_LAND
 
 
 class LedgerWatcher:
-    """Lists new ledgers while somebody waits, and tells each waiter what became of its envelope.
+    """Looks at new ledgers while an envelope is watched, and resolves the fate of each.
 
-    A look costs one call, and one more for each 200 transactions that landed meanwhile, however
-    many are watched. Looks are frequent only around the moment a ledger is expected to close;
-    otherwise they come every `idle_s`, in which case the answers keep the ledger clock as well.
+    A small call asks for the newest ledger. A newer one is searched once: for few envelopes by
+    their hashes, for many by listing its transactions. No cursor outlives a look, because nodes
+    differ in what they give for the end of a ledger. Looks are frequent only around the moment a
+    ledger is expected to close; otherwise they come every `idle_s`.
     """
 
     def __init__(self, rpc: Rpc, ledgers: Ledgers, clock: Clock, *, idle_s: float) -> None:
         self._rpc, self._ledgers, self._clock, self._idle_s = rpc, ledgers, clock, idle_s
         self._watched: dict[bytes, _Watched] = {}
-        self._by_hash: dict[str, _Watched] = {}
-        self._somebody_waits = asyncio.Event()
-        self._cursor = ""
+        self._is_watching = asyncio.Event()
         self._listed_to = 0  # the last ledger of which everything was listed
         self._page = _PAGE
-        self._came: list[int] = []  # first ledgers of those who came since the node was asked
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
     ) -> TransactionFound | Dead | Indeterminate:
-        """What became of `sent` by `until` (monotonic), seen from its first possible ledger on."""
-        watched = _Watched(sent, asyncio.get_running_loop().create_future())
-        self._watch(watched)
+        """The fate of `sent` by `until` (monotonic), seen from its first possible ledger on."""
+        fate: asyncio.Future[TransactionFound | Dead]
+        fate = asyncio.get_running_loop().create_future()
+        watched = _Watched(sent, fate, searched_to=sent.sent_after_ledger)
+        self._watched[sent.tx_hash] = watched
+        self._is_watching.set()
         timer: asyncio.Future[None] = asyncio.ensure_future(
             self._clock.sleep(max(0.0, until - self._clock.monotonic()))
         )
@@ -80,14 +104,15 @@ class LedgerWatcher:
             return watched.fate.result() if watched.fate.done() else Indeterminate()
         finally:
             timer.cancel()
-            self._forget(watched)
+            if self._watched.get(sent.tx_hash) is watched:
+                del self._watched[sent.tx_hash]
 
     async def run(self) -> None:
-        """Look for ever, while somebody waits; an outage of the node shows nothing."""
+        """Look for ever, while an envelope is watched; an outage of the node shows nothing."""
         while True:
             if not self._watched:
-                self._somebody_waits.clear()
-                await self._somebody_waits.wait()
+                self._is_watching.clear()
+                await self._is_watching.wait()
             try:
                 await self.look()
             except RpcUnavailable as outage:
@@ -102,64 +127,99 @@ class LedgerWatcher:
         return min(self._idle_s, _NEAR_S if due_in <= _LEAD_S else due_in - _LEAD_S)
 
     async def look(self) -> None:
-        """List what is new and settle every fate it shows.
+        """Search the ledgers that closed since the last look, if any did.
 
         Raises:
-            RpcUnavailable: part of it may have been listed; nothing is lost by it.
+            RpcUnavailable: part of them may have been searched; the next look searches the rest.
         """
-        while self._watched:
-            limit, wanted = self._page, frozenset(self._by_hash)
-            self._came.clear()
+        if not await self._ledgers.poll():
+            return
+        try:
+            newest = self._ledgers.now().sequence
+        except ClockStale:
+            return
+        self._forget_ledgers_after(newest)
+        due = [each for each in self._watched.values() if each.is_due(newest)]
+        if len(due) <= _FEW:
+            await self._look_up(due, newest)
+            return
+        passed = [each for each in due if each.searched_to < self._listed_to]
+        await self._list([each for each in due if each.searched_to >= self._listed_to])
+        doubtful = passed + [each for each in due if each.is_overdue and not each.fate.done()]
+        doubtful.sort(key=lambda each: each.looked_up_at)
+        await self._look_up(doubtful[:_FEW], newest)
+
+    def _forget_ledgers_after(self, newest: int) -> None:
+        """The clock was set back: ledgers that never closed hold nothing, and were not searched."""
+        self._listed_to = min(self._listed_to, newest)
+        for each in self._watched.values():
+            if each.searched_to > newest:
+                each.searched_to = each.sent.sent_after_ledger
+
+    async def _look_up(self, due: Sequence[_Watched], newest: int) -> None:
+        """Ask for each by its hash; an outage for one of them leaves the others their answers."""
+        for each in due:
+            each.looked_up_at = newest
+        answers = await asyncio.gather(*map(self._look_up_one, due), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+
+    async def _look_up_one(self, watched: _Watched) -> None:
+        sent = watched.sent
+        answer = await self._rpc.get_transaction(sent.tx_hash.hex())
+        if isinstance(answer, TransactionNotFound) and sent.inner_hash and watched.is_overdue:
+            # another fee bump around it would have another hash
+            answer = await self._rpc.get_transaction(sent.inner_hash.hex())
+        if isinstance(answer, TransactionNotFound):
+            self._ledgers.heard(answer.latest_ledger, answer.latest_close_at)
+        self._resolve(watched, answer)
+
+    async def _list(self, due: Sequence[_Watched]) -> None:
+        """List the ledgers since the first of `due` was searched to, page by page."""
+        if not due:
+            return
+        by_hash = {text: each for each in due for text in each.sent.hashes()}
+        first, cursor = min(each.searched_to for each in due) + 1, ""
+        while True:
+            limit = self._page
             try:
                 page = await self._rpc.transactions(
-                    wanted, from_ledger=self._listed_to + 1, cursor=self._cursor, limit=limit
+                    frozenset(by_hash), from_ledger=first, cursor=cursor, limit=limit
                 )
-            except RpcUnavailable:
-                self._page = max(_SMALL_PAGE, limit // 2)  # its answer may have been too long
+            except RpcUnavailable as outage:
+                if outage.code is None:  # its answer may have been too long
+                    self._page = max(_SMALL_PAGE, limit // 2)
                 raise
             self._page = min(_PAGE, limit * 2)
-            self._ledgers.heard(page.absence.latest_ledger, page.absence.latest_close_at)
-            self._tell_landed(page.found)
-            if self._came and min(self._came) <= page.absence.latest_ledger:
-                # who came while the node answered was not looked for in what it listed
-                self._listed_to, self._cursor = min(self._came) - 2, ""
-                continue
-            self._cursor = page.cursor or self._cursor
+            for found in page.found:
+                watched = by_hash.get(found.hash) or by_hash.get(found.inner_hash or "")
+                if watched is not None:
+                    self._resolve(watched, found)
             if page.listed < limit:
-                self._tell_absent(page.absence)
+                self._finish(due, page.absence)
                 return
+            cursor = page.cursor
+            self._note_searched(due, (page.last_ledger or 0) - 1)
 
-    def _watch(self, watched: _Watched) -> None:
-        """From here on every ledger counts for it: go back if its first one was passed."""
-        first = watched.sent.sent_after_ledger + 1
-        if not self._watched or first <= self._listed_to:
-            self._listed_to, self._cursor = first - 2, ""
-        self._came.append(first)
-        self._watched[watched.sent.tx_hash] = watched
-        self._by_hash |= dict.fromkeys(watched.sent.hashes(), watched)
-        self._somebody_waits.set()
+    def _finish(self, due: Sequence[_Watched], absence: TransactionNotFound) -> None:
+        """Everything up to the absence's ledger is listed."""
+        self._ledgers.heard(absence.latest_ledger, absence.latest_close_at)
+        self._listed_to = max(self._listed_to, absence.latest_ledger)
+        for each in due:
+            self._resolve(each, absence)
 
-    def _forget(self, watched: _Watched) -> None:
-        if self._watched.get(watched.sent.tx_hash) is watched:
-            del self._watched[watched.sent.tx_hash]
-        for text in watched.sent.hashes():
-            if self._by_hash.get(text) is watched:
-                del self._by_hash[text]
+    def _resolve(self, watched: _Watched, seen: TransactionFound | TransactionNotFound) -> None:
+        if watched.fate.done():
+            return
+        if isinstance(seen, TransactionFound):
+            watched.fate.set_result(seen)
+            return
+        self._note_searched([watched], seen.latest_ledger)
+        fate = judge_absence(watched.sent, seen, None)
+        if isinstance(fate, Dead):
+            watched.fate.set_result(fate)
 
-    def _tell_landed(self, found: tuple[TransactionFound, ...]) -> None:
-        for transaction in found:
-            watched = self._by_hash.get(transaction.hash)
-            watched = watched or self._by_hash.get(transaction.inner_hash or "")
-            if watched is not None and not watched.fate.done():
-                watched.fate.set_result(transaction)
-
-    def _tell_absent(self, absence: TransactionNotFound) -> None:
-        """Everything up to the absence's ledger was listed: who is missing may be dead."""
-        if absence.latest_ledger < self._listed_to:
-            return  # a node that lags behind what was listed already
-        self._listed_to = absence.latest_ledger
-        for watched in list(self._watched.values()):
-            if watched.fate.done():
-                continue
-            if isinstance(judge_absence(watched.sent, absence, None), Dead):
-                watched.fate.set_result(Dead())
+    def _note_searched(self, due: Iterable[_Watched], ledger: int) -> None:
+        for each in due:
+            each.searched_to = max(each.searched_to, ledger)

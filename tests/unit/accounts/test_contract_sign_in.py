@@ -83,12 +83,15 @@ async def _shown(node: Node) -> Shown:
     return login.read((await login.issue(_contract(7))).document)
 
 
+REFUSED = "HostError: Error(Auth, InvalidAction)"
+
+
 @pytest.mark.parametrize(
     ("result", "raised"),
     [
-        ({"error": "HostError: Error(Auth, InvalidAction)"}, SignatureRefused),
+        ({"error": REFUSED}, SignatureRefused),
         ({"error": "HostError: Error(Budget, ExceededLimit)"}, SignatureRefused),
-        ({"error": "HostError: the entry is archived"}, AccountArchived),
+        ({"error": "HostError: Error(Storage, InvalidInput)\narchived"}, AccountArchived),
         ({"restorePreamble": {"minResourceFee": "1"}}, AccountArchived),
         ({"transactionData": EMPTY}, ContractLoginUnavailable),
         ({"transactionData": "AAAA"}, Outage),
@@ -96,7 +99,8 @@ async def _shown(node: Node) -> Shown:
         ({"error": 5}, Outage),
         ({"latestLedger": LATEST - 1, "error": "no such contract"}, Outage),
         ({"latestLedger": LATEST - 3, "transactionData": EMPTY}, Outage),
-        ({"latestLedger": "5000", "error": "x"}, Outage),
+        ({"error": "preflight queue full"}, Outage),
+        ({"latestLedger": "5000", "error": REFUSED}, Outage),
     ],
 )
 async def test_only_success_that_asked_both_signs_in(
@@ -109,14 +113,14 @@ async def test_only_success_that_asked_both_signs_in(
 
 @pytest.mark.parametrize("events", [["AAAA"] * 5_000, "none", [5], None])
 async def test_what_an_account_says_while_it_is_asked_is_not_read(events: object) -> None:
-    told = {"latestLedger": LATEST, "error": "HostError: Error(Auth, InvalidAction)"}
+    told = {"latestLedger": LATEST, "error": REFUSED}
     shown = await _shown(Node(**told, events=events))
     with pytest.raises(SignatureRefused):
         await shown.prove()
 
 
 async def test_after_its_last_ledger_a_challenge_asks_nobody() -> None:
-    node = Node(latestLedger=LATEST, error="x")
+    node = Node(latestLedger=LATEST, error=REFUSED)
     shown = await _shown(node)
     node.sequence = LATEST + LIFE_LEDGERS + 1
     with pytest.raises(ChallengeNotOpen):
@@ -130,7 +134,7 @@ async def test_the_challenges_row_lasts_as_long_as_sixty_slow_ledgers() -> None:
 
 
 async def test_no_more_than_four_accounts_are_asked_at_once() -> None:
-    node = Node(latestLedger=LATEST, error="x")
+    node = Node(latestLedger=LATEST, error=REFUSED)
     login = _login(node)
     shown = [login.read((await login.issue(_contract(7))).document) for _ in range(20)]
     ended = await asyncio.gather(*(each.prove() for each in shown), return_exceptions=True)

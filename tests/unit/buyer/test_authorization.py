@@ -47,7 +47,7 @@ class RecordingNode:
     seen: list[str] = field(default_factory=list)
 
     async def latest_ledger(self) -> LatestLedger:
-        return LatestLedger(1000, datetime(2026, 11, 21, tzinfo=UTC), 30)
+        return LatestLedger(1000, datetime(2026, 11, 21, tzinfo=UTC))
 
     async def simulate(self, envelope: str) -> RawSimulation:
         self.seen.append(envelope)

@@ -41,7 +41,7 @@ class RecordingNode:
     async def latest_ledger(self) -> LatestLedger:
         if self._fault is not None:
             raise self._fault
-        return LatestLedger(1000, datetime(2026, 11, 21, tzinfo=UTC), 30)
+        return LatestLedger(1000, datetime(2026, 11, 21, tzinfo=UTC))
 
     async def simulate(self, envelope: str) -> RawSimulation:
         return RawSimulation({"transactionData": RESOURCES}, 1)

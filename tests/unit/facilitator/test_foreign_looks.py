@@ -15,7 +15,15 @@ from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.rpc import LedgerEntries, RpcUnavailable, TransferWindow
+from farebox.stellar.rpc import (
+    LandedEnvelope,
+    LedgerEntries,
+    NodeHealth,
+    NoEnvelope,
+    RpcUnavailable,
+    TransfersFound,
+    TransferWindow,
+)
 from farebox.submission.fate import Dead, SentEnvelope
 from support.manual_clock import START, ManualClock
 
@@ -56,31 +64,37 @@ class Node:
             raise RpcUnavailable(Network.TESTNET, "away", certainly_not_sent=False)
         return LedgerEntries(latest_ledger=120, entries=())
 
-    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
-        return ()
+    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
+        raise AssertionError("nobody used the nonce")
 
-    async def landed_envelope(self, tx_hash: str) -> bytes | None:
-        return None
+    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
+        raise AssertionError("nobody used the nonce")
+
+    async def health(self) -> NodeHealth:
+        raise AssertionError("no history is in question")
 
 
 async def test_waiting_for_others_takes_nothing_of_a_looks_own_time() -> None:
     landings = ForeignLandings(Node(after_s=0.04), Nobody(), look_s=0.06, turn_s=5)
-    assert await asyncio.gather(*(landings.of_used_nonce(SPENT) for _ in range(6))) == [None] * 6
+    assert (
+        await asyncio.gather(*(landings.of_used_nonce(SPENT, as_of_ledger=110) for _ in range(6)))
+        == [None] * 6
+    )
 
 
 async def test_who_does_not_get_a_turn_was_not_answered_and_the_node_not_asked() -> None:
     node = Node(after_s=0.2)
     landings = ForeignLandings(node, Nobody(), look_s=5, turn_s=0.02)
-    first = asyncio.ensure_future(landings.of_used_nonce(SPENT))
+    first = asyncio.ensure_future(landings.of_used_nonce(SPENT, as_of_ledger=110))
     await asyncio.sleep(0)
     with pytest.raises(LookUpFailed) as missed:
-        await landings.of_used_nonce(SPENT)
-    assert (missed.value.was_asked, missed.value.is_refused, node.asked) == (False, False, 1)
+        await landings.of_used_nonce(SPENT, as_of_ledger=110)
+    assert (missed.value.was_asked, missed.value.is_forgotten, node.asked) == (False, False, 1)
     await first
 
 
 async def _ending(conclusions: Conclusions) -> Ending | None:
-    return await conclusions.ending(Dead(), CLAIM, SENT)
+    return await conclusions.ending(Dead(110), CLAIM, SENT)
 
 
 async def test_a_row_found_long_after_its_bound_is_looked_for_as_long_as_any_other() -> None:
@@ -102,7 +116,7 @@ async def test_a_look_that_had_no_turn_ends_no_row() -> None:
     conclusions = Conclusions(landings, clock)
     for _ in range(3):
         clock.turn(timedelta(minutes=5).total_seconds())
-        running = asyncio.ensure_future(landings.of_used_nonce(SPENT))
+        running = asyncio.ensure_future(landings.of_used_nonce(SPENT, as_of_ledger=110))
         await asyncio.sleep(0)
         assert await _ending(conclusions) is None
         await running

@@ -110,8 +110,8 @@ def test_a_failure_on_the_ledger_failed_whatever_it_says_it_moved() -> None:
 
 
 def test_the_other_fates_end_with_their_own_reasons() -> None:
-    assert ending_of(Dead(), CLAIM).reason is Reason.TRANSACTION_FAILED
-    unproven = ending_of(Unproven(), replace(CLAIM))
+    assert ending_of(Dead(120), CLAIM).reason is Reason.TRANSACTION_FAILED
+    unproven = ending_of(Unproven(120), replace(CLAIM))
     assert (unproven.state, unproven.reason) == (
         SettlementState.UNPROVEN,
         Reason.OUTCOME_UNPROVEN,

@@ -15,7 +15,7 @@ from stellar_sdk import (
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
-from farebox.stellar.rpc import TransferWindow
+from farebox.stellar.rpc import LandedEnvelope, NoEnvelope, TransfersFound, TransferWindow
 from farebox.stellar.rpc_answers import Garbled
 from farebox.stellar.transfer_envelope import LandedCall, read_landed_call
 from farebox.stellar.transfer_search import (
@@ -136,21 +136,22 @@ def test_a_search_names_the_token_both_parties_and_the_ledgers() -> None:
 
 def test_events_name_each_transaction_once() -> None:
     one, two = "ab" * 32, "cd" * 32
-    body = EventsFoundBody([EventSeen(one), EventSeen(two), EventSeen(one)])
-    assert events_answer(body) == (one, two)
+    body = EventsFoundBody(9, [EventSeen(one), EventSeen(two), EventSeen(one)])
+    assert events_answer(body) == TransfersFound((one, two), 9)
+    assert events_answer(EventsFoundBody(9)) == TransfersFound((), 9)
 
 
 @pytest.mark.parametrize("text", ["", "ab", "AB" * 32, "zz" * 32])
 def test_an_event_of_no_transaction_is_garbled(text: str) -> None:
     with pytest.raises(Garbled):
-        events_answer(EventsFoundBody([EventSeen(text)]))
+        events_answer(EventsFoundBody(9, [EventSeen(text)]))
 
 
 def test_only_a_transaction_that_succeeded_has_an_envelope() -> None:
     text = base64.b64encode(b"raw").decode()
-    assert envelope_answer(EnvelopeBody("SUCCESS", text)) == b"raw"
-    assert envelope_answer(EnvelopeBody("FAILED", text)) is None
-    assert envelope_answer(EnvelopeBody("NOT_FOUND")) is None
+    assert envelope_answer(EnvelopeBody("SUCCESS", text)) == LandedEnvelope(b"raw")
+    assert envelope_answer(EnvelopeBody("FAILED", text)) == NoEnvelope(is_unknown=False)
+    assert envelope_answer(EnvelopeBody("NOT_FOUND")) == NoEnvelope(is_unknown=True)
     for wrong in (None, "AA=A", "%%%"):
         with pytest.raises(Garbled):
             envelope_answer(EnvelopeBody("SUCCESS", wrong))

@@ -123,7 +123,6 @@ AUTHENTICATION = '["failed account authentication with error", GABC, Error(Contr
         ),
         (_failed("Auth, InvalidAction", AUTHENTICATION), RefusalKind.SIGNATURE),
         (_failed("Contract, #10", '["balance is not sufficient to spend"]'), RefusalKind.BALANCE),
-        (_failed("Contract, #13", '["trustline entry is missing"]'), RefusalKind.TRUSTLINE),
         (
             _failed("Storage, InvalidInput", '["trying to access an archived entry"]'),
             RefusalKind.ARCHIVED,
@@ -131,14 +130,34 @@ AUTHENTICATION = '["failed account authentication with error", GABC, Error(Contr
         (_failed("Budget, ExceededLimit"), RefusalKind.BUDGET),
         (_failed("Contract, #100"), RefusalKind.OTHER),
         (_failed("Contract, #2", "[Error(Contract, #10)]"), RefusalKind.OTHER),
-        ("", RefusalKind.OTHER),
-        ("x" * 5_000_000 + "nonce already exists", RefusalKind.OTHER),
+        (_failed("Contract, #2") + "x" * 5_000_000 + "nonce already exists", RefusalKind.OTHER),
     ],
 )
 def test_a_refusal_is_named_by_what_the_network_says(text: str, kind: RefusalKind) -> None:
     answer = {"latestLedger": LEDGER, "error": text}
     assert read_simulation(answer) == SimulationRefused(kind, LEDGER)
     assert read_simulation(SUCCESS | answer) == SimulationRefused(kind, LEDGER)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (_failed("Contract, #13", '["trustline entry is missing"]'), RefusalKind.TRUSTLINE),
+        (_failed("Contract, #6", '["account entry is missing"]'), RefusalKind.OTHER),
+        (
+            _failed("Storage, MissingValue", '["trying to get non-existing value"]'),
+            RefusalKind.OTHER,
+        ),
+    ],
+)
+def test_a_refusal_for_a_missing_entry_is_marked(text: str, kind: RefusalKind) -> None:
+    answer = {"latestLedger": LEDGER, "error": text}
+    assert read_simulation(answer) == SimulationRefused(kind, LEDGER, entry_is_missing=True)
+
+
+@pytest.mark.parametrize("text", ["", "preflight queue full", _failed("Context, InternalError")])
+def test_an_error_of_the_nodes_own_says_nothing_of_the_call(text: str) -> None:
+    assert read_simulation({"latestLedger": LEDGER, "error": text}) == Garbled("error")
 
 
 def test_an_entry_that_must_be_restored_first_is_never_paid_for_in_silence() -> None:

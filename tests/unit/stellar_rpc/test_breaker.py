@@ -9,7 +9,7 @@ from farebox.stellar.breaker import (
     BreakerState,
     served,
 )
-from farebox.stellar.horizon import MAX_LAG_LEDGERS, Horizon, is_behind
+from farebox.stellar.high_water_mark import MAX_LAG_LEDGERS, LedgerHighWaterMark, is_behind
 
 
 def opened(at: float = 0) -> Breaker:
@@ -69,15 +69,15 @@ def test_a_pause_asked_for_is_kept_but_not_for_ever(asked: float, heeded: float)
     assert breaker.state(100 + heeded) is BreakerState.HALF_OPEN
 
 
-def test_the_horizon_is_the_newest_ledger_shown_lately() -> None:
-    horizon = Horizon()
-    assert horizon.newest(0) == 0
-    horizon.show(100, 0)
-    horizon.show(98, 1)
-    assert horizon.newest(30) == 100
-    assert horizon.newest(31) == 0, "nobody has shown it for half a minute"
-    horizon.show(7, 31)  # the network was set back
-    assert horizon.newest(31) == 7
+def test_the_high_water_mark_is_the_newest_ledger_reported_lately() -> None:
+    mark = LedgerHighWaterMark()
+    assert mark.newest(0) == 0
+    mark.report(100, 0)
+    mark.report(98, 1)
+    assert mark.newest(5) == 100
+    assert mark.newest(5.1) == 0, "no node has confirmed it for five seconds"
+    mark.report(7, 5.1)  # the network was set back, or the ledger never existed
+    assert mark.newest(5.1) == 7
 
 
 def test_an_answer_is_about_the_past_beyond_a_few_ledgers() -> None:

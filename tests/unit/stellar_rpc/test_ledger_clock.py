@@ -22,7 +22,7 @@ GENESIS = datetime(2026, 11, 21, tzinfo=UTC)
 
 
 def closed(sequence: int, at_s: int) -> LatestLedger:
-    return LatestLedger(sequence, GENESIS + timedelta(seconds=at_s), 30)
+    return LatestLedger(sequence, GENESIS + timedelta(seconds=at_s))
 
 
 class Node:
@@ -186,14 +186,44 @@ async def test_a_lagging_node_that_stands_still_never_becomes_the_clock() -> Non
             bench.clock.now()
 
 
-async def test_a_network_that_was_set_back_is_followed_once_the_old_reading_is_stale() -> None:
+async def test_a_network_that_was_set_back_is_followed_once_it_advances() -> None:
     bench = Bench()
     await bench.sees(*(closed(90_000 + n, 450 + 2 * n) for n in range(25)), every_s=2)
-    await bench.sees(closed(3, 510), closed(4, 515), every_s=5)
-    assert (bench.clock.now().sequence, bench.clock.now().cadence_s) == (90_024, 2.0)
-    await bench.sees(*(closed(n, 500 + 5 * n) for n in range(5, 12)), every_s=5)
+    await bench.sees(closed(3, 510), every_s=5)
+    assert bench.clock.now().sequence == 90_024
+    await bench.sees(closed(4, 515), every_s=5)
+    assert (bench.clock.now().sequence, bench.clock.now().cadence_s) == (4, 2.0)
+    await bench.sees(*(closed(n, 495 + 5 * n) for n in range(5, 27)), every_s=5)
     reading = bench.clock.now()
-    assert (reading.sequence, reading.cadence_s) == (11, 5.0)
+    assert (reading.sequence, reading.cadence_s) == (26, 5.0)
+
+
+async def test_two_nodes_of_which_one_is_ahead_never_set_the_clock_back() -> None:
+    bench = Bench()
+    for n in range(20):
+        await bench.sees(closed(100 + n, 5 * n), closed(97 + n, 5 * n - 15), every_s=2.5)
+        assert bench.clock.now().sequence == 100 + n
+
+
+async def test_a_ledger_that_never_existed_is_forgotten_within_seconds() -> None:
+    bench = Bench()
+    await bench.sees(closed(100, 500), closed(160, 800), every_s=2)
+    assert bench.clock.now().sequence == 160
+    await bench.sees(closed(101, 505), closed(101, 505), closed(102, 510), every_s=2)
+    assert bench.clock.now().sequence == 102
+
+
+async def test_a_jump_that_no_elapsed_time_allows_is_not_believed_while_the_clock_is_fresh() -> (
+    None
+):
+    bench = Bench()
+    await bench.sees(closed(100, 500), every_s=5)
+    await bench.sees(*(closed(300 + n, 1500 + 5 * n) for n in range(5)), every_s=5)
+    assert (bench.clock.now().sequence, bench.clock.implausible_answers) == (100, 5)
+    await bench.sees(closed(106, 530), every_s=5)
+    assert bench.clock.now().sequence == 106
+    await bench.sees(*(closed(400 + n, 2000 + 5 * n) for n in range(8)), every_s=5)
+    assert bench.clock.now().sequence == 407, "a stale clock follows what advances"
 
 
 async def test_the_earliest_close_of_a_ledger_never_trusts_a_slow_network() -> None:

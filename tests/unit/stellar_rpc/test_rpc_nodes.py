@@ -14,11 +14,13 @@ from farebox.stellar.rpc import (
     AccountState,
     FeeStats,
     InclusionFees,
+    LandedEnvelope,
     LatestLedger,
     LedgerEntries,
     NodeHealth,
     NodeNetwork,
     NodeVersion,
+    NoEnvelope,
     RawSimulation,
     RpcUnavailable,
     SendAnswer,
@@ -26,6 +28,7 @@ from farebox.stellar.rpc import (
     TransactionFound,
     TransactionNotFound,
     TransactionsPage,
+    TransfersFound,
     TransferWindow,
 )
 from farebox.stellar.rpc_nodes import RpcNodes
@@ -86,17 +89,17 @@ class Node:
         self._ask("transactions")
         return TransactionsPage((), 0, cursor, self._absence())
 
-    async def transfers(self, window: TransferWindow, *, limit: int) -> tuple[str, ...]:
+    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
         self._ask("transfers")
-        return ("ab" * 32,)[:limit]
+        return TransfersFound(("ab" * 32,)[:limit], self.ledger)
 
-    async def landed_envelope(self, tx_hash: str) -> bytes | None:
+    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
         self._ask("landed_envelope")
-        return bytes.fromhex(tx_hash)
+        return LandedEnvelope(bytes.fromhex(tx_hash))
 
     async def latest_ledger(self) -> LatestLedger:
         self._ask("latest_ledger")
-        return LatestLedger(self.ledger, START, 30)
+        return LatestLedger(self.ledger, START)
 
     async def fee_stats(self) -> FeeStats:
         self._ask("fee_stats")
@@ -132,7 +135,7 @@ class Node:
 
 @asynccontextmanager
 async def nodes(clock: ManualClock, *given: Node) -> AsyncIterator[RpcNodes]:
-    async with RpcNodes(Network.TESTNET, given, clock, wait_s=0) as rpc:
+    async with RpcNodes(Network.TESTNET, given, clock, relayer=SOMEBODY, wait_s=0) as rpc:
         await rpc.check()
         for each in given:
             each.asked.clear()
@@ -269,6 +272,36 @@ async def test_an_answer_to_an_envelope_tells_whether_another_node_may_have_it(
     assert (answer.status, answer.may_be_out) == (status, not is_unsent)
 
 
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (SendStatus.PENDING, SendStatus.PENDING),
+        (SendStatus.DUPLICATE, SendStatus.DUPLICATE),
+        (SendStatus.ERROR, SendStatus.PENDING),
+        (SendStatus.TRY_AGAIN_LATER, SendStatus.PENDING),
+    ],
+)
+async def test_what_a_node_behind_the_others_took_goes_to_the_next_one_as_well(
+    clock: ManualClock, second: SendStatus, told: SendStatus
+) -> None:
+    primary, fallback = Node(), Node(sends=second)
+    async with nodes(clock, primary, fallback) as rpc:
+        await rpc.latest_ledger()
+        primary.ledger -= 10
+        assert (await rpc.send("AAAA")).status is told
+    assert primary.envelopes == fallback.envelopes == ["AAAA"]
+
+
+async def test_what_only_a_node_behind_the_others_answers_stands(clock: ManualClock) -> None:
+    primary, fallback = Node(), Node()
+    async with nodes(clock, primary, fallback) as rpc:
+        await rpc.latest_ledger()
+        primary.ledger -= 10
+        fallback.fault = outage(unsent=False)
+        answer = await rpc.send("AAAA")
+    assert (answer.status, answer.may_be_out) == (SendStatus.PENDING, True)
+
+
 async def test_an_envelope_goes_to_one_node_while_that_one_answers(clock: ManualClock) -> None:
     primary, fallback = Node(sends=SendStatus.ERROR), Node()
     async with nodes(clock, primary, fallback) as rpc:
@@ -363,7 +396,7 @@ async def test_without_a_fit_node_nothing_leaves_and_each_fault_is_told(
 
 
 async def test_calls_at_the_start_wait_for_the_check(clock: ManualClock) -> None:
-    async with RpcNodes(Network.TESTNET, [Node()], clock, wait_s=5) as rpc:
+    async with RpcNodes(Network.TESTNET, [Node()], clock, relayer=SOMEBODY, wait_s=5) as rpc:
         asked = asyncio.create_task(rpc.latest_ledger())
         await asyncio.sleep(0)
         assert not asked.done()

@@ -16,7 +16,7 @@ from farebox.stellar.rpc import (
     TransactionsPage,
 )
 from farebox.submission.catch_up import CatchUp
-from farebox.submission.fate import Dead, Indeterminate, Seen, SentEnvelope, Unproven
+from farebox.submission.fate import Indeterminate, Seen, SentEnvelope, Unproven
 from support.manual_clock import START
 
 
@@ -48,7 +48,6 @@ class Node:
     pages: int = 0
     observed: list[int] = field(default_factory=list)
     is_away: bool = False
-    oldest: int = 1
 
     async def transactions(
         self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
@@ -59,7 +58,7 @@ class Node:
         self.pages += 1
         listed = limit if self.pages < 3 else 50
         at = START + timedelta(seconds=self.now_s)
-        absence = TransactionNotFound(104, at, self.oldest, START)
+        absence = TransactionNotFound(104, at, 1, START)
         mine = [each for tag, each in self.found.items() if tag % 3 == self.pages % 3]
         return TransactionsPage(
             tuple(each for each in mine if each.hash in wanted), listed, str(self.pages), absence
@@ -67,7 +66,7 @@ class Node:
 
     async def observe(self, envelope: SentEnvelope) -> Seen:
         self.observed.append(envelope.tx_hash[0])
-        return Unproven()
+        return Unproven(104)
 
     def now(self) -> LedgerReading:
         if self.now_s < 0:
@@ -93,16 +92,10 @@ async def test_what_is_not_there_yet_may_still_land_and_costs_nothing_more() -> 
     assert node.observed == []
 
 
-async def test_what_is_absent_past_its_bound_is_dead() -> None:
+async def test_what_is_absent_past_its_bound_is_looked_up_one_by_one() -> None:
     node = Node({1: landed(1)}, now_s=46)
     seen = await catching_up(node).observe_all([sent(tag) for tag in range(1, 6)])
-    assert seen == [landed(1)] + [Dead()] * 4
-
-
-async def test_what_a_trimmed_history_leaves_open_is_looked_at_one_by_one() -> None:
-    node = Node({1: landed(1)}, now_s=46, oldest=103)
-    seen = await catching_up(node).observe_all([sent(tag) for tag in range(1, 6)])
-    assert seen == [landed(1)] + [Unproven()] * 4
+    assert seen == [landed(1)] + [Unproven(104)] * 4
     assert sorted(node.observed) == [2, 3, 4, 5]
 
 

@@ -36,7 +36,7 @@ def test_absence_proves_nothing_until_a_ledger_closed_past_the_bound(past_s: int
 
 
 def test_absence_from_a_history_that_covers_the_window_is_death() -> None:
-    assert judge_absence(SENT, absence(past_s=1, oldest=101), None) == Dead()
+    assert judge_absence(SENT, absence(past_s=1, oldest=101), None) == Dead(120)
 
 
 def test_a_history_that_begins_later_says_nothing_alone() -> None:
@@ -44,11 +44,11 @@ def test_a_history_that_begins_later_says_nothing_alone() -> None:
 
 
 def test_an_unused_sequence_number_is_death_whatever_the_history() -> None:
-    assert judge_absence(SENT, absence(past_s=1, oldest=102), source(6)) == Dead()
+    assert judge_absence(SENT, absence(past_s=1, oldest=102), source(6)) == Dead(120)
 
 
 def test_a_used_sequence_number_without_history_stays_unproven() -> None:
-    assert judge_absence(SENT, absence(past_s=1, oldest=102), source(7)) == Unproven()
+    assert judge_absence(SENT, absence(past_s=1, oldest=102), source(7)) == Unproven(120)
 
 
 def test_a_sequence_number_read_before_the_absence_proves_nothing() -> None:

@@ -67,10 +67,15 @@ class ScriptedRpc:
         answer = self.lookups.pop(0) if self.lookups else None
         if isinstance(answer, RpcUnavailable):
             raise answer
-        return answer or TransactionNotFound(101, self.clock.now(), 50, START)
+        return answer or TransactionNotFound(self.ledger, self.clock.now(), 50, START)
 
     async def account(self, address: Address) -> AccountState | None:
-        return AccountState(6, Stroops(1), 101)
+        return AccountState(6, Stroops(1), self.ledger)
+
+    @property
+    def ledger(self) -> int:
+        """The newest one: 101 at the start, another every five seconds."""
+        return 101 + int(self.clock.monotonic() // 5)
 
 
 class Polling:
@@ -197,7 +202,7 @@ async def test_an_outage_while_watching_proves_nothing(clock: ManualClock, taken
 
 
 async def test_an_envelope_outlived_by_the_ledger_is_dead(clock: ManualClock, taken: Taken) -> None:
-    assert await submit(ScriptedRpc(clock, [PENDING]), taken, until=100) == Dead()
+    assert await submit(ScriptedRpc(clock, [PENDING]), taken, until=100) == Dead(112)
 
 
 async def test_the_source_is_read_only_when_history_is_too_short(clock: ManualClock) -> None:
@@ -205,9 +210,24 @@ async def test_the_source_is_read_only_when_history_is_too_short(clock: ManualCl
     submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
     await clock.sleep(60)
     before_history = replace(SENT, sent_after_ledger=10)
-    assert await submitter.observe(before_history) == Dead()  # sequence 6 < 7, read at 101
+    assert await submitter.observe(before_history) == Indeterminate()
+    await clock.sleep(5)
+    assert await submitter.observe(before_history) == Dead(114)  # sequence 6 < 7
     rpc.account = _never  # type: ignore[method-assign]  # reading it now would fail the test
-    assert await submitter.observe(SENT) == Dead()
+    assert await submitter.observe(SENT) == Dead(114)
+
+
+async def test_an_absence_is_confirmed_by_a_later_ledger_and_by_no_other(
+    clock: ManualClock,
+) -> None:
+    rpc = ScriptedRpc(clock, [PENDING])
+    submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
+    await clock.sleep(60)
+    assert [await submitter.observe(SENT) for _ in range(3)] == [Indeterminate()] * 3
+    rpc.lookups = [LANDED]
+    await clock.sleep(5)
+    assert await submitter.observe(SENT) == LANDED, "the look-up saw less than it named"
+    assert await submitter.observe(SENT) == Indeterminate(), "the proof starts anew"
 
 
 async def _never(address: Address) -> AccountState | None:

@@ -37,6 +37,8 @@ class Conclusions:
     ) -> Ending | None:
         """How the settlement ends; None while nobody can say who used its authorization.
 
+        None as well where its own transaction is found after all: then the absence was no proof.
+
         An envelope of ours that moved nothing may have failed because another transaction had used
         the authorization: then the payment was made, and not by us (decision D20).
         """
@@ -48,10 +50,12 @@ class Conclusions:
         try:
             landing = await self._look(fate, payment, sent)
         except LookUpFailed as failed:
-            return ending if failed.is_refused or self._is_over(failed, sent) else None
+            return ending if failed.is_forgotten or self._is_over(failed, sent) else None
         self._failing.pop(sent.tx_hash, None)
-        if landing is None or landing.tx_hash in (sent.tx_hash, sent.inner_hash):
+        if landing is None:
             return ending
+        if landing.tx_hash in (sent.tx_hash, sent.inner_hash):
+            return ending if isinstance(fate, TransactionFound) else None
         reason = Reason.DUPLICATE_SETTLEMENT if landing.is_ours else Reason.FOREIGN_LANDING
         return replace(ending, reason=reason, landed_hash=landing.tx_hash)
 
@@ -75,12 +79,12 @@ class Conclusions:
     ) -> ForeignLanding | None:
         spent = Authorization(payment.identity, payment.asset, payment.pay_to)
         if not isinstance(fate, TransactionFound):
-            return await self._foreign.of_used_nonce(spent)
+            return await self._foreign.of_used_nonce(spent, as_of_ledger=fate.as_of_ledger)
         first = max(1, sent.sent_after_ledger - _JUDGED_BEFORE)
         try:
             return await self._foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
         except LookUpFailed as failed:
-            if not failed.is_refused:  # as it is when the node's history begins after `first`
+            if not failed.is_forgotten:
                 raise
             first = sent.sent_after_ledger + 1
             return await self._foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)

@@ -241,8 +241,6 @@ class PaymentSender:
         fate = await departure.until_then(
             submitter.submit(sent, until=until, on_taken=on_taken, may_be_out=may_be_out)
         )
-        if isinstance(fate, Dead):  # a failure is final: the node is asked for the hash itself
-            return await submitter.observe(sent)
         return fate if fate is not None else Indeterminate()
 
     async def _withdraw(

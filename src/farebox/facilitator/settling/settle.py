@@ -162,7 +162,8 @@ class Settler:
         terms = transfer.payment.terms
         spent = Authorization(identity, terms.asset, terms.pay_to)
         try:
-            landing = await self._foreign[identity.network].of_used_nonce(spent)
+            # the refusal stands whatever is found, so that an answer as of any ledger will do
+            landing = await self._foreign[identity.network].of_used_nonce(spent, as_of_ledger=0)
         except LookUpFailed:
             return refusal
         if landing is None:

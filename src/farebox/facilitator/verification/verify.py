@@ -18,15 +18,23 @@ from farebox.facilitator.verification.verdict import (
 )
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import FeeStats, RawSimulation, RpcUnavailable
-from farebox.stellar.simulation import read_simulation
+from farebox.stellar.simulation import (
+    Simulated,
+    Simulation,
+    SimulationRefused,
+    read_simulation,
+)
 from farebox.stellar.splice import simulation_envelope
 from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.reasons import Reason
 
 _SIMULATED_SEQUENCE: Final = 1  # a simulation looks at no sequence number
+_NEXT_LEDGER_S: Final = 10.0  # the longest the next ledger is waited for
+_LOOK_S: Final = 0.1
 
 
 class Simulator(Protocol):
@@ -78,13 +86,15 @@ class VerifiedNetwork:
 class Verifier:
     """Judges payments on the networks it was given."""
 
-    def __init__(self, networks: Mapping[Network, VerifiedNetwork]) -> None:
-        self._networks = networks
+    def __init__(self, networks: Mapping[Network, VerifiedNetwork], clock: Clock) -> None:
+        self._networks, self._clock = networks, clock
 
     async def verify(self, payment: Payment, *, caller: OwnerId | None = None) -> Verdict:
         """Whether the payment could be settled now, for this caller where one is known.
 
-        One call to the network, and no trace of it.
+        One call to the network, and no trace of it. A second call, after the next ledger, where
+        the first was refused for an entry that is missing: a node that is catching up lacks
+        entries that are there.
         """
         transfer = self.examine(payment)
         if isinstance(transfer, Rejected):
@@ -120,13 +130,9 @@ class Verifier:
             expiry = judge_expiry(transfer.entry, terms, rules, now)
             if expiry is not None:
                 return expiry
-            envelope = simulation_envelope(
-                transfer.envelope, source=rules.relayer, sequence=_SIMULATED_SEQUENCE
-            )
-            answer = await network.simulator.simulate(envelope)
+            simulated = await self._effect(network, transfer, now)
         except (ClockStale, RpcUnavailable):
             return Reason.NETWORK_UNAVAILABLE
-        simulated = judge_simulation(read_simulation(answer.result), now)
         if isinstance(simulated, Reason):
             return simulated
         accepted = judge_effect(simulated, transfer, rules, network.market.fees)
@@ -134,3 +140,30 @@ class Verifier:
             return accepted
         cost = accepted.fee.highest_charge
         return sponsor.refusal(terms, transfer.payer, stroops=cost, caller=caller) or accepted
+
+    async def _effect(
+        self, network: VerifiedNetwork, transfer: SignedTransfer, now: LedgerReading
+    ) -> Simulated | Reason:
+        """What the network would do; an entry that is missing is asked for in the next ledger."""
+        envelope = simulation_envelope(
+            transfer.envelope, source=network.rules.relayer, sequence=_SIMULATED_SEQUENCE
+        )
+        simulation = await self._simulate(network, envelope)
+        if isinstance(simulation, SimulationRefused) and simulation.entry_is_missing:
+            if not await self._pass_ledger(network.ledgers, simulation.latest_ledger):
+                return Reason.NETWORK_UNAVAILABLE
+            now = network.ledgers.now()
+            simulation = await self._simulate(network, envelope)
+        return judge_simulation(simulation, now)
+
+    async def _simulate(self, network: VerifiedNetwork, envelope: str) -> Simulation:
+        return read_simulation((await network.simulator.simulate(envelope)).result)
+
+    async def _pass_ledger(self, ledgers: Ledgers, sequence: int) -> bool:
+        """Wait until a ledger after `sequence` closed; whether one did within ten seconds."""
+        until = self._clock.monotonic() + _NEXT_LEDGER_S
+        while ledgers.now().sequence <= sequence:
+            if self._clock.monotonic() >= until:
+                return False
+            await self._clock.sleep(_LOOK_S)
+        return True
