@@ -34,10 +34,10 @@ class LedgerHand:
         self._beats = 0
 
     def heard(self, label: str) -> None:
-        """A call was answered: once an envelope is out and was looked for, a ledger closes."""
+        """A call was answered: once an envelope is out and the watch looks, a ledger closes."""
         if label == "rpc sendTransaction":
             self._is_sent = True
-        elif label == "rpc getTransactions" and self._is_sent:
+        elif label == "rpc getHealth" and self._is_sent:
             self._is_sent = False
             self._due.set()
 

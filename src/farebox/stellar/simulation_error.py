@@ -31,12 +31,12 @@ _CODES: Final = frozenset(
         "UnexpectedSize",
     }
 )
-# stellar-rpc turns a failed query to stellar-core into an entry that does not exist, so each of
-# these may be said of an entry that is there: storage, and the asset contract's account and
-# trustline (soroban-env-host, ContractError 6 and 13).
-_MISSING_ENTRY: Final = frozenset(
-    {("Storage", "MissingValue"), ("Contract", "#6"), ("Contract", "#13")}
-)
+# stellar-rpc turns a failed query to stellar-core into an entry that does not exist. So each of
+# these may be said of an entry that is there: what the storage says, here or further down in the
+# event log (a payer's account is read inside its authentication), and what the asset contract makes
+# of it (soroban-env-host, ContractError: no account, no trustline, a new account).
+_MISSING_VALUE: Final = "Error(Storage, MissingValue)"
+_MISSING_ENTRY: Final = frozenset({"#6", "#13", "#14"})
 
 
 class SimulationErrorKind(Enum):
@@ -48,15 +48,14 @@ class SimulationErrorKind(Enum):
 
 
 def classify_simulation_error(text: str) -> SimulationErrorKind:
-    """Read the first line of `result.error`; what follows is the host's event log."""
+    """Read the first line of `result.error`, and the host's event log after it."""
     named = _HOST_ERROR.match(text.partition("\n")[0])
     if named is None:
         return SimulationErrorKind.NODE_FAILURE
-    error = (named["type"], named["code"])
-    if error in _MISSING_ENTRY:
+    kind, code = named["type"], named["code"]
+    is_contracts = kind == _CONTRACT and code.startswith("#")
+    if not (is_contracts or (kind in _TYPES and code in _CODES)):
+        return SimulationErrorKind.NODE_FAILURE
+    if _MISSING_VALUE in text or (is_contracts and code in _MISSING_ENTRY):
         return SimulationErrorKind.MISSING_ENTRY
-    if error[0] == _CONTRACT:
-        is_known = error[1].startswith("#")
-    else:
-        is_known = error[0] in _TYPES and error[1] in _CODES
-    return SimulationErrorKind.VERDICT if is_known else SimulationErrorKind.NODE_FAILURE
+    return SimulationErrorKind.VERDICT

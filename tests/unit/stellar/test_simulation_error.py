@@ -33,10 +33,17 @@ def test_a_refusal_by_the_host_is_a_verdict(error: str) -> None:
     assert kind is SimulationErrorKind.VERDICT
 
 
-@pytest.mark.parametrize("error", ["Storage, MissingValue", "Contract, #6", "Contract, #13"])
+@pytest.mark.parametrize(
+    "error", ["Storage, MissingValue", "Contract, #6", "Contract, #13", "Contract, #14"]
+)
 def test_a_missing_entry_may_be_the_nodes_fault(error: str) -> None:
     kind = classify_simulation_error(f"HostError: Error({error}){LOG}")
     assert kind is SimulationErrorKind.MISSING_ENTRY
+
+
+def test_an_entry_that_authentication_missed_may_be_the_nodes_fault() -> None:
+    text = f"HostError: Error(Auth, InvalidAction){LOG}   1: data:[Error(Storage, MissingValue)]"
+    assert classify_simulation_error(text) is SimulationErrorKind.MISSING_ENTRY
 
 
 @pytest.mark.parametrize(
