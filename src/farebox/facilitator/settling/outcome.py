@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
+from farebox.facilitator.settlement import (
+    FINAL,
+    Claim,
+    Ending,
+    Settlement,
+    SettlementState,
+)
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
@@ -59,6 +65,13 @@ def outcome_of(ending: Ending, payment: Claim | Settlement, tx_hash: str) -> Set
         return Settled(identity, payment.request_digest, tx_hash, token_is_verified=verified)
     reason = ending.reason or Reason.TRANSACTION_FAILED
     return NotSettled(reason, identity.network, identity.payer, tx_hash)
+
+
+def recorded_outcome(row: Settlement) -> Settled | NotSettled | Pending:
+    """The answer that the row gives: final once the settlement ended, pending until then."""
+    if row.state in FINAL:
+        return outcome_of(Ending(row.state, row.reason), row, row.tx_hash)
+    return Pending(row.identity.network, row.identity.payer, row.tx_hash)
 
 
 class NothingSent(Exception):

@@ -20,6 +20,7 @@ from farebox.facilitator.settling.outcome import (
     Pending,
     SettleOutcome,
     outcome_of,
+    recorded_outcome,
 )
 from farebox.facilitator.settling.rebid import bid_higher
 from farebox.facilitator.settling.seal import NotPayableNow, Sealer
@@ -278,7 +279,10 @@ class PaymentSender:
                 return pending
             if ending.moved_more:
                 log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
-            await self._journal.end(sent.tx_hash, ending)
+            if not await self._journal.end(sent.tx_hash, ending):
+                # another process replaced this envelope or ended the row: its word is the answer
+                row = await self._journal.find(identity)
+                return pending if row is None else recorded_outcome(row)
         except DatabaseUnavailable:
             return pending  # the row still says `sending`: reconciliation ends it
         log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
