@@ -12,7 +12,7 @@ use crate::header::{Closed, Validator};
 use crate::host::{Moment, load_config, modules::Modules};
 use crate::injection;
 use crate::options::NodeOptions;
-use crate::queue::{Queue, Taken};
+use crate::queue::{Applied, Queue, Taken};
 use crate::record::LedgerState;
 use crate::results::{Refusal, refused};
 use crate::settings::TransactionLimits;
@@ -22,6 +22,9 @@ use crate::transaction::Frame;
 use crate::transaction_set;
 use crate::validation::{Against, validate};
 use crate::xdr::{Asset, LedgerEntry, TransactionEnvelope, TransactionResult};
+
+/// Expected ledger times that a waiting transaction must have left.
+const EXPECTED_LEDGERS: u64 = 2;
 
 /// What a ledger is made of besides the transactions that wait for it.
 #[derive(Default)]
@@ -100,12 +103,16 @@ impl Chain {
             let result = refused(Refusal::NotSupported, 0);
             return Submission::Error { result, diagnostic_events: Vec::new() };
         };
-        let closed_s = self.state.ledger.close_time_s();
-        let drift_s = (self.clock_ms() / 1000).saturating_sub(closed_s);
-        let expected_s = u64::from(self.state.limits.target_close_ms).div_ceil(1000).max(1);
         let state = self.state.clone();
-        // A transaction has to survive until the ledger after next, counted from now.
-        self.queue.offer(frame, &against(&state, closed_s, 2 * expected_s + drift_s))
+        self.queue.offer(frame, &against(&state, state.ledger.close_time_s(), self.time_to_spare_s()))
+    }
+
+    /// How far beyond the latest close time a waiting transaction must be valid: until the ledger after next,
+    /// counted from now.
+    fn time_to_spare_s(&self) -> u64 {
+        let since_closed_s = (self.clock_ms() / 1000).saturating_sub(self.state.ledger.close_time_s());
+        let expected_s = u64::from(self.state.limits.target_close_ms).div_ceil(1000).max(1);
+        EXPECTED_LEDGERS * expected_s + since_closed_s
     }
 
     /// Puts a valid envelope into the next ledger past the queue and the ledger's limits.
@@ -166,6 +173,7 @@ impl Chain {
             sequence: previous.ledger.sequence + 1,
             close_time_s: close_time_ms / 1000,
         };
+        let applied: Vec<Applied> = frames.iter().map(Applied::of).collect();
         let set = transaction_set::build(frames, previous.ledger.hash, base_fees, &previous.limits.ledger);
         let mut entries = previous.entries.clone();
         let (config, limits) = injection::write(injected, &mut entries, &previous, &self.modules, &now);
@@ -189,10 +197,13 @@ impl Chain {
         };
         let header = self.validator.next_header(&previous.ledger.header, previous.ledger.hash, closed);
         let ledger = closed_ledger(header, close_time_ms, set.set, finished, fee_write_1kb(&config));
-        self.queue.ledger_closed();
         let network_id = previous.network_id;
-        self.state = Arc::new(LedgerState { ledger: Arc::new(ledger), entries, config, limits, network_id });
-        self.state.clone()
+        let state = Arc::new(LedgerState { ledger: Arc::new(ledger), entries, config, limits, network_id });
+        self.state = state.clone();
+        self.queue.ledger_closed(&applied);
+        let rules = against(&state, state.ledger.close_time_s(), self.time_to_spare_s());
+        self.queue.drop_invalid(&rules);
+        state
     }
 }
 

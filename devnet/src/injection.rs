@@ -7,8 +7,8 @@ use soroban_simulation::NetworkConfig;
 
 use crate::codec::key_hash;
 use crate::entries::{Entries, Lifetime, StoredEntry};
-use crate::host::fees::is_soroban_key;
 use crate::host::{Moment, load_config, modules::Modules};
+use crate::ledger_keys::is_soroban_key;
 use crate::record::LedgerState;
 use crate::settings::TransactionLimits;
 use crate::xdr::{LedgerEntry, LedgerEntryData};

@@ -18,6 +18,7 @@ pub mod history;
 pub mod host;
 pub mod injection;
 pub mod journal;
+pub mod ledger_keys;
 pub mod ledger_space;
 pub mod meta;
 pub mod node;

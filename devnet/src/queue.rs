@@ -25,6 +25,19 @@ pub struct Taken {
     pub base_fees: BaseFees,
 }
 
+/// What the queue has to know of a transaction that a ledger took in.
+pub struct Applied {
+    hash: [u8; 32],
+    source: AccountKey,
+    sequence: i64,
+}
+
+impl Applied {
+    pub fn of(frame: &Frame) -> Applied {
+        Applied { hash: frame.hash, source: key(&frame.source()), sequence: frame.tx().seq_num.0 }
+    }
+}
+
 struct Pending {
     frame: Frame,
     space: Space,
@@ -134,15 +147,7 @@ impl Queue {
     ///
     /// Where `landed` already takes up an account's place in the ledger, its own transaction waits.
     pub fn take(&mut self, against: &Against, landed: &[Frame]) -> Taken {
-        let invalid: Vec<AccountKey> = self
-            .by_source
-            .iter()
-            .filter(|(_, pending)| validate(&pending.frame, against).is_err())
-            .map(|(source, _)| *source)
-            .collect();
-        for source in invalid {
-            self.drop_and_ban(&source);
-        }
+        self.drop_where(|pending| validate(&pending.frame, against).is_err());
         let occupied: HashSet<AccountKey> = landed.iter().map(|frame| key(&frame.source())).collect();
         let (sources, offered): (Vec<AccountKey>, Vec<&Frame>) = self
             .by_source
@@ -155,8 +160,16 @@ impl Queue {
         Taken { frames, base_fees }
     }
 
-    /// A ledger closed: who has waited too long is dropped, and the oldest bans end.
-    pub fn ledger_closed(&mut self) {
+    /// A ledger closed: what it took in is banned, who has waited too long is dropped, the oldest bans end.
+    pub fn ledger_closed(&mut self, applied: &[Applied]) {
+        for transaction in applied {
+            // It was this one, or this one's sequence number is used up.
+            if self.sequence_of(&transaction.source).is_some_and(|waiting| waiting <= transaction.sequence) {
+                self.remove(&transaction.source);
+            }
+        }
+        // Before the bans grow a ledger older: it is a ban for one ledger less than that of a dropped one.
+        self.bans.add(applied.iter().map(|transaction| transaction.hash));
         let mut dropped = Vec::new();
         for (source, pending) in &mut self.by_source {
             pending.waited_ledgers += 1;
@@ -167,6 +180,35 @@ impl Queue {
         self.evicted = [None; 2];
         self.bans.ledger_closed();
         for source in dropped {
+            self.drop_and_ban(&source);
+        }
+    }
+
+    /// Drops and bans what is not valid on top of the ledger that has just closed, which includes what has
+    /// too little time left, and what its fee source cannot pay for together with all else it promised.
+    pub fn drop_invalid(&mut self, against: &Against) {
+        self.drop_where(|pending| validate(&pending.frame, against).is_err());
+        let unpaid = self.sources_where(|pending| {
+            let payer = pending.frame.fee_source();
+            let promised = self.promised.get(&key(&payer)).copied().unwrap_or(0);
+            find_account(against.ledger, &payer).is_none_or(|payer| available_balance(&payer) < promised)
+        });
+        for source in unpaid {
+            self.drop_and_ban(&source);
+        }
+    }
+
+    fn sequence_of(&self, source: &AccountKey) -> Option<i64> {
+        self.by_source.get(source).map(|pending| pending.frame.tx().seq_num.0)
+    }
+
+    fn sources_where(&self, is_meant: impl Fn(&Pending) -> bool) -> Vec<AccountKey> {
+        let meant = self.by_source.iter().filter(|(_, pending)| is_meant(pending));
+        meant.map(|(source, _)| *source).collect()
+    }
+
+    fn drop_where(&mut self, is_meant: impl Fn(&Pending) -> bool) {
+        for source in self.sources_where(is_meant) {
             self.drop_and_ban(&source);
         }
     }

@@ -76,6 +76,27 @@ async def test_time_jumps_and_faults_come_and_go(driven: Devnet) -> None:
         await driven.fault({"kind": "nonsense"})
 
 
+async def test_options_of_the_service_reach_the_devnet() -> None:
+    options = DevnetOptions(
+        OPTIONS.passphrase,
+        close_ms=None,
+        ledger_meta_bytes=30_000,
+        rpc_behaviour="27.0",
+        max_transactions_limit=7,
+        no_simulation_events=True,
+    )
+    assert "--no-simulation-events" in options.arguments()
+    async with await start_devnet(options) as running:
+        ledger = Ledger(Network.TESTNET, running.rpc_url)
+        assert (await ledger.call("getVersionInfo"))["version"] == "27.0.0"
+        with pytest.raises(AssertionError, match="limit must not exceed 7"):
+            await ledger.call("getTransactions", {"startLedger": 1, "pagination": {"limit": 8}})
+        await running.reset_counts()
+        await ledger.call("getLatestLedger")
+        assert (await running.answer_bytes())["getLatestLedger"] > 40_000
+        assert (await running.counts())["getLatestLedger"] == 1
+
+
 async def test_a_journal_brings_the_same_network_back(tmp_path: Path) -> None:
     options = DevnetOptions(OPTIONS.passphrase, close_ms=None, journal=tmp_path / "journal")
     async with await start_devnet(options) as running:

@@ -54,7 +54,7 @@ fn one() -> u32 {
     1
 }
 
-const CALLS: &str = "POST /scene, POST /close, POST /jump, POST /land, GET /counts, POST /counts/reset, \
+const CALLS: &str = "POST /scene, POST /close, POST /jump, POST /land, GET /counts, GET /bytes, POST /counts/reset, \
                      GET, POST and DELETE /faults";
 
 impl Port for AdminPort {
@@ -78,14 +78,16 @@ impl AdminPort {
             (Method::GET, "/faults") => Ok(answer(&self.faults.list())),
             (Method::POST, "/faults") => self.set_fault(request).await,
             (Method::DELETE, "/faults") => self.clear_faults(&request),
-            (Method::GET, "/counts") => Ok(answer(&self.counts.read())),
+            (Method::GET, "/counts") => Ok(answer(&self.counts.calls())),
+            (Method::GET, "/bytes") => Ok(answer(&self.counts.bytes())),
             (Method::POST, "/counts/reset") => {
                 self.counts.reset();
-                Ok(answer(&self.counts.read()))
+                Ok(answer(&self.counts.calls()))
             }
-            (_, "/scene" | "/close" | "/jump" | "/land" | "/faults" | "/counts" | "/counts/reset") => {
-                Err(refused(StatusCode::METHOD_NOT_ALLOWED, CALLS))
-            }
+            (
+                _,
+                "/scene" | "/close" | "/jump" | "/land" | "/faults" | "/counts" | "/bytes" | "/counts/reset",
+            ) => Err(refused(StatusCode::METHOD_NOT_ALLOWED, CALLS)),
             _ => Err(refused(StatusCode::NOT_FOUND, CALLS)),
         }
     }

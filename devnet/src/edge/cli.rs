@@ -7,7 +7,11 @@ use std::thread::available_parallelism;
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
+use super::methods::RpcOptions;
+use super::release::Release;
 use crate::options::{CloseMode, HeaderForm, LimitsProfile, NodeOptions};
+
+const MAX_META_BYTES: usize = 64 * 1024 * 1024;
 
 const ABOUT: &str = "A local Stellar network for development and tests: the published Soroban host, one \
                      validator's rules, Stellar RPC in front. It is not a node of any real network.";
@@ -26,6 +30,7 @@ The admin port (loopback only) answers
   POST /faults        {\"effect\": {\"kind\": \"drop\", \"when\": \"after\"}, \"methods\": [\"sendTransaction\"], \"count\": 1}
   GET  /faults        and DELETE /faults; the README lists the effects
   GET  /counts        RPC calls by method since the last POST /counts/reset
+  GET  /bytes         answer bytes by method since then
 
 Exit codes: 0 stopped by a signal, 2 a wrong option, a port that is taken or a folder that cannot be written.";
 
@@ -69,6 +74,22 @@ pub struct Options {
     #[arg(long, value_name = "FILE")]
     pub journal: Option<PathBuf>,
 
+    /// The release of Stellar RPC whose behaviour is copied where releases differ.
+    #[arg(long, value_name = "RELEASE", default_value = "30", value_parser = release_parser())]
+    pub rpc_behaviour: Release,
+
+    /// The least size of a ledger's `metadataXdr`, before base64; a full mainnet ledger has about 2800000.
+    #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = parse_meta_bytes)]
+    pub ledger_meta_bytes: usize,
+
+    /// The largest page of getTransactions.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_transactions_limit: u32,
+
+    /// Leave `events` out of simulations, as providers do that switch off preflight debugging.
+    #[arg(long)]
+    pub no_simulation_events: bool,
+
     /// Milliseconds added to every answer of the RPC port.
     #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000))]
     pub latency_ms: u64,
@@ -87,6 +108,18 @@ pub struct Options {
 }
 
 impl Options {
+    pub fn rpc_options(&self, rpc_url: &str) -> RpcOptions {
+        RpcOptions {
+            friendbot_url: format!("{rpc_url}/friendbot"),
+            retention_ledgers: self.retention_ledgers,
+            closes_on_a_clock: matches!(self.close_ms, CloseMode::EveryMs(_)),
+            release: self.rpc_behaviour,
+            max_transactions_limit: self.max_transactions_limit,
+            ledger_meta_bytes: self.ledger_meta_bytes,
+            shows_simulation_events: !self.no_simulation_events,
+        }
+    }
+
     pub fn node_options(&self) -> NodeOptions {
         NodeOptions {
             passphrase: self.passphrase.clone(),
@@ -121,6 +154,17 @@ fn parse_close(text: &str) -> Result<CloseMode, String> {
     }
 }
 
+fn parse_meta_bytes(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes @ 0..=MAX_META_BYTES) => Ok(bytes),
+        _ => Err(format!("a number from 0 to {MAX_META_BYTES} is needed")),
+    }
+}
+
+fn release_parser() -> impl TypedValueParser<Value = Release> {
+    PossibleValuesParser::new(Release::NAMES).map(|name| Release::from_name(&name).unwrap_or_default())
+}
+
 fn header_parser() -> impl TypedValueParser<Value = HeaderForm> {
     PossibleValuesParser::new(["ms", "seconds"]).map(|name| match name.as_str() {
         "seconds" => HeaderForm::Seconds,
@@ -150,12 +194,23 @@ mod tests {
         assert_eq!(options.header, HeaderForm::Ms);
         assert_eq!(options.limits, LimitsProfile::Mainnet);
         assert_eq!(options.port, 8000);
+        assert_eq!(options.rpc_behaviour, Release::V30);
+        let rpc = options.rpc_options("http://x");
+        assert_eq!((rpc.max_transactions_limit, rpc.ledger_meta_bytes), (200, 0));
+        assert!(rpc.shows_simulation_events && rpc.closes_on_a_clock);
         Options::command().debug_assert();
     }
 
     #[test]
     fn a_wrong_value_is_refused_with_the_values_that_are_right() {
-        for arguments in [["--close-ms", "fast"], ["--limits", "huge"], ["--threads", "0"]] {
+        for arguments in [
+            ["--close-ms", "fast"],
+            ["--limits", "huge"],
+            ["--threads", "0"],
+            ["--rpc-behaviour", "29"],
+            ["--ledger-meta-bytes", "67108865"],
+            ["--max-transactions-limit", "0"],
+        ] {
             let refused = Options::try_parse_from([&["farebox-devnet"], &arguments[..]].concat());
             assert!(refused.is_err(), "{arguments:?}");
         }

@@ -6,6 +6,7 @@ use hyper::StatusCode;
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc};
 
+use super::account_entries::{STARTING_BALANCE_STROOPS, account};
 use super::http::{self, Answer};
 use super::keys::{KeyPair, Role, account_id, parse_address};
 use super::submit::{Closing, build, find_account, settle};
@@ -13,8 +14,6 @@ use super::xdr_text::encode;
 use crate::node::Node;
 use crate::record::TransactionRecord;
 use crate::xdr::{AccountId, CreateAccountOp, LedgerEntry, OperationBody};
-
-pub const STARTING_BALANCE_STROOPS: i64 = 100_000_000_000;
 
 /// Accounts that fund; each has one transaction in the queue at a time, so this many fit into one ledger.
 const FUNDERS: u32 = 64;
@@ -118,8 +117,7 @@ fn funders(node: &Node) -> impl Iterator<Item = KeyPair> {
 /// The ledger entries of the accounts that fund, and of the stranger who wraps what others send.
 pub fn missing_entries(node: &Node) -> Vec<LedgerEntry> {
     let ledger = node.state().ledger.sequence;
-    let entry =
-        |funder: KeyPair| super::scene::account(funder.account_id(), FUNDER_BALANCE_STROOPS, 0, ledger);
+    let entry = |funder: KeyPair| account(funder.account_id(), FUNDER_BALANCE_STROOPS, 0, ledger);
     let all = funders(node).chain([super::landing::stranger(node)]);
     all.filter(|key| find_account(node, &key.account_id()).is_none()).map(entry).collect()
 }

@@ -97,6 +97,11 @@ pub fn text(status: StatusCode, body: &str) -> Answer {
     with_type(status, "text/plain; charset=utf-8", Bytes::from(format!("{body}\n")))
 }
 
+/// Text that is sent as it is, without a line break at its end.
+pub fn exact_text(status: StatusCode, body: String) -> Answer {
+    with_type(status, "text/plain; charset=utf-8", Bytes::from(body))
+}
+
 pub fn empty(status: StatusCode) -> Answer {
     let mut answer = Response::new(Full::new(Bytes::new()));
     *answer.status_mut() = status;

@@ -82,9 +82,13 @@ impl RpcPort {
 }
 
 fn cut_off(cut: Cut) -> Result<Answer, HangUp> {
-    let Cut::Http { status, retry_after_s } = cut else { return Err(HangUp) };
+    let Cut::Http { status, retry_after_s, body } = cut else { return Err(HangUp) };
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
-    let mut answer = http::text(status, status.canonical_reason().unwrap_or("failed"));
+    let mut answer = match body {
+        None => http::text(status, status.canonical_reason().unwrap_or("failed")),
+        Some(body) if body.is_empty() => http::empty(status),
+        Some(body) => http::exact_text(status, body),
+    };
     if let Some(seconds) = retry_after_s {
         answer.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }

@@ -3,18 +3,16 @@
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
+use super::account_entries::{STARTING_BALANCE_STROOPS, account, trust_line};
 use super::assets::{contract_address, contract_id, usdc, usdc_issuer};
-use super::friendbot::STARTING_BALANCE_STROOPS;
 use super::jsonrpc::or_default;
 use super::keys::{KeyPair, Role, account_id, address};
 use super::submit::{Closing, build, find_account, settle};
 use crate::node::Node;
 use crate::simulation::{AuthMode, SimulationRequest};
 use crate::xdr::{
-    AccountEntry, AccountEntryExt, AccountId, Asset, ContractDataDurability, ContractExecutable,
-    ContractIdPreimage, CreateContractArgs, HostFunction, InvokeHostFunctionOp, LedgerEntry, LedgerEntryData,
-    LedgerEntryExt, LedgerKey, LedgerKeyContractData, OperationBody, ScAddress, ScVal, SequenceNumber,
-    Thresholds, TrustLineAsset, TrustLineEntry, TrustLineEntryExt, TrustLineFlags,
+    AccountId, Asset, ContractDataDurability, ContractExecutable, ContractIdPreimage, CreateContractArgs,
+    HostFunction, InvokeHostFunctionOp, LedgerKey, LedgerKeyContractData, OperationBody, ScAddress, ScVal,
 };
 
 const MAX_ACCOUNTS: u32 = 10_000;
@@ -181,44 +179,6 @@ fn payer_units(request: &SceneRequest) -> Result<i64, String> {
 
 fn scene_account(key: &KeyPair) -> SceneAccount {
     SceneAccount { address: key.address(), secret: key.secret() }
-}
-
-/// A plain account as `ledger` would have made it.
-pub fn account(account_id: AccountId, balance: i64, sub_entries: u32, ledger: u32) -> LedgerEntry {
-    entry(
-        ledger,
-        LedgerEntryData::Account(AccountEntry {
-            account_id,
-            balance,
-            seq_num: SequenceNumber(i64::from(ledger) << 32),
-            num_sub_entries: sub_entries,
-            inflation_dest: None,
-            flags: 0,
-            home_domain: Default::default(),
-            thresholds: Thresholds([1, 0, 0, 0]),
-            signers: Default::default(),
-            ext: AccountEntryExt::V0,
-        }),
-    )
-}
-
-fn trust_line(account_id: AccountId, issuer: AccountId, balance: i64, ledger: u32) -> LedgerEntry {
-    let Asset::CreditAlphanum4(asset) = usdc(issuer) else { unreachable!("USDC has four letters") };
-    entry(
-        ledger,
-        LedgerEntryData::Trustline(TrustLineEntry {
-            account_id,
-            asset: TrustLineAsset::CreditAlphanum4(asset),
-            balance,
-            limit: i64::MAX,
-            flags: TrustLineFlags::AuthorizedFlag as u32,
-            ext: TrustLineEntryExt::V0,
-        }),
-    )
-}
-
-fn entry(ledger: u32, data: LedgerEntryData) -> LedgerEntry {
-    LedgerEntry { last_modified_ledger_seq: ledger + 1, data, ext: LedgerEntryExt::V0 }
 }
 
 #[cfg(test)]

@@ -84,13 +84,7 @@ fn rpc_port(
         CloseMode::Manual => Closing::Now,
     };
     RpcPort {
-        rpc: Rpc::new(
-            node.clone(),
-            format!("{rpc_url}/friendbot"),
-            options.retention_ledgers,
-            closing == Closing::ByTheClock,
-            counts,
-        ),
+        rpc: Rpc::new(node.clone(), options.rpc_options(rpc_url), counts),
         faults,
         friendbot: Friendbot::new(node.clone(), closing),
         latency: Duration::from_millis(options.latency_ms),

@@ -12,6 +12,17 @@ pub struct Sight {
     pub behind: u32,
     /// Only so many ledgers are remembered.
     pub remembers: Option<u32>,
+    /// The answer states a latest ledger that is so many ledgers in the future; its content is the truth.
+    pub ahead: u32,
+    /// Transactions are looked up as of so many ledgers before the latest one of the answer.
+    pub lookup_behind: u32,
+}
+
+/// The latest ledger as an answer states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatedLedger {
+    pub sequence: u32,
+    pub close_time_s: u64,
 }
 
 /// The network as of one ledger, which stays the latest for as long as the call is answered.
@@ -19,7 +30,7 @@ pub struct View<'a> {
     node: &'a Node,
     latest: Arc<ClosedLedger>,
     oldest: Arc<ClosedLedger>,
-    is_behind: bool,
+    sight: Sight,
 }
 
 impl View<'_> {
@@ -35,11 +46,26 @@ impl View<'_> {
             .filter(|sequence| *sequence > first.sequence)
             .and_then(|sequence| history.ledger(sequence))
             .unwrap_or(first);
-        View { node, latest, oldest, is_behind: sight.behind > 0 }
+        View { node, latest, oldest, sight }
     }
 
     pub fn latest(&self) -> &Arc<ClosedLedger> {
         &self.latest
+    }
+
+    /// The latest ledger as the answer states it: `latest`, unless the call is to state one that is yet to come.
+    pub fn stated(&self) -> StatedLedger {
+        let ahead = self.sight.ahead;
+        let target_close_ms = u64::from(self.node.state().limits.target_close_ms);
+        StatedLedger {
+            sequence: self.latest.sequence.saturating_add(ahead),
+            close_time_s: self.latest.close_time_s() + u64::from(ahead) * target_close_ms / 1000,
+        }
+    }
+
+    /// Whether the answer states another latest ledger than the one its content is of.
+    pub fn states_the_future(&self) -> bool {
+        self.sight.ahead > 0
     }
 
     pub fn oldest(&self) -> &Arc<ClosedLedger> {
@@ -55,11 +81,13 @@ impl View<'_> {
     }
 
     pub fn transaction(&self, hash: &[u8; 32]) -> Option<Arc<TransactionRecord>> {
-        self.node.history().transaction(hash).filter(|record| self.contains(record.ledger))
+        let known = self.latest.sequence.saturating_sub(self.sight.lookup_behind);
+        let record = self.node.history().transaction(hash)?;
+        Some(record).filter(|record| self.contains(record.ledger) && record.ledger <= known)
     }
 
     /// The entries as of the latest ledger.
     pub fn state(&self) -> Arc<LedgerState> {
-        if self.is_behind { self.node.state_at(self.latest.sequence) } else { self.node.state() }
+        if self.sight.behind > 0 { self.node.state_at(self.latest.sequence) } else { self.node.state() }
     }
 }

@@ -3,8 +3,9 @@
 use soroban_env_host::fees::{TransactionResources, compute_transaction_resource_fee};
 use soroban_simulation::NetworkConfig;
 
+use crate::ledger_keys::is_soroban_key;
 use crate::transaction::Frame;
-use crate::xdr::{LedgerKey, OperationBody, SorobanTransactionData, SorobanTransactionDataExt};
+use crate::xdr::{OperationBody, SorobanTransactionData, SorobanTransactionDataExt};
 
 /// Stroops for everything that is not given back.
 pub fn non_refundable_fee(frame: &Frame, data: &SorobanTransactionData, config: &NetworkConfig) -> i64 {
@@ -49,10 +50,6 @@ pub fn disk_read_entries(frame: &Frame, data: &SorobanTransactionData) -> u32 {
         .filter(|key| !is_soroban_key(key))
         .count();
     (classic + archived_indices(data).len()) as u32
-}
-
-pub fn is_soroban_key(key: &LedgerKey) -> bool {
-    matches!(key, LedgerKey::ContractData(_) | LedgerKey::ContractCode(_))
 }
 
 /// Positions in the read-write footprint that the transaction restores from the archive.

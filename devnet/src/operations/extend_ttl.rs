@@ -4,11 +4,11 @@ use soroban_simulation::NetworkConfig;
 
 use crate::codec::encode;
 use crate::draft::{Draft, Ledger};
-use crate::host::fees::{is_soroban_key, non_refundable_fee};
+use crate::host::fees::non_refundable_fee;
 use crate::host::invoke::{Extension, extension_fee, rent_size};
+use crate::ledger_keys::{is_persistent, is_soroban_key};
 use crate::operations::{Applied, Applying, SorobanUse};
 use crate::transaction::Frame;
-use crate::validation::is_persistent;
 use crate::xdr::{
     ExtendFootprintTtlOp, ExtendFootprintTtlResult, LedgerKey, OperationResult, OperationResultTr,
 };

@@ -5,11 +5,11 @@ use crate::codec::{encoded_size, hash_of};
 use crate::draft::{Draft, Ledger};
 use crate::entries::StoredEntry;
 use crate::host::diagnostics::{self, Used};
-use crate::host::fees::{archived_indices, events_fee, is_soroban_key, non_refundable_fee};
+use crate::host::fees::{archived_indices, events_fee, non_refundable_fee};
 use crate::host::invoke::{Call, Invocation, Invoked, KeyChange, Loaded, invoke};
+use crate::ledger_keys::{is_persistent, is_soroban_key};
 use crate::operations::{Applied, Applying, SorobanUse};
 use crate::settings::TransactionLimits;
-use crate::validation::is_persistent;
 use crate::xdr::{
     ContractIdPreimage, DiagnosticEvent, Hash, HostFunction, InvokeHostFunctionOp, InvokeHostFunctionResult,
     InvokeHostFunctionSuccessPreImage, LedgerEntryData, LedgerKey, OperationResult, OperationResultTr,

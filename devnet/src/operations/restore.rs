@@ -3,10 +3,10 @@
 use crate::draft::{Draft, Ledger};
 use crate::host::fees::non_refundable_fee;
 use crate::host::invoke::{Extension, extension_fee, rent_size};
+use crate::ledger_keys::is_persistent;
 use crate::operations::invoke::stored_size;
 use crate::operations::{Applied, Applying, SorobanUse};
 use crate::transaction::Frame;
-use crate::validation::is_persistent;
 use crate::xdr::{LedgerKey, OperationResult, OperationResultTr, RestoreFootprintResult};
 
 fn result(result: RestoreFootprintResult) -> OperationResult {

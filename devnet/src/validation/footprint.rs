@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use crate::accounts::issuer;
 use crate::codec::encoded_size;
-use crate::host::fees::{archived_indices, disk_read_entries, is_soroban_key, non_refundable_fee};
+use crate::host::fees::{archived_indices, disk_read_entries, non_refundable_fee};
+use crate::ledger_keys::is_persistent;
 use crate::results::Refusal;
 use crate::settings::TransactionLimits;
 use crate::transaction::Frame;
 use crate::validation::Against;
 use crate::xdr::{
-    Asset, ContractDataDurability, LedgerKey, LedgerKeyTrustLine, OperationBody, SorobanTransactionData,
-    TrustLineAsset,
+    Asset, LedgerKey, LedgerKeyTrustLine, OperationBody, SorobanTransactionData, TrustLineAsset,
 };
 
 pub fn check(frame: &Frame, against: &Against) -> Result<(), Refusal> {
@@ -75,14 +75,6 @@ fn archived_indices_are_sound(frame: &Frame, data: &SorobanTransactionData) -> b
         && indices
             .iter()
             .all(|index| data.resources.footprint.read_write.get(*index as usize).is_some_and(is_persistent))
-}
-
-/// Whether the key's entry can be archived and restored.
-pub fn is_persistent(key: &LedgerKey) -> bool {
-    match key {
-        LedgerKey::ContractData(data) => data.durability == ContractDataDurability::Persistent,
-        key => is_soroban_key(key),
-    }
 }
 
 fn has_duplicates(data: &SorobanTransactionData) -> bool {

@@ -17,7 +17,7 @@ use crate::transaction::Frame;
 use crate::xdr::AccountEntry;
 
 pub use authority::authorize;
-pub use footprint::{are_within_limits, is_persistent};
+pub use footprint::are_within_limits;
 pub use structure::has_sane_fees;
 
 /// The ledger a transaction is held against and the one it wants to be in.

@@ -1,6 +1,7 @@
 //! What `sendTransaction` answers while a transaction waits, and after.
 
 use crate::support::*;
+use farebox_devnet::options::{CloseMode, NodeOptions};
 use farebox_devnet::queue::Queue;
 use farebox_devnet::record::LedgerState;
 use farebox_devnet::submission::Submission;
@@ -14,14 +15,106 @@ fn payments(network: &Network) -> (ed25519_dalek::SigningKey, ed25519_dalek::Sig
 }
 
 #[test]
-fn the_same_envelope_twice_is_a_duplicate_while_it_waits_and_a_used_sequence_after() {
+fn the_same_envelope_is_a_duplicate_while_it_waits_banned_once_applied_and_a_used_sequence_after() {
     let network = network();
     let (first, second) = payments(&network);
     let envelope = network.sign(network.tx(&first, vec![payment(&second, &Asset::Native, 1)]), &[&first]);
     assert!(matches!(network.submit(envelope.clone()), Submission::Pending));
     assert!(matches!(network.submit(envelope.clone()), Submission::Duplicate));
+    for _ in 0..9 {
+        network.close();
+        assert!(matches!(network.submit(envelope.clone()), Submission::TryAgainLater));
+    }
     network.close();
     assert_eq!(refusal(network.submit(envelope)), Code::TxBadSeq);
+}
+
+#[test]
+fn an_applied_fee_bump_is_banned_by_its_own_hash_and_not_by_the_inner_one() {
+    let network = network();
+    let (first, second) = payments(&network);
+    let inner = network.sign(network.tx(&first, vec![payment(&second, &Asset::Native, 1)]), &[&first]);
+    let bump = network.bump(inner.clone(), &second, 400);
+    assert!(matches!(network.submit(bump.clone()), Submission::Pending));
+    network.close();
+    assert!(matches!(network.submit(bump), Submission::TryAgainLater));
+    assert_eq!(refusal(network.submit(inner)), Code::TxBadSeq);
+}
+
+#[test]
+fn what_waits_leaves_without_a_ban_when_another_transaction_uses_its_sequence_number() {
+    let network = network();
+    let (first, second) = payments(&network);
+    let pay =
+        |amount| network.sign(network.tx(&first, vec![payment(&second, &Asset::Native, amount)]), &[&first]);
+    let (ours, foreign) = (pay(1), pay(2));
+    assert!(matches!(network.submit(ours.clone()), Submission::Pending));
+    network.runtime.block_on(network.node.land(foreign.clone())).unwrap();
+    network.close();
+    assert!(network.node.history().transaction(&network.hash(&foreign)).is_some());
+    assert_eq!(refusal(network.submit(ours)), Code::TxBadSeq);
+}
+
+/// Valid until so many seconds after the latest ledger closed.
+fn valid_for(network: &Network, seconds: u64) -> Preconditions {
+    let max_time = TimePoint(network.node.state().ledger.close_time_s() + seconds);
+    Preconditions::Time(TimeBounds { min_time: TimePoint(0), max_time })
+}
+
+#[test]
+fn a_close_drops_and_bans_what_has_less_than_two_ledgers_of_time_left() {
+    let network = network();
+    let (first, second) = payments(&network);
+    let pay = |source, seconds| {
+        let mut tx = network.tx(source, vec![payment(&second, &Asset::Native, 1)]);
+        tx.cond = valid_for(&network, seconds);
+        network.sign(tx, &[source])
+    };
+    let (short, long) = (pay(&first, 40), pay(&second, 60));
+    assert!(matches!(network.submit(short.clone()), Submission::Pending));
+    assert!(matches!(network.submit(long.clone()), Submission::Pending));
+    // Ten seconds are two ledgers of this network: 35 + 10 is past the one bound and not past the other.
+    network.runtime.block_on(network.node.skip(35_000, 1));
+    assert!(matches!(network.submit(short.clone()), Submission::TryAgainLater));
+    assert!(matches!(network.submit(long.clone()), Submission::Duplicate));
+    network.close();
+    assert!(network.node.history().transaction(&network.hash(&short)).is_none());
+    assert!(network.node.history().transaction(&network.hash(&long)).is_some());
+}
+
+#[test]
+fn a_faster_network_asks_for_two_of_its_own_ledgers_of_time() {
+    let answer = |close| {
+        let network = network_with(NodeOptions { close, ..options() });
+        let root = network.root();
+        let mut tx = network.tx(&root, vec![payment(&root, &Asset::Native, 1)]);
+        tx.cond = valid_for(&network, 7);
+        network.submit(network.sign(tx, &[&root]))
+    };
+    assert_eq!(refusal(answer(CloseMode::Manual)), Code::TxTooLate);
+    assert!(matches!(answer(CloseMode::EveryMs(1_000)), Submission::Pending));
+}
+
+#[test]
+fn what_the_fee_source_can_no_longer_pay_for_is_dropped() {
+    let network = network();
+    let (first, second) = payments(&network);
+    let payer = network.account("payer", 20 * LUMEN);
+    let tx = network.tx(&first, vec![payment(&second, &Asset::Native, 1)]);
+    let bump = network.bump(network.sign(tx, &[&first]), &payer, 10 * LUMEN);
+    let frame = Frame::read(bump, network.node.network_id()).unwrap();
+    let rich = network.node.state();
+    let spend = network.tx(&payer, vec![payment(&second, &Asset::Native, 10 * LUMEN)]);
+    assert!(matches!(network.submit(network.sign(spend, &[&payer])), Submission::Pending));
+    network.close();
+    let poor = network.node.state();
+    let mut queue = Queue::default();
+    let now_s = poor.ledger.close_time_s();
+    assert!(matches!(queue.offer(frame, &against(&rich, now_s)), Submission::Pending));
+    queue.drop_invalid(&against(&rich, now_s));
+    assert_eq!(queue.len(), 1);
+    queue.drop_invalid(&against(&poor, now_s));
+    assert!(queue.is_empty());
 }
 
 #[test]
@@ -143,7 +236,7 @@ fn one_that_stops_being_valid_is_dropped_and_not_looked_at_for_ten_ledgers() {
     assert!(queue.take(&against(&state, 1_001), &[]).frames.is_empty());
     for _ in 0..10 {
         assert!(matches!(queue.offer(frame.clone(), &against(&state, 1_000)), Submission::TryAgainLater));
-        queue.ledger_closed();
+        queue.ledger_closed(&[]);
     }
     assert!(matches!(queue.offer(frame, &against(&state, 1_000)), Submission::Pending));
 }
@@ -156,14 +249,14 @@ fn one_that_waits_for_four_ledgers_is_dropped_and_not_looked_at_for_ten() {
     let mut queue = Queue::default();
     assert!(matches!(queue.offer(frame.clone(), &against(&state, 1)), Submission::Pending));
     for _ in 0..3 {
-        queue.ledger_closed();
+        queue.ledger_closed(&[]);
         assert_eq!(queue.len(), 1);
     }
-    queue.ledger_closed();
+    queue.ledger_closed(&[]);
     assert!(queue.is_empty());
     for _ in 0..10 {
         assert!(matches!(queue.offer(frame.clone(), &against(&state, 1)), Submission::TryAgainLater));
-        queue.ledger_closed();
+        queue.ledger_closed(&[]);
     }
     assert!(matches!(queue.offer(frame, &against(&state, 1)), Submission::Pending));
 }

@@ -49,12 +49,21 @@ from farebox.local.faults import LocalFault
 @click.option("--retention-ledgers", type=int, help="Ledgers that are remembered.")
 @click.option("--threads", type=int, help="Threads that answer, and that simulate.")
 @click.option(
+    "--rpc-behaviour",
+    type=click.Choice(["25", "27.0", "28", "30"]),
+    help="Which release of Stellar RPC it copies (default 30).",
+)
+@click.option("--ledger-meta-bytes", type=int, help="Least size of a ledger's metadataXdr.")
+@click.option("--max-transactions-limit", type=int, help="Largest page of getTransactions.")
+@click.option("--no-simulation-events", is_flag=True, help="Leave events out of simulations.")
+@click.option(
     "--tls",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
     help="Serve RPC over HTTPS; the authority to trust is kept in DIR/authority.pem.",
 )
 def command(
+    *,
     network: Network,
     passphrase: str | None,
     port: int,
@@ -65,6 +74,10 @@ def command(
     latency_ms: int,
     retention_ledgers: int | None,
     threads: int | None,
+    rpc_behaviour: str | None,
+    ledger_meta_bytes: int | None,
+    max_transactions_limit: int | None,
+    no_simulation_events: bool,
     tls: Path | None,
 ) -> None:
     """Run a local Stellar network on the real Soroban host until Ctrl-C.
@@ -83,6 +96,10 @@ def command(
         threads=threads,
         port=port,
         admin_port=admin_port,
+        rpc_behaviour=rpc_behaviour,
+        ledger_meta_bytes=ledger_meta_bytes,
+        max_transactions_limit=max_transactions_limit,
+        no_simulation_events=no_simulation_events,
         extra=extra,
     )
     try:

@@ -52,6 +52,10 @@ class DevnetOptions:
     admin_port: int = 0
     log: Path | None = None
     journal: Path | None = None  # what decides the ledgers, replayed at the next start
+    ledger_meta_bytes: int | None = None  # least size of a ledger's metadataXdr before base64
+    rpc_behaviour: str | None = None  # release of Stellar RPC to copy: "25", "27.0", "28" or "30"
+    max_transactions_limit: int | None = None  # largest page of getTransactions
+    no_simulation_events: bool = False
     extra: tuple[str, ...] = ()
 
     def arguments(self) -> list[str]:
@@ -61,12 +65,19 @@ class DevnetOptions:
         arguments += ["--header", self.header, "--limits", self.limits]
         arguments += ["--latency-ms", str(self.latency_ms)]
         arguments += ["--port", str(self.port), "--admin-port", str(self.admin_port)]
-        if self.tls is not None:
-            arguments += ["--tls", str(self.tls)]
-        if self.threads is not None:
-            arguments += ["--threads", str(self.threads)]
-        if self.journal is not None:
-            arguments += ["--journal", str(self.journal)]
+        optional = {
+            "--tls": self.tls,
+            "--threads": self.threads,
+            "--journal": self.journal,
+            "--ledger-meta-bytes": self.ledger_meta_bytes,
+            "--rpc-behaviour": self.rpc_behaviour,
+            "--max-transactions-limit": self.max_transactions_limit,
+        }
+        for name, value in optional.items():
+            if value is not None:
+                arguments += [name, str(value)]
+        if self.no_simulation_events:
+            arguments.append("--no-simulation-events")
         return [*arguments, *self.extra, "--stop-with-stdin"]
 
 
@@ -192,8 +203,12 @@ class Devnet:
         """RPC calls by method since the last reset."""
         return msgspec.json.decode(await self._admin("/counts", None), type=dict[str, int])
 
+    async def answer_bytes(self) -> dict[str, int]:
+        """Bytes of results and errors by method since the last reset."""
+        return msgspec.json.decode(await self._admin("/bytes", None), type=dict[str, int])
+
     async def reset_counts(self) -> None:
-        """Start counting RPC calls from nothing."""
+        """Start counting RPC calls and answer bytes from nothing."""
         await self._admin("/counts/reset", {})
 
     async def wait(self) -> int:

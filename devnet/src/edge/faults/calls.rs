@@ -38,7 +38,7 @@ impl<'a> FaultyCalls<'a> {
 
 impl Methods for FaultyCalls<'_> {
     async fn call(&self, method: &str, params: Option<&RawValue>) -> Option<Outcome> {
-        self.rpc.count(method);
+        self.rpc.counts().add_call(method);
         let verdict = self.faults.strike(method, || source(method, params));
         if !verdict.delay.is_zero() {
             tokio::time::sleep(verdict.delay).await;
@@ -47,14 +47,28 @@ impl Methods for FaultyCalls<'_> {
             self.note(cut);
             return Some(Err(RpcError::internal("cut off")));
         }
-        if let Some((code, message)) = verdict.error {
-            return Some(Err(RpcError::new(code, message)));
-        }
-        let outcome = self.rpc.call(method, params, verdict.sight, verdict.try_again_later).await;
+        let outcome = match verdict.error_before {
+            Some((code, message)) => Err(RpcError::new(code, message)),
+            None => self.rpc.call(method, params, &verdict.effects).await?,
+        };
         if let Some(cut) = verdict.cut_after {
             self.note(cut);
+            return Some(outcome);
         }
-        outcome
+        let outcome = match verdict.error_after {
+            Some((code, message)) => Err(RpcError::new(code, message)),
+            None => outcome,
+        };
+        self.rpc.counts().add_bytes(method, answer_bytes(&outcome));
+        Some(outcome)
+    }
+}
+
+/// The length of the result, or of the error, as JSON.
+fn answer_bytes(outcome: &Outcome) -> usize {
+    match outcome {
+        Ok(result) => result.len(),
+        Err(error) => serde_json::to_vec(error).map_or(0, |json| json.len()),
     }
 }
 

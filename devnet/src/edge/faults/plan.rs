@@ -5,16 +5,18 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::rule::{Effect, Rule, When};
-use crate::edge::view::Sight;
+use crate::edge::call_effects::{CallEffects, SubmissionEffect};
 
 /// An answer that is not the service's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// None at all: the connection closes.
     HangUp,
     Http {
         status: u16,
         retry_after_s: Option<u32>,
+        /// None means the status's name.
+        body: Option<String>,
     },
 }
 
@@ -24,10 +26,20 @@ pub struct Verdict {
     pub delay: Duration,
     pub cut_before: Option<Cut>,
     pub cut_after: Option<Cut>,
-    /// Code and message of a JSON-RPC error.
-    pub error: Option<(i32, String)>,
-    pub sight: Sight,
-    pub try_again_later: bool,
+    /// Code and message of a JSON-RPC error; the call does nothing.
+    pub error_before: Option<(i32, String)>,
+    /// Code and message of a JSON-RPC error after the call did everything.
+    pub error_after: Option<(i32, String)>,
+    pub effects: CallEffects,
+}
+
+impl Verdict {
+    fn cut(&mut self, cut: Cut, when: When) {
+        match when {
+            When::Before => self.cut_before = Some(cut),
+            When::After => self.cut_after = Some(cut),
+        }
+    }
 }
 
 /// One rule with what has come of it so far.
@@ -107,24 +119,42 @@ impl SetFault {
 }
 
 fn add(verdict: &mut Verdict, effect: &Effect, struck: u64) {
-    let mut cut = |cut, when| match when {
-        When::Before => verdict.cut_before = Some(cut),
-        When::After => verdict.cut_after = Some(cut),
-    };
     match effect {
         Effect::Delay { ms } => verdict.delay += Duration::from_millis(*ms),
-        Effect::Drop { when } => cut(Cut::HangUp, *when),
-        Effect::Http { status, retry_after_s, when } => {
-            cut(Cut::Http { status: *status, retry_after_s: *retry_after_s }, *when);
+        Effect::Drop { when } => verdict.cut(Cut::HangUp, *when),
+        Effect::Http { status, retry_after_s, when, body } => {
+            let cut = Cut::Http { status: *status, retry_after_s: *retry_after_s, body: body.clone() };
+            verdict.cut(cut, *when);
         }
-        Effect::RpcError { code, message } => verdict.error = Some((*code, message.clone())),
-        Effect::Stale { ledgers } | Effect::IngestionDelay { ledgers } => verdict.sight.behind = *ledgers,
+        Effect::RpcError { code, message, when: When::Before } => {
+            verdict.error_before = Some((*code, message.clone()));
+        }
+        Effect::RpcError { code, message, when: When::After } => {
+            verdict.error_after = Some((*code, message.clone()));
+        }
+        other => add_to_call(&mut verdict.effects, other, struck),
+    }
+}
+
+fn add_to_call(effects: &mut CallEffects, effect: &Effect, struck: u64) {
+    match effect {
+        Effect::Stale { ledgers } | Effect::IngestionDelay { ledgers } => effects.sight.behind = *ledgers,
         // The first call reaches the node that is up to date.
         Effect::TwoNodes { ledgers } => {
-            verdict.sight.behind = if struck.is_multiple_of(2) { *ledgers } else { 0 };
+            effects.sight.behind = if struck.is_multiple_of(2) { *ledgers } else { 0 };
         }
-        Effect::TrimmedHistory { ledgers } => verdict.sight.remembers = Some(*ledgers),
-        Effect::TryAgainLater => verdict.try_again_later = true,
+        Effect::TrimmedHistory { ledgers } => effects.sight.remembers = Some(*ledgers),
+        Effect::Ahead { ledgers } => effects.sight.ahead = *ledgers,
+        Effect::TornLookup { ledgers } => effects.sight.lookup_behind = *ledgers,
+        Effect::TryAgainLater => effects.submission = SubmissionEffect::TryAgainLater,
+        Effect::OutOfSync => effects.submission = SubmissionEffect::OutOfSync,
+        Effect::Filtered => effects.submission = SubmissionEffect::Filtered,
+        Effect::SimulationError { text } => effects.simulation_error = Some(text.clone()),
+        Effect::NoSimulationEvents => effects.hides_simulation_events = true,
+        Effect::Cursor { mode } => effects.empty_page_cursor = Some(*mode),
+        Effect::EmptyList => effects.lists_nothing = true,
+        Effect::Pad { bytes } => effects.padding_bytes += bytes,
+        Effect::Delay { .. } | Effect::Drop { .. } | Effect::Http { .. } | Effect::RpcError { .. } => {}
     }
 }
 
@@ -140,6 +170,7 @@ fn next_random(state: &mut u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edge::call_effects::CursorMode;
 
     fn rule(text: &str) -> Rule {
         serde_json::from_str(text).unwrap()
@@ -172,10 +203,11 @@ mod tests {
     }
 
     #[test]
-    fn two_nodes_take_turns() {
+    fn two_nodes_take_turns_over_all_methods() {
         let mut plan = Plan::default();
         plan.add(rule(r#"{"effect": {"kind": "two_nodes", "ledgers": 3}}"#));
-        let behind: Vec<_> = (0..4).map(|_| plan.strike("getHealth", None).sight.behind).collect();
+        let calls = ["getHealth", "sendTransaction", "getTransaction", "getHealth"];
+        let behind: Vec<_> = calls.map(|method| plan.strike(method, None).effects.sight.behind).to_vec();
         assert_eq!(behind, [0, 3, 0, 3]);
     }
 
@@ -185,10 +217,47 @@ mod tests {
         let slow = plan.add(rule(r#"{"effect": {"kind": "delay", "ms": 2}}"#));
         plan.add(rule(r#"{"effect": {"kind": "stale", "ledgers": 4}}"#));
         let verdict = plan.strike("getHealth", None);
-        assert_eq!((verdict.delay, verdict.sight.behind), (Duration::from_millis(2), 4));
+        assert_eq!((verdict.delay, verdict.effects.sight.behind), (Duration::from_millis(2), 4));
         assert_eq!(plan.clear(Some(slow)), 1);
         assert!(plan.strike("getHealth", None).delay.is_zero());
         assert_eq!(plan.clear(None), 1);
         assert!(plan.is_empty());
+    }
+
+    #[test]
+    fn each_effect_changes_its_own_part_of_the_call() {
+        let effects = |effect: &str, method: &str| {
+            let mut plan = Plan::default();
+            plan.add(rule(&format!(r#"{{"effect": {effect}}}"#)));
+            plan.strike(method, None).effects
+        };
+        assert_eq!(effects(r#"{"kind": "ahead", "ledgers": 9}"#, "getHealth").sight.ahead, 9);
+        let torn = effects(r#"{"kind": "torn_lookup", "ledgers": 2}"#, "getTransaction");
+        assert_eq!((torn.sight.lookup_behind, torn.sight.behind), (2, 0));
+        let lost = effects(r#"{"kind": "out_of_sync"}"#, "sendTransaction");
+        assert_eq!(lost.submission, SubmissionEffect::OutOfSync);
+        let filtered = effects(r#"{"kind": "filtered"}"#, "sendTransaction");
+        assert_eq!(filtered.submission, SubmissionEffect::Filtered);
+        let cursor = effects(r#"{"kind": "cursor", "mode": "empty"}"#, "getTransactions");
+        assert_eq!(cursor.empty_page_cursor, Some(CursorMode::Empty));
+        assert!(effects(r#"{"kind": "empty_list"}"#, "getEvents").lists_nothing);
+        assert_eq!(effects(r#"{"kind": "pad", "bytes": 5}"#, "getHealth").padding_bytes, 5);
+        let silent = effects(r#"{"kind": "no_simulation_events"}"#, "simulateTransaction");
+        assert!(silent.hides_simulation_events);
+        assert_eq!(effects(r#"{"kind": "empty_list"}"#, "getHealth"), CallEffects::default());
+    }
+
+    #[test]
+    fn an_error_comes_before_or_after_the_call() {
+        let verdict = |when: &str| {
+            let mut plan = Plan::default();
+            let effect = format!(r#"{{"kind": "rpc_error", "code": -32603, "message": "x"{when}}}"#);
+            plan.add(rule(&format!(r#"{{"effect": {effect}}}"#)));
+            let verdict = plan.strike("getHealth", None);
+            (verdict.error_before.is_some(), verdict.error_after.is_some())
+        };
+        assert_eq!(verdict(""), (true, false));
+        assert_eq!(verdict(r#", "when": "before""#), (true, false));
+        assert_eq!(verdict(r#", "when": "after""#), (false, true));
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Rpc, require_base64};
+use crate::edge::call_effects::CallEffects;
 use crate::edge::cursor::{EventCursor, LAST_OPERATION, LAST_TRANSACTION, Toid};
 use crate::edge::event_filter::{EventFilters, FilterRequest};
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
@@ -61,6 +62,8 @@ struct EventInfo {
     ledger_closed_at: String,
     contract_id: String,
     id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_successful_contract_call: Option<bool>,
     operation_index: u32,
     transaction_index: u32,
     tx_hash: String,
@@ -77,19 +80,27 @@ struct Window {
 }
 
 impl Rpc {
-    pub(super) fn get_events(&self, view: &View, params: Option<&RawValue>) -> Outcome {
+    pub(super) fn get_events(
+        &self,
+        view: &View,
+        params: Option<&RawValue>,
+        effects: &CallEffects,
+    ) -> Outcome {
         let request: EventsRequest = read_params(params)?;
         let window = read_window(&request, view)?;
         let filters = EventFilters::read(&request.filters).map_err(RpcError::invalid_params)?;
         let limit = if request.pagination.limit == 0 { DEFAULT_EVENTS } else { request.pagination.limit };
         let mut events: Vec<EventInfo> = Vec::new();
-        let ledgers = (window.start..window.end).map_while(|sequence| view.ledger(sequence));
+        let end = if effects.lists_nothing { window.start } else { window.end };
+        let ledgers = (window.start..end).map_while(|sequence| view.ledger(sequence));
+        let has_call_success = self.options.release.events_have_call_success();
         'scan: for ledger in ledgers {
             for (cursor, record, event) in ledger_events(&ledger) {
                 if window.after.is_some_and(|seen| cursor <= seen) || !filters.want(event) {
                     continue;
                 }
-                events.push(event_info(cursor, record, event));
+                let call_success = has_call_success.then(|| record.is_successful());
+                events.push(event_info(cursor, record, event, call_success));
                 if events.len() == limit {
                     break 'scan;
                 }
@@ -102,9 +113,9 @@ impl Rpc {
         result(&EventsResponse {
             events,
             cursor,
-            latest_ledger: view.latest().sequence,
+            latest_ledger: view.stated().sequence,
             oldest_ledger: view.oldest().sequence,
-            latest_ledger_close_time: view.latest().close_time_s().to_string(),
+            latest_ledger_close_time: view.stated().close_time_s.to_string(),
             oldest_ledger_close_time: view.oldest().close_time_s().to_string(),
         })
     }
@@ -187,7 +198,12 @@ fn numbered<'a>(
     (0..).zip(events).map(move |(event, (record, found))| (EventCursor { place, event }, record, found))
 }
 
-fn event_info(cursor: EventCursor, record: &TransactionRecord, event: &ContractEvent) -> EventInfo {
+fn event_info(
+    cursor: EventCursor,
+    record: &TransactionRecord,
+    event: &ContractEvent,
+    in_successful_contract_call: Option<bool>,
+) -> EventInfo {
     let ContractEventBody::V0(body) = &event.body;
     let contract_id = event.contract_id.as_ref();
     EventInfo {
@@ -201,6 +217,7 @@ fn event_info(cursor: EventCursor, record: &TransactionRecord, event: &ContractE
         contract_id: contract_id
             .map_or(String::new(), |id| stellar_strkey::Contract(id.0.0).to_string().to_string()),
         id: cursor.to_string(),
+        in_successful_contract_call,
         operation_index: cursor.place.operation,
         transaction_index: cursor.place.transaction,
         tx_hash: hex::encode(record.hash),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Rpc;
-use crate::edge::jsonrpc::Outcome;
+use crate::edge::jsonrpc::{Outcome, result};
 use crate::edge::view::View;
 use crate::record::{ClosedLedger, TransactionRecord};
 
@@ -44,15 +44,20 @@ struct FeeDistribution {
 impl Rpc {
     pub(super) fn get_fee_stats(&self, view: &View) -> Outcome {
         let latest = view.latest().sequence;
-        let text = self.fee_stats.get(latest, || {
-            let answer = FeeStats {
-                soroban_inclusion_fee: distribution(view, SOROBAN_WINDOW_LEDGERS, soroban_fee),
-                inclusion_fee: distribution(view, CLASSIC_WINDOW_LEDGERS, classic_fee),
-                latest_ledger: latest,
-            };
-            Arc::new(serde_json::to_vec(&answer).unwrap_or_default())
-        });
+        if view.states_the_future() {
+            return result(&fee_stats(view));
+        }
+        let text =
+            self.fee_stats.get(latest, || Arc::new(serde_json::to_vec(&fee_stats(view)).unwrap_or_default()));
         Ok(text.to_vec())
+    }
+}
+
+fn fee_stats(view: &View) -> FeeStats {
+    FeeStats {
+        soroban_inclusion_fee: distribution(view, SOROBAN_WINDOW_LEDGERS, soroban_fee),
+        inclusion_fee: distribution(view, CLASSIC_WINDOW_LEDGERS, classic_fee),
+        latest_ledger: view.stated().sequence,
     }
 }
 

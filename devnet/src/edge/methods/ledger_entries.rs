@@ -1,5 +1,7 @@
 //! getLedgerEntries.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -7,8 +9,9 @@ use super::{Rpc, require_base64};
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
 use crate::edge::view::View;
 use crate::edge::xdr_text::{decode, encode};
+use crate::ledger_keys::is_persistent;
 use crate::record::LedgerState;
-use crate::xdr::{ContractDataDurability, LedgerKey};
+use crate::xdr::LedgerKey;
 
 const MAX_KEYS: usize = 200;
 
@@ -52,9 +55,10 @@ impl Rpc {
         }
         let keys = read_keys(&request.keys)?;
         let state = view.state();
+        check_query(&keys)?;
         result(&EntriesResponse {
             entries: keys.iter().filter_map(|key| entry_info(&state, key)).collect(),
-            latest_ledger: state.ledger.sequence,
+            latest_ledger: view.stated().sequence,
         })
     }
 }
@@ -70,19 +74,32 @@ fn read_keys(texts: &[String]) -> Result<Vec<LedgerKey>, RpcError> {
     texts.iter().enumerate().map(read).collect()
 }
 
-/// An archived entry is still shown; a temporary one that expired is gone.
+/// What core's query server refuses, in the words that reach the caller.
+fn check_query(keys: &[LedgerKey]) -> Result<(), RpcError> {
+    let refused = |why: &str| Err(RpcError::internal(format!("could not query captive core: {why}")));
+    if keys.is_empty() {
+        return refused("no keys specified in request");
+    }
+    let mut seen = HashSet::new();
+    if !keys.iter().all(|key| seen.insert(key)) {
+        return refused("http request failed with non-200 status code (404)");
+    }
+    Ok(())
+}
+
+/// An archived entry is still shown, with 0 in place of the ledger its life ended in; a temporary one that
+/// expired is gone.
 fn entry_info(state: &LedgerState, key: &LedgerKey) -> Option<EntryInfo> {
     let (entry, live_until) = state.entries.get(key)?;
-    let is_temporary =
-        matches!(key, LedgerKey::ContractData(data) if data.durability == ContractDataDurability::Temporary);
-    if is_temporary && live_until.is_some_and(|live_until| live_until < state.ledger.sequence) {
+    let has_expired = live_until.is_some_and(|live_until| live_until < state.ledger.sequence);
+    if has_expired && !is_persistent(key) {
         return None;
     }
     Some(EntryInfo {
         key: encode(key),
         xdr: encode(&entry.data),
         last_modified_ledger_seq: entry.last_modified_ledger_seq,
-        live_until_ledger_seq: live_until,
+        live_until_ledger_seq: if has_expired { Some(0) } else { live_until },
         ext_xdr: encode(&entry.ext),
     })
 }

@@ -1,5 +1,6 @@
 //! The methods of Stellar RPC, one module a group.
 
+mod counts;
 mod events;
 mod fee_stats;
 mod ledger_entries;
@@ -7,19 +8,23 @@ mod ledgers;
 mod network;
 mod send;
 mod simulate;
+mod transaction_list;
 mod transactions;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::call_effects::CallEffects;
 use super::jsonrpc::{Outcome, RpcError, or_default};
 use super::latest::LatestMemo;
-use super::view::{Sight, View};
+use super::padding::pad_object;
+use super::release::Release;
+use super::view::View;
 use crate::node::Node;
+
+pub use counts::CallCounts;
 
 pub const METHODS: [&str; 12] = [
     "getEvents",
@@ -36,89 +41,69 @@ pub const METHODS: [&str; 12] = [
     "simulateTransaction",
 ];
 
-/// How often each method was called since the last reset.
-#[derive(Default)]
-pub struct CallCounts {
-    calls: [AtomicU64; METHODS.len()],
-}
-
-impl CallCounts {
-    fn add(&self, method: &str) {
-        if let Ok(index) = METHODS.binary_search(&method) {
-            self.calls[index].fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    pub fn read(&self) -> BTreeMap<&'static str, u64> {
-        METHODS.into_iter().zip(self.calls.iter().map(|count| count.load(Ordering::Relaxed))).collect()
-    }
-
-    pub fn reset(&self) {
-        self.calls.iter().for_each(|count| count.store(0, Ordering::Relaxed));
-    }
+/// How the service is set up, where that shows in its answers.
+pub struct RpcOptions {
+    pub friendbot_url: String,
+    pub retention_ledgers: u32,
+    /// Whether a latest ledger older than 30 seconds means that something is wrong.
+    pub closes_on_a_clock: bool,
+    /// The release whose behaviour is copied.
+    pub release: Release,
+    /// The largest page of getTransactions.
+    pub max_transactions_limit: u32,
+    /// The least size of a ledger's `metadataXdr`, in bytes before base64.
+    pub ledger_meta_bytes: usize,
+    /// False as with `preflight-enable-debug=false`.
+    pub shows_simulation_events: bool,
 }
 
 /// Stellar RPC over one network.
 pub struct Rpc {
     node: Node,
-    friendbot_url: String,
-    retention_ledgers: u32,
-    /// Whether a latest ledger older than 30 seconds means that something is wrong.
-    closes_on_a_clock: bool,
+    options: RpcOptions,
     counts: Arc<CallCounts>,
     latest_ledger: LatestMemo<Arc<Vec<u8>>>,
     fee_stats: LatestMemo<Arc<Vec<u8>>>,
 }
 
 impl Rpc {
-    pub fn new(
-        node: Node,
-        friendbot_url: String,
-        retention_ledgers: u32,
-        closes_on_a_clock: bool,
-        counts: Arc<CallCounts>,
-    ) -> Rpc {
-        Rpc {
-            node,
-            friendbot_url,
-            retention_ledgers,
-            closes_on_a_clock,
-            counts,
-            latest_ledger: LatestMemo::default(),
-            fee_stats: LatestMemo::default(),
-        }
-    }
-}
-
-impl Rpc {
-    pub fn count(&self, method: &str) {
-        self.counts.add(method);
+    pub fn new(node: Node, options: RpcOptions, counts: Arc<CallCounts>) -> Rpc {
+        let (latest_ledger, fee_stats) = (LatestMemo::default(), LatestMemo::default());
+        Rpc { node, options, counts, latest_ledger, fee_stats }
     }
 
-    /// Answers as the network looks from there; `None` when there is no such method.
+    pub fn counts(&self) -> &CallCounts {
+        &self.counts
+    }
+
+    /// Answers one call under the effects of the faults; `None` when there is no such method.
     pub async fn call(
         &self,
         method: &str,
         params: Option<&RawValue>,
-        sight: Sight,
-        is_turned_away: bool,
+        effects: &CallEffects,
     ) -> Option<Outcome> {
-        let view = &View::of(&self.node, sight);
-        Some(match method {
-            "getEvents" => self.get_events(view, params),
+        let view = &View::of(&self.node, effects.sight);
+        let outcome = match method {
+            "getEvents" => self.get_events(view, params, effects),
             "getFeeStats" => self.get_fee_stats(view),
             "getHealth" => self.get_health(view),
-            "getLatestLedger" => self.get_latest_ledger(view),
+            // These two grow inside their `metadataXdr`.
+            "getLatestLedger" => return Some(self.get_latest_ledger(view, effects.padding_bytes)),
+            "getLedgers" => return Some(self.get_ledgers(view, params, effects.padding_bytes)),
             "getLedgerEntries" => self.get_ledger_entries(view, params),
-            "getLedgers" => self.get_ledgers(view, params),
             "getNetwork" => self.get_network(view),
             "getTransaction" => self.get_transaction(view, params),
-            "getTransactions" => self.get_transactions(view, params),
+            "getTransactions" => self.get_transactions(view, params, effects),
             "getVersionInfo" => self.get_version_info(view),
-            "sendTransaction" => self.send_transaction(view, params, is_turned_away).await,
-            "simulateTransaction" => self.simulate_transaction(view, params).await,
+            "sendTransaction" => self.send_transaction(view, params, effects.submission).await,
+            "simulateTransaction" => self.simulate_transaction(view, params, effects).await,
             _ => return None,
-        })
+        };
+        Some(outcome.map(|mut result| {
+            pad_object(&mut result, effects.padding_bytes);
+            result
+        }))
     }
 }
 
@@ -132,16 +117,16 @@ struct Pagination {
     limit: u32,
 }
 
-const MAX_PAGE: u32 = 200;
+const MAX_LEDGERS_PAGE: u32 = 200;
 const DEFAULT_PAGE: u32 = 50;
 
 impl Pagination {
-    fn limit(&self) -> usize {
-        (if self.limit == 0 { DEFAULT_PAGE } else { self.limit }) as usize
+    fn limit(&self, most: u32) -> usize {
+        (if self.limit == 0 { DEFAULT_PAGE.min(most) } else { self.limit }) as usize
     }
 
     /// Holds the page against the remembered ledgers, in the words of the real service.
-    fn check(&self, start_ledger: u32, view: &View) -> Result<(), RpcError> {
+    fn check(&self, start_ledger: u32, most: u32, view: &View) -> Result<(), RpcError> {
         if !self.cursor.is_empty() {
             if start_ledger != 0 {
                 return Err(RpcError::invalid_request(format!(
@@ -157,8 +142,8 @@ impl Pagination {
                 view.latest().sequence
             )));
         }
-        if self.limit > MAX_PAGE {
-            return Err(RpcError::invalid_request(format!("limit must not exceed {MAX_PAGE}")));
+        if self.limit > most {
+            return Err(RpcError::invalid_request(format!("limit must not exceed {most}")));
         }
         Ok(())
     }
@@ -175,22 +160,4 @@ fn format_refusal(format: &str) -> Option<String> {
 
 fn require_base64(format: &str) -> Result<(), RpcError> {
     format_refusal(format).map_or(Ok(()), |text| Err(RpcError::invalid_params(text)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_are_counted_by_method_until_the_reset() {
-        assert!(METHODS.is_sorted());
-        let counts = CallCounts::default();
-        counts.add("simulateTransaction");
-        counts.add("getEvents");
-        counts.add("nonsense");
-        assert_eq!(counts.read()["simulateTransaction"], 1);
-        assert_eq!(counts.read().values().sum::<u64>(), 2);
-        counts.reset();
-        assert_eq!(counts.read().values().sum::<u64>(), 0);
-    }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Rpc, require_base64};
+use crate::edge::call_effects::SubmissionEffect;
 use crate::edge::jsonrpc::{Outcome, RpcError, or_default, read_params, result};
 use crate::edge::view::View;
 use crate::edge::xdr_text::{decode, encode, encode_all};
@@ -33,12 +34,11 @@ struct SendResponse {
 }
 
 impl Rpc {
-    /// With `is_turned_away` the envelope is read and answered TRY_AGAIN_LATER, and nothing else.
     pub(super) async fn send_transaction(
         &self,
         view: &View<'_>,
         params: Option<&RawValue>,
-        is_turned_away: bool,
+        effect: SubmissionEffect,
     ) -> Outcome {
         let request: SendRequest = read_params(params)?;
         require_base64(&request.xdr_format)?;
@@ -46,10 +46,14 @@ impl Rpc {
             decode(&request.transaction).ok_or_else(|| RpcError::invalid_params("invalid_xdr"))?;
         let hash =
             envelope.hash(self.node.network_id()).map_err(|_| RpcError::invalid_params("invalid_hash"))?;
-        let latest = view.latest();
-        let submission = match is_turned_away {
-            true => Submission::TryAgainLater,
-            false => self.node.submit(envelope).await,
+        let latest = view.stated();
+        let submission = match effect {
+            SubmissionEffect::Queued => self.node.submit(envelope).await,
+            SubmissionEffect::TryAgainLater => Submission::TryAgainLater,
+            SubmissionEffect::OutOfSync => Submission::Pending,
+            SubmissionEffect::Filtered => {
+                return Err(RpcError::internal("invalid status from stellar-core"));
+            }
         };
         let (status, error_result_xdr, diagnostic_events_xdr) = match submission {
             Submission::Pending => ("PENDING", None, Vec::new()),
@@ -65,7 +69,7 @@ impl Rpc {
             status,
             hash: hex::encode(hash),
             latest_ledger: latest.sequence,
-            latest_ledger_close_time: latest.close_time_s().to_string(),
+            latest_ledger_close_time: latest.close_time_s.to_string(),
         })
     }
 }

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Rpc, format_refusal};
+use crate::edge::call_effects::CallEffects;
 use crate::edge::jsonrpc::{Outcome, or_default, read_params, result};
+use crate::edge::release::Release;
 use crate::edge::view::View;
 use crate::edge::xdr_text::{decode, encode, encode_all};
 use crate::simulation::{AuthMode, Simulated, SimulationFailure, SimulationRequest, StateChange};
@@ -12,6 +14,9 @@ use crate::xdr::{
     AccountId, FeeBumpTransactionInnerTx, InvokeHostFunctionOp, LedgerFootprint, Memo, MuxedAccount,
     Operation, OperationBody, TransactionEnvelope, TransactionExt,
 };
+
+/// What the host's event log in an error begins with.
+const EVENT_LOG: &str = "\nEvent log (newest first)";
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -77,21 +82,49 @@ struct Change {
 }
 
 impl Rpc {
-    pub(super) async fn simulate_transaction(&self, view: &View<'_>, params: Option<&RawValue>) -> Outcome {
+    pub(super) async fn simulate_transaction(
+        &self,
+        view: &View<'_>,
+        params: Option<&RawValue>,
+        effects: &CallEffects,
+    ) -> Outcome {
+        let latest_ledger = view.stated().sequence;
         let request: SimulateRequest = read_params(params)?;
-        let simulation = match read_simulation(request) {
+        if let Some(text) = &effects.simulation_error {
+            let error = Some(text.clone());
+            return result(&SimulateResponse { error, latest_ledger, ..Default::default() });
+        }
+        let simulation = match read_simulation(request, self.options.release) {
             Ok(simulation) => simulation,
             Err(error) => return result(&SimulateResponse { error: Some(error), ..Default::default() }),
         };
         let answer = self.node.simulate_on(view.state(), simulation).await;
-        result(&match answer.outcome {
-            Ok(simulated) => success(simulated, answer.ledger),
-            Err(failure) => failed(failure, answer.ledger),
-        })
+        let mut response = match answer.outcome {
+            Ok(simulated) => success(simulated),
+            Err(failure) => failed(failure),
+        };
+        response.latest_ledger = latest_ledger;
+        if effects.hides_simulation_events || !self.options.shows_simulation_events {
+            response.hide_events();
+        }
+        result(&response)
     }
 }
 
-fn success(simulated: Simulated, latest_ledger: u32) -> SimulateResponse {
+impl SimulateResponse {
+    /// Leaves the host's events out, as a service without preflight debugging: the list, and the log of them
+    /// in the error.
+    fn hide_events(&mut self) {
+        self.events.clear();
+        if let Some(error) = &mut self.error
+            && let Some(start) = error.find(EVENT_LOG)
+        {
+            error.truncate(start);
+        }
+    }
+}
+
+fn success(simulated: Simulated) -> SimulateResponse {
     let invocation = simulated.invocation.iter();
     SimulateResponse {
         error: None,
@@ -106,17 +139,12 @@ fn success(simulated: Simulated, latest_ledger: u32) -> SimulateResponse {
             min_resource_fee: preamble.min_resource_fee.to_string(),
         }),
         state_changes: simulated.state_changes.iter().filter_map(change).collect(),
-        latest_ledger,
+        latest_ledger: 0,
     }
 }
 
-fn failed(failure: SimulationFailure, latest_ledger: u32) -> SimulateResponse {
-    SimulateResponse {
-        error: Some(failure.error),
-        events: encode_all(&failure.events),
-        latest_ledger,
-        ..Default::default()
-    }
+fn failed(failure: SimulationFailure) -> SimulateResponse {
+    SimulateResponse { error: Some(failure.error), events: encode_all(&failure.events), ..Default::default() }
 }
 
 fn change(change: &StateChange) -> Option<Change> {
@@ -142,7 +170,7 @@ struct Subject {
     footprint: Option<LedgerFootprint>,
 }
 
-fn read_simulation(request: SimulateRequest) -> Result<SimulationRequest, String> {
+fn read_simulation(request: SimulateRequest, release: Release) -> Result<SimulationRequest, String> {
     if let Some(refusal) = format_refusal(&request.xdr_format) {
         return Err(refusal);
     }
@@ -150,7 +178,7 @@ fn read_simulation(request: SimulateRequest) -> Result<SimulationRequest, String
     let subject = read_subject(envelope).ok_or("Transaction contains more than one operation")?;
     check_auth_mode(&request.auth_mode, &subject.operation.body)?;
     if subject.memo != Memo::None {
-        return Err("Transaction contains a memo, which Soroban transactions do not support".to_owned());
+        return Err("Transaction contains a memo. Soroban transactions do not support memos.".to_owned());
     }
     let source = subject.operation.source_account.unwrap_or(subject.source);
     let keys = |footprint: Option<LedgerFootprint>| {
@@ -159,10 +187,11 @@ fn read_simulation(request: SimulateRequest) -> Result<SimulationRequest, String
              SorobanTransactionData must be provided",
         )
     };
+    let use_upgraded_auth = request.use_upgraded_auth && release.reads_upgraded_auth();
     Ok(match subject.operation.body {
         OperationBody::InvokeHostFunction(call) => SimulationRequest::Invoke {
             source: account_id(source),
-            auth: auth_mode(&request.auth_mode, request.use_upgraded_auth, &call),
+            auth: auth_mode(&request.auth_mode, use_upgraded_auth, &call),
             host_function: call.host_function,
             instruction_leeway: request.resource_config.instruction_leeway,
         },
@@ -218,7 +247,7 @@ fn check_auth_mode(mode: &str, body: &OperationBody) -> Result<(), String> {
 }
 
 fn unsupported(body: &OperationBody) -> String {
-    format!("Transaction contains unsupported operation type: OperationType{}", body.name())
+    format!("transaction contains unsupported operation type: OperationType{}", body.name())
 }
 
 fn auth_mode(mode: &str, use_address_v2: bool, call: &InvokeHostFunctionOp) -> AuthMode {
@@ -242,7 +271,8 @@ mod tests {
 
     fn refusal(transaction: String, auth_mode: &str) -> Option<String> {
         let auth_mode = auth_mode.to_owned();
-        read_simulation(SimulateRequest { transaction, auth_mode, ..Default::default() }).err()
+        let request = SimulateRequest { transaction, auth_mode, ..Default::default() };
+        read_simulation(request, Release::default()).err()
     }
 
     fn envelope(operations: Vec<OperationBody>, memo: Memo) -> String {
@@ -281,10 +311,20 @@ mod tests {
         assert_eq!(refused(vec![], Memo::None), "Transaction contains more than one operation");
         assert_eq!(
             refused(vec![OperationBody::Inflation], Memo::None),
-            "Transaction contains unsupported operation type: OperationTypeInflation"
+            "transaction contains unsupported operation type: OperationTypeInflation"
         );
         assert!(refused(vec![call()], Memo::Id(5)).contains("memo"));
         assert_eq!(refused(vec![call()], Memo::None), "");
+    }
+
+    #[test]
+    fn hidden_events_leave_the_first_line_of_the_error() {
+        let shown = "HostError: Error(Contract, #10)\n\nEvent log (newest first):\n   0: …\n";
+        let (error, events) = (Some(shown.to_owned()), vec!["AAAA".to_owned()]);
+        let mut response = SimulateResponse { error, events, ..Default::default() };
+        response.hide_events();
+        assert_eq!(response.error.as_deref(), Some("HostError: Error(Contract, #10)\n"));
+        assert!(response.events.is_empty());
     }
 
     #[test]
