@@ -45,7 +45,7 @@ def build_facilitator(
         shared.departure,
         foreign={name: each.foreign for name, each in networks.items()},
     )
-    names = RequestNames(shared.database, shared.clock)
+    names = RequestNames(shared.database, shared.clock, shared.journal.attempts)
     ledgers = {name: each.ledgers for name, each in networks.items()}
     answering = Answering(settler, names, ledgers, shared.clock)
     operators = {name: each.operators for name, each in networks.items()}

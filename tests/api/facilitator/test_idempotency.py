@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.app.asgi import create_app
 from farebox.app.configuration import read_settings
+from farebox.facilitator.journal.success_attempts import SuccessAttempts
 from farebox.facilitator.requests.idempotency import RequestNames
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
@@ -198,7 +199,7 @@ async def test_a_key_is_kept_a_day_past_the_authorization_and_then_forgotten(sta
     ends_at = datetime.now(UTC) + timedelta(seconds=5 * left)
     assert abs(row["keep_until"] - ends_at - timedelta(hours=24)) < timedelta(minutes=2)
     async with Database(Secret(stage.environment["FAREBOX_DATABASE_URL"])) as database:
-        names = RequestNames(database, SystemClock())
+        names = RequestNames(database, SystemClock(), SuccessAttempts())
         assert await names.sweep() == 0
         await stage.query("UPDATE request_names SET keep_until = now() - interval '1 second'")
         late = await keyed(stage, draft.request())

@@ -16,15 +16,17 @@ from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, OverBudget, j
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import envelope_store, store
 from farebox.facilitator.journal.restore_store import LostRecord, restore_settlement
+from farebox.facilitator.journal.success_attempts import SuccessAttempts
 from farebox.facilitator.settlement import Claim, Ending, Recording, Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.storage.batch import Batch
-from farebox.storage.faults import Conflict
+from farebox.storage.faults import Conflict, DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from farebox.submission.fate import SentEnvelope
 
 _NO_BUDGETS: Final[Mapping[Network, Budgets]] = {}
+_REPEAT_AFTER_S: Final = (0.05, 0.5)  # an answer was lost: the server may be well
 _SOURCE_BUSY: Final = frozenset(
     ("settlements_one_in_flight", "settlements_tx_hash", "settlements_inner_hash")
 )
@@ -47,6 +49,7 @@ class SettlementJournal:
         budgets: Mapping[Network, Budgets] = _NO_BUDGETS,
     ) -> None:
         self._database, self._clock, self._budgets = database, clock, budgets
+        self.attempts = SuccessAttempts()
         self._found = Batch(self._find_all)
         self._claims = Batch(self._claim_all)
         self._sendings = Batch(self._write_down)
@@ -138,8 +141,19 @@ class SettlementJournal:
         return await self._ends.add((tx_hash, ending))
 
     async def take_success(self, identity: PaymentIdentity, request_digest: bytes) -> bool:
-        """Own the one success of a confirmed payment: True exactly once, ever."""
-        return await self._successes.add((identity, request_digest))
+        """Own the one success of a confirmed payment: True for one call, ever.
+
+        A statement whose answer was lost is repeated under the same attempt id, here and by the
+        next call for the same request.
+        """
+        with self.attempts.attempt(identity, request_digest) as attempt_id:
+            wanted = (identity, request_digest, attempt_id)
+            for pause_s in _REPEAT_AFTER_S:
+                try:
+                    return await self._successes.add(wanted)
+                except DatabaseUnavailable:
+                    await self._clock.sleep(pause_s)
+            return await self._successes.add(wanted)
 
     async def restore(self, lost: LostRecord) -> bool:
         """Put back the record of a landed payment of ours; False when there is one after all."""
@@ -240,7 +254,7 @@ class SettlementJournal:
             await store.hand_over(db, hashes, at=self._clock.now())
         return [None] * len(hashes)
 
-    async def _take_all(self, wanted: Sequence[tuple[PaymentIdentity, bytes]]) -> list[bool]:
+    async def _take_all(self, wanted: Sequence[tuple[PaymentIdentity, bytes, UUID]]) -> list[bool]:
         async with self._database.connection() as db:
             return await store.take_successes(db, wanted, at=self._clock.now())
 

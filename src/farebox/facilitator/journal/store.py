@@ -129,33 +129,39 @@ async def release_stale_claims(db: Connection, network: Network, *, before: date
 
 
 async def take_successes(
-    db: Connection, wanted: Sequence[tuple[PaymentIdentity, bytes]], *, at: datetime
+    db: Connection, wanted: Sequence[tuple[PaymentIdentity, bytes, UUID]], *, at: datetime
 ) -> list[bool]:
-    """Own the one success of confirmed payments: True for exactly one caller each, ever (D1).
+    """Own the one success of confirmed payments: True for exactly one attempt each, ever (D1).
 
-    A payment is wanted by the digest of the request that was accepted for it.
+    A payment is wanted by the digest of the request that was accepted for it, and the id of the
+    attempt. The attempt that has the success gets it again.
     """
     rows = await db.fetch(
         """
-        WITH owned AS (
-            SELECT s.network, s.payer, s.nonce, item.i
-            FROM (SELECT DISTINCT ON (network, payer, nonce, digest) *
-                  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[]) WITH ORDINALITY
-                      AS item (network, payer, nonce, digest, i)
-                  ORDER BY network, payer, nonce, digest, i) AS item
+        WITH eligible AS (
+            SELECT s.network, s.payer, s.nonce, s.answered_by, item.attempt, item.i
+            FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::uuid[])
+                WITH ORDINALITY AS item (network, payer, nonce, digest, attempt, i)
             JOIN settlements s
               ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
              AND s.request_digest = item.digest
-            WHERE s.state = 'confirmed' AND s.answered_at IS NULL
+            WHERE s.state = 'confirmed'
+              AND (s.answered_at IS NULL OR s.answered_by = item.attempt)
             ORDER BY s.network, s.payer, s.nonce
-            FOR UPDATE OF s)
-        UPDATE settlements s SET answered_at = $5
+            FOR UPDATE OF s),
+        owned AS (
+            SELECT DISTINCT ON (network, payer, nonce) *
+            FROM eligible
+            ORDER BY network, payer, nonce, answered_by IS NOT DISTINCT FROM attempt DESC, i)
+        UPDATE settlements s
+        SET answered_at = coalesce(s.answered_at, $6), answered_by = owned.attempt
         FROM owned
         WHERE (s.network, s.payer, s.nonce) = (owned.network, owned.payer, owned.nonce)
         RETURNING owned.i
         """,
-        *row_keys([identity for identity, _ in wanted]),
-        [digest for _, digest in wanted],
+        *row_keys([identity for identity, _, _ in wanted]),
+        [digest for _, digest, _ in wanted],
+        [attempt for _, _, attempt in wanted],
         at,
     )
     taken = {row["i"] for row in rows}
