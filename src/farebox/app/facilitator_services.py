@@ -40,6 +40,7 @@ def build_facilitator(
         verifier,
         {name: each.sender for name, each in networks.items()},
         shared.journal,
+        shared.returns,
         shared.clock,
         shared.waits,
         shared.departure,
@@ -54,5 +55,8 @@ def build_facilitator(
         routes=facilitator_routes(
             verifier, answering, shared.journal, operators, ingress, reports, REASONS
         ),
-        tasks=[Loop("request names", names.run)],
+        tasks=[
+            Loop("request names", names.run),
+            Loop("claim returns", shared.returns.run),
+        ],
     )

@@ -11,6 +11,7 @@ from farebox.facilitator.budgets.sponsor import Sponsor
 from farebox.facilitator.channels.ledger_room import RoomMeter
 from farebox.facilitator.channels.operators import Operators
 from farebox.facilitator.channels.sources import PASS_ON_S, SourcePool
+from farebox.facilitator.journal.claim_returns import ClaimReturns
 from farebox.facilitator.journal.conclude import Conclusions
 from farebox.facilitator.journal.foreign import ForeignLandings
 from farebox.facilitator.journal.journal import SettlementJournal
@@ -48,6 +49,7 @@ class Shared:
     database: Database
     clock: Clock
     journal: SettlementJournal
+    returns: ClaimReturns
     waits: Waits
     departure: Departure
 
@@ -92,7 +94,7 @@ def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> Net
         rpc=rpc,
         ledgers=ledgers,
         part=part,
-        sender=PaymentSender(sending, shared.journal, clock, shared.waits),
+        sender=PaymentSender(sending, shared.journal, shared.returns, clock, shared.waits),
         operators=operators,
         foreign=ForeignLandings(rpc, operators),
         sources=sources,

@@ -19,6 +19,7 @@ from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.vault_services import build_vault
 from farebox.facilitator.channels.operators import Operators
 from farebox.facilitator.http import failure_bodies
+from farebox.facilitator.journal.claim_returns import ClaimReturns
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settling.departure import Departure
 from farebox.facilitator.settling.send_payment import Waits
@@ -63,7 +64,9 @@ def build_services(settings: Settings) -> Services:
     journal = SettlementJournal(database, clock, budgets)
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     departure = Departure()
-    shared = Shared(settings, database, clock, journal, waits, departure)
+    shared = Shared(
+        settings, database, clock, journal, ClaimReturns(journal, clock), waits, departure
+    )
     networks = _networks(settings, shared)
     operators = {name: each.operators for name, each in networks.items()}
     ledgers = {name: each.ledgers for name, each in networks.items()}

@@ -38,22 +38,30 @@ async def read_standing(db: Connection, items: Sequence[Sending]) -> list[Standi
         + """ AS is_held,
                EXISTS (
                    SELECT FROM settlements s
+                   WHERE s.network = item.network AND s.payer = item.payer AND s.nonce = item.nonce
+                     AND s.claim_id = item.claim_id AND s.state = 'sending'
+                     AND s.tx_hash = item.tx_hash) AS is_written,
+               EXISTS (
+                   SELECT FROM settlements s
                    WHERE s.network = item.network AND s.source = item.source
                      AND s.state IN ('sending', 'submitted')) AS source_is_busy,
                EXISTS (SELECT FROM sponsor_stops stop WHERE stop.network = item.network)
                    AS is_stopped
-        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::text[], $6::bigint[])
-            WITH ORDINALITY AS item (network, payer, nonce, claim_id, source, epoch, i)
+        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::text[], $6::bigint[],
+                    $7::bytea[])
+            WITH ORDINALITY AS item (network, payer, nonce, claim_id, source, epoch, tx_hash, i)
         ORDER BY item.i
         """,
         *row_keys([item.claim.identity for item in items]),
         [item.claim.claim_id for item in items],
         [item.sent.source for item in items],
         [item.epoch for item in items],
+        [item.sent.tx_hash for item in items],
     )
     return [
         Standing(
             is_held=row["is_held"],
+            is_written=row["is_written"],
             source_is_busy=row["source_is_busy"],
             is_stopped=row["is_stopped"],
         )

@@ -20,7 +20,7 @@ from farebox.facilitator.journal.success_attempts import SuccessAttempts
 from farebox.facilitator.settlement import Claim, Ending, Recording, Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.storage.batch import Batch
+from farebox.storage.batch import Batch, Item, Result
 from farebox.storage.faults import Conflict, DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from farebox.submission.fate import SentEnvelope
@@ -68,8 +68,8 @@ class SettlementJournal:
             return await store.find_by_hash(db, tx_hash)
 
     async def claim(self, claim: Claim) -> bool:
-        """Take a payment's identity; False when somebody has it."""
-        return await self._claims.add(claim)
+        """Take a payment's identity; False when another claim has it."""
+        return await self._repeated(self._claims, claim)
 
     async def release(self, identity: PaymentIdentity, claim_id: UUID) -> bool:
         """Give an identity back for which nothing was signed."""
@@ -110,7 +110,7 @@ class SettlementJournal:
         channel has now nothing is written. The most it may cost is reserved with it.
         """
         try:
-            return await self._sendings.add(self._item(claim, sent, epoch=epoch))
+            return await self._repeated(self._sendings, self._item(claim, sent, epoch=epoch))
         except Conflict as conflict:
             return _source_busy(conflict)
 
@@ -138,7 +138,7 @@ class SettlementJournal:
 
         Its fee stays spent, and the rest of what was reserved for it is free again.
         """
-        return await self._ends.add((tx_hash, ending))
+        return await self._repeated(self._ends, (tx_hash, ending))
 
     async def take_success(self, identity: PaymentIdentity, request_digest: bytes) -> bool:
         """Own the one success of a confirmed payment: True for one call, ever.
@@ -148,12 +148,7 @@ class SettlementJournal:
         """
         with self.attempts.attempt(identity, request_digest) as attempt_id:
             wanted = (identity, request_digest, attempt_id)
-            for pause_s in _REPEAT_AFTER_S:
-                try:
-                    return await self._successes.add(wanted)
-                except DatabaseUnavailable:
-                    await self._clock.sleep(pause_s)
-            return await self._successes.add(wanted)
+            return await self._repeated(self._successes, wanted)
 
     async def restore(self, lost: LostRecord) -> bool:
         """Put back the record of a landed payment of ours; False when there is one after all."""
@@ -183,6 +178,19 @@ class SettlementJournal:
         before = self._clock.now() - timedelta(seconds=older_than_s)
         async with self._database.connection() as db:
             return await store.release_stale_claims(db, network, before=before)
+
+    async def _repeated(self, batch: Batch[Item, Result], item: Item) -> Result:
+        """Repeat a statement that failed, or whose answer was lost; each of these may be repeated.
+
+        Raises:
+            DatabaseUnavailable: the database is away for longer.
+        """
+        for pause_s in _REPEAT_AFTER_S:
+            try:
+                return await batch.add(item)
+            except DatabaseUnavailable:
+                await self._clock.sleep(pause_s)
+        return await batch.add(item)
 
     def _budgets_of(self, network: Network) -> Budgets:
         return self._budgets.get(network, UNLIMITED)
@@ -214,7 +222,11 @@ class SettlementJournal:
             bearing = {each for item in items for each in item.charge().bearing()}
             counted = await budget_store.read_counters(db, bearing)
             verdicts = admit(items, standings, counted, budgets)
-            admitted = [place for place, each in enumerate(verdicts) if each is Recording.WRITTEN]
+            admitted = [
+                place
+                for place, each in enumerate(verdicts)
+                if each is Recording.WRITTEN and not standings[place].is_written
+            ]
             if admitted:
                 written = await envelope_store.record_sending(db, [items[i] for i in admitted])
                 for place, is_written in zip(admitted, written, strict=True):

@@ -30,7 +30,10 @@ _SELECT: Final[LiteralString] = """
 
 
 async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool]:
-    """Take payments' identities; False where a row of one exists already."""
+    """Take payments' identities; False where another claim has one already.
+
+    A claim that is repeated because its answer was lost is taken again.
+    """
     rows = await db.fetch(
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
@@ -46,7 +49,8 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
                      asset, amount, pay_to, expires_at_ledger, caller, token_unverified,
                      max_timeout_s, discovery, i)
         ORDER BY network, payer, nonce, i  -- the same way round in every process
-        ON CONFLICT (network, payer, nonce) DO NOTHING
+        ON CONFLICT (network, payer, nonce) DO UPDATE SET claim_id = excluded.claim_id
+        WHERE settlements.claim_id = excluded.claim_id AND settlements.state = 'claimed'
         RETURNING claim_id
         """,
         *row_keys([claim.identity for claim in claims]),

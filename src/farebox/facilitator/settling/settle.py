@@ -3,12 +3,14 @@
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
 from typing import Final
 from uuid import uuid4
 
 import structlog
 
 from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.journal.claim_returns import BrokenOff, ClaimReturns
 from farebox.facilitator.journal.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.journal.restore_store import LostRecord
@@ -36,6 +38,7 @@ from farebox.x402.reasons import Reason
 _LOOK_PAUSE_S: Final = 0.25
 _HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, well within this
 _RETRY_AFTER_S: Final = 5
+_CLAIMS: Final = 3  # of others, given back one after the other while this request waits
 _DRAIN_PAUSE_S: Final = 0.05
 
 log = structlog.get_logger(__name__)
@@ -49,6 +52,7 @@ class Settler:
         verifier: Verifier,
         senders: Mapping[Network, PaymentSender],
         journal: SettlementJournal,
+        returns: ClaimReturns,
         clock: Clock,
         waits: Waits,
         departure: Departure,
@@ -57,7 +61,7 @@ class Settler:
     ) -> None:
         self._verifier, self._senders, self._departure = verifier, senders, departure
         self._journal, self._clock, self._waits = journal, clock, waits
-        self._foreign = foreign
+        self._foreign, self._returns = foreign, returns
         self._callers = 0
         self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
@@ -91,10 +95,15 @@ class Settler:
         """
         self._callers += 1
         try:
-            known = await self._journal.find(identity)
-            if known is not None:
-                return await self._repeat(known, transfer.payment.request_digest())
-            return await self._first(transfer, identity, on_claimed, caller)
+            began = self._clock.monotonic()
+            for _ in range(_CLAIMS):
+                known = await self._journal.find(identity)
+                if known is None:
+                    return await self._first(transfer, identity, on_claimed, caller, began=began)
+                outcome = await self._repeat(known, transfer.payment.request_digest(), began=began)
+                if outcome is not None:
+                    return outcome
+            raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
         finally:
             self._callers -= 1
 
@@ -134,23 +143,34 @@ class Settler:
         identity: PaymentIdentity,
         on_claimed: Callable[[], Awaitable[object]] | None,
         caller: OwnerId | None,
+        *,
+        began: float,
     ) -> SettleOutcome:
-        began = self._clock.monotonic()
         digest = transfer.payment.request_digest()
         verdict = await self._verifier.judge(transfer, caller=caller)
         if isinstance(verdict, Rejected):
             known = await self._journal.find(identity)  # settled while we judged: nonce spent
-            if known is not None:
-                return await self._repeat(known, digest)
-            return await self._refused(transfer, identity, verdict)
+            known_outcome = (
+                None if known is None else await self._repeat(known, digest, began=began)
+            )
+            return known_outcome or await self._refused(transfer, identity, verdict)
         claim = self._claim(identity, digest, verdict, caller)
-        if await self._journal.claim(claim):
+        if await self._is_claimed(claim):
             work = self._carry_out(claim, verdict, on_claimed, began=began)
             return await self._live_call(identity, work)
         known = await self._journal.find(identity)
-        if known is None:
+        known_outcome = None if known is None else await self._repeat(known, digest, began=began)
+        if known_outcome is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
-        return await self._repeat(known, digest)
+        return known_outcome
+
+    async def _is_claimed(self, claim: Claim) -> bool:
+        """Whether this claim took the payment's identity; a lost answer gives it back."""
+        try:
+            return await self._journal.claim(claim)
+        except DatabaseUnavailable:
+            await self._returns.give_back(BrokenOff(claim))
+            raise
 
     async def _refused(
         self, transfer: SignedTransfer, identity: PaymentIdentity, verdict: Rejected
@@ -188,7 +208,7 @@ class Settler:
             try:
                 await on_claimed()
             except Exception:
-                await self._journal.release(claim.identity, claim.claim_id)
+                await self._returns.give_back(BrokenOff(claim))
                 raise
         sender = self._senders[claim.identity.network]
         return await sender.carry_out(claim, accepted, began=began)
@@ -222,22 +242,32 @@ class Settler:
         """Do the work to its end, whether or not the caller stays."""
         task = asyncio.create_task(work)
         self._live[identity] = task
-        task.add_done_callback(lambda _: self._live.pop(identity, None))
+        task.add_done_callback(partial(self._forget, identity))
         return await asyncio.shield(task)
 
-    async def _repeat(self, known: Settlement, digest: bytes) -> SettleOutcome:
-        """What a later request for the same payment gets (decisions, Money)."""
+    def _forget(self, identity: PaymentIdentity, task: "asyncio.Task[SettleOutcome]") -> None:
+        if self._live.get(identity) is task:  # another may have taken its place
+            del self._live[identity]
+
+    async def _repeat(
+        self, known: Settlement, digest: bytes, *, began: float
+    ) -> SettleOutcome | None:
+        """What a later request for the same payment gets (decisions, Money).
+
+        None when the claim was given back meanwhile, so that the payment is free. The caller has
+        waited since `began` (monotonic).
+        """
         is_same_request = known.request_digest == digest
-        wait_s = self._waits.answer_s if is_same_request else _HASH_WAIT_S
-        until = self._clock.monotonic() + wait_s
-        hash_until = self._clock.monotonic() + _HASH_WAIT_S
+        until = began + (self._waits.answer_s if is_same_request else _HASH_WAIT_S)
+        hash_until = began + _HASH_WAIT_S
         current: Settlement | None = known
         while current is not None:
             if current.state in FINAL or (current.sent is not None and not is_same_request):
                 return _known_answer(current, is_same_request=is_same_request)
             if current.sent is not None and known.identity not in self._live:
                 sender = self._senders[known.identity.network]
-                return await self._live_call(known.identity, sender.resume(current, current.sent))
+                resumed = sender.resume(current, current.sent, until=until)
+                return await self._live_call(known.identity, resumed)
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
                 break
@@ -248,11 +278,19 @@ class Settler:
                 current = await self._journal.find(known.identity)
             except DatabaseUnavailable:
                 break  # what was seen before still stands
-        if current is not None and current.sent is not None:
-            return Pending(known.identity.network, known.identity.payer, current.tx_hash)
-        raise NothingSent(
-            known.identity.network, known.identity.payer, retry_after_s=_RETRY_AFTER_S
-        )
+        return None if current is None else _unfinished(current)
+
+
+def _unfinished(row: Settlement) -> Pending:
+    """The answer while an envelope is on its way.
+
+    Raises:
+        NothingSent: no envelope is written down yet.
+    """
+    network, payer = row.identity.network, row.identity.payer
+    if row.sent is None:
+        raise NothingSent(network, payer, retry_after_s=_RETRY_AFTER_S)
+    return Pending(network, payer, row.tx_hash)
 
 
 def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotSettled:
