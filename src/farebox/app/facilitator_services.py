@@ -14,6 +14,7 @@ from farebox.facilitator.listing_report import ListingReports
 from farebox.facilitator.requests.answer import Answering
 from farebox.facilitator.requests.idempotency import RequestNames
 from farebox.facilitator.settling.settle import Settler
+from farebox.facilitator.settling.verify_known import KnownVerifier
 from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.networks import Network
 
@@ -53,7 +54,13 @@ def build_facilitator(
     return FacilitatorServices(
         settler,
         routes=facilitator_routes(
-            verifier, answering, shared.journal, operators, ingress, reports, REASONS
+            KnownVerifier(verifier, shared.journal),
+            answering,
+            shared.journal,
+            operators,
+            ingress,
+            reports,
+            REASONS,
         ),
         tasks=[
             Loop("request names", names.run),

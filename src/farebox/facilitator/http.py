@@ -20,8 +20,8 @@ from farebox.facilitator.listing_report import SENTENCES, ListingReports
 from farebox.facilitator.requests.answer import Answer, Answering
 from farebox.facilitator.requests.name import read_idempotency_key
 from farebox.facilitator.settling.outcome import NotAdmitted, NothingSent, SettleOutcome
-from farebox.facilitator.verification.verdict import Accepted, Verdict
-from farebox.facilitator.verification.verify import Verifier
+from farebox.facilitator.settling.verify_known import Collectable, KnownVerifier, VerifyOutcome
+from farebox.facilitator.verification.verdict import Accepted
 from farebox.facilitator.wire import (
     Body,
     errors_body,
@@ -122,24 +122,25 @@ class Ingress:
 class VerifyEndpoint:
     """Every verdict is HTTP 200; only a body that is no JSON object is 400."""
 
-    def __init__(self, verifier: Verifier, ingress: Ingress) -> None:
+    def __init__(self, verifier: KnownVerifier, ingress: Ingress) -> None:
         self._verifier, self._ingress = verifier, ingress
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         payment = read_payment(await read_body(receive))
         if isinstance(payment, Unacceptable):
-            verdict: Verdict | Unacceptable = payment
+            verdict: VerifyOutcome | Unacceptable = payment
         else:
             verdict = await self._judged(scope, payment)
-        note_of(scope).say(reason="" if isinstance(verdict, Accepted) else verdict.reason)
+        reason = "" if isinstance(verdict, Accepted | Collectable) else verdict.reason
+        note_of(scope).say(reason=reason)
         await send_json(send, _status(payment), _encode(verify_body(verdict)))
 
-    async def _judged(self, scope: Scope, payment: Payment) -> Verdict:
+    async def _judged(self, scope: Scope, payment: Payment) -> VerifyOutcome:
         network = payment.terms.network
         owner = self._ingress.owner(scope, network)
         verdict = await self._verifier.verify(payment, caller=owner)
         if owner is not None:
-            is_accepted = isinstance(verdict, Accepted)
+            is_accepted = isinstance(verdict, Accepted | Collectable)
             self._ingress.meter.verified(owner, network, is_accepted=is_accepted)
         return verdict
 
@@ -304,7 +305,7 @@ async def has_left(receive: Receive) -> bool:
 
 
 def facilitator_routes(
-    verifier: Verifier,
+    verifier: KnownVerifier,
     answering: Answering,
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
@@ -316,7 +317,7 @@ def facilitator_routes(
 
     `listing_reasons` are the codes that `reports` may give, with their sentences.
     """
-    # to judge a payment takes no database
+    # to judge a payment takes no database; one that the ledger refuses is looked up if it is there
     verify = ingress.guarded(VerifyEndpoint(verifier, ingress), goes_on=True)
     settle = ingress.guarded(SettleEndpoint(answering, ingress, reports), goes_on=False)
     return [

@@ -62,6 +62,7 @@ class Reason(StrEnum):
     EXPIRES_TOO_SOON = "invalid_exact_stellar_signature_expires_too_soon"
 
     SIMULATION_FAILED = _PAYLOAD + "simulation_failed"
+    INSUFFICIENT_FUNDS = "insufficient_funds"
     RESTORE_REQUIRED = _PAYLOAD + "restore_required"
     FEE_EXCEEDS_MAXIMUM = _PAYLOAD + "fee_exceeds_maximum"
     EVENT_NOT_TRANSFER = _PAYLOAD + "event_not_transfer"
@@ -177,6 +178,7 @@ REGISTRY: Final = MappingProxyType(
         Reason.EXPIRED: _never("The authorization has expired."),
         Reason.EXPIRES_TOO_SOON: _never("Too few ledgers remain to land the payment safely."),
         Reason.SIMULATION_FAILED: _never("The network would refuse the transfer as it stands."),
+        Reason.INSUFFICIENT_FUNDS: _later("The payer holds too little of the asset."),
         Reason.RESTORE_REQUIRED: _later("A ledger entry it needs is archived; restore it first."),
         Reason.FEE_EXCEEDS_MAXIMUM: _never("The network fee would exceed the operator's ceiling."),
         Reason.EVENT_NOT_TRANSFER: _never("The call would move tokens by more than the transfer."),

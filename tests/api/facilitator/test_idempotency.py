@@ -176,7 +176,7 @@ async def test_a_refused_request_uses_up_no_key(stage: Stage) -> None:
     draft = await stage.draft()
     short = draft.but(amount=10**15)
     refused = await keyed(stage, short.request())
-    assert refused.json()["errorReason"] == Reason.SIMULATION_FAILED
+    assert refused.json()["errorReason"] == Reason.INSUFFICIENT_FUNDS
     assert await _names(stage) == []
     assert (await keyed(stage, draft.request())).json()["success"] is True
 

@@ -28,19 +28,17 @@ async def read_standing(db: Connection, items: Sequence[Sending]) -> list[Standi
     """What each item meets now. Under the networks' lock it stays so until the commit."""
     rows = await db.fetch(
         """
-        SELECT EXISTS (
-                   SELECT FROM settlements s
-                   WHERE s.network = item.network AND s.payer = item.payer AND s.nonce = item.nonce
-                     AND s.claim_id = item.claim_id AND s.state = 'claimed')
+        SELECT EXISTS (SELECT FROM settlements s
+                       WHERE s.network = item.network AND s.payer = item.payer
+                         AND s.nonce = item.nonce AND s.claim_id = item.claim_id
+                         AND s.state = 'claimed')
         """
         " AND "
         + _LEASE_HOLDS
         + """ AS is_held,
-               EXISTS (
-                   SELECT FROM settlements s
-                   WHERE s.network = item.network AND s.payer = item.payer AND s.nonce = item.nonce
-                     AND s.claim_id = item.claim_id AND s.state = 'sending'
-                     AND s.tx_hash = item.tx_hash) AS is_written,
+               EXISTS (SELECT FROM settlements s
+                       WHERE s.tx_hash = item.tx_hash AND s.claim_id = item.claim_id
+                         AND s.state = 'sending') AS is_written,
                EXISTS (
                    SELECT FROM settlements s
                    WHERE s.network = item.network AND s.source = item.source
