@@ -69,7 +69,7 @@ def _encoded() -> bytes:
 
 
 async def test_an_accepted_payment_costs_no_look_up() -> None:
-    accepted = cast("Accepted", object.__new__(Accepted))
+    accepted = object.__new__(Accepted)
     assert await verified(accepted) == (accepted, 0)
 
 

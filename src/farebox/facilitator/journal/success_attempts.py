@@ -3,13 +3,19 @@
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID, uuid4
+
+import structlog
 
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.storage.faults import DatabaseUnavailable
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 _KEPT: Final = 10_000  # lost answers; a forgotten one leaves its success with nobody
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class SuccessAttempts:
@@ -22,6 +28,14 @@ class SuccessAttempts:
 
     def __init__(self) -> None:
         self._lost: OrderedDict[tuple[PaymentIdentity, bytes], UUID] = OrderedDict()
+        self._answered: OrderedDict[PaymentIdentity, None] = OrderedDict()
+
+    def note_answered(self, identity: PaymentIdentity) -> None:
+        """A success is about to be answered; the second one of a payment is an alarm."""
+        if identity in self._answered:
+            log.error("settlement.alarm", alarm="success_answered_twice", payer=identity.payer)
+        self._answered[identity] = None
+        _trim(self._answered)
 
     @contextmanager
     def attempt(self, identity: PaymentIdentity, request_digest: bytes) -> Iterator[UUID]:
@@ -32,6 +46,10 @@ class SuccessAttempts:
             yield attempt_id
         except DatabaseUnavailable:
             self._lost[request] = attempt_id
-            while len(self._lost) > _KEPT:
-                self._lost.popitem(last=False)
+            _trim(self._lost)
             raise
+
+
+def _trim(kept: OrderedDict[Key, Value]) -> None:
+    while len(kept) > _KEPT:
+        kept.popitem(last=False)

@@ -90,13 +90,16 @@ class RequestNames:
         identity = settled.identity
         try:
             with self._attempts.attempt(identity, settled.request_digest) as attempt_id:
-                return await self._own(request, settled, body, attempt_id)
+                answer, is_owned = await self._own(request, settled, body, attempt_id)
         except DatabaseUnavailable:
             return body(Pending(identity.network, identity.payer, settled.tx_hash))
+        if is_owned:
+            self._attempts.note_answered(identity)
+        return answer
 
     async def _own(
         self, request: NamedRequest, settled: Settled, body: Body, attempt_id: UUID
-    ) -> bytes:
+    ) -> tuple[bytes, bool]:
         identity = settled.identity
         async with self._database.transaction() as db:
             await self._take(db, request)
@@ -105,11 +108,11 @@ class RequestNames:
             (is_owned,) = await store.take_successes(db, [wanted], at=now)
             answer = body(settled if is_owned else duplicate(identity, settled.tx_hash))
             if request.key is None:
-                return answer
+                return answer, is_owned
             kept = await idempotency_store.keep_answer(
                 db, request.key, request.digest, answer, now=now
             )
-            return kept if kept is not None else answer
+            return kept if kept is not None else answer, is_owned
 
     async def keep(self, request: NamedRequest, outcome: SettleOutcome, answer: bytes) -> bytes:
         """What is answered: `answer`, or what the key was told before.

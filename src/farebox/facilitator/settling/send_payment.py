@@ -295,8 +295,6 @@ class PaymentSender:
             if ending is None:  # reconciliation looks again
                 await self._journal.hand_over(sent.tx_hash)
                 return pending
-            if ending.moved_more:
-                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
             if not await self._journal.end(sent.tx_hash, ending):
                 # another process replaced this envelope or ended the row: its word is the answer
                 row = await self._journal.find(identity)

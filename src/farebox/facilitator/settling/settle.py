@@ -123,7 +123,10 @@ class Settler:
             is_owned = await self._journal.take_success(identity, settled.request_digest)
         except DatabaseUnavailable:
             return Pending(identity.network, identity.payer, settled.tx_hash)
-        return settled if is_owned else duplicate(identity, settled.tx_hash)
+        if not is_owned:
+            return duplicate(identity, settled.tx_hash)
+        self._journal.attempts.note_answered(identity)
+        return settled
 
     async def drain(self, *, within_s: float | None = None) -> bool:
         """Return once nobody waits and nothing is carried out, or after so many seconds.
