@@ -102,6 +102,10 @@ def command(
         no_simulation_events=no_simulation_events,
         extra=extra,
     )
+    _run(options)
+
+
+def _run(options: DevnetOptions) -> None:
     try:
         code = asyncio.run(_serve(options))
     except LocalFault as fault:
