@@ -28,6 +28,7 @@ from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers
+from farebox.stellar.simulation_slots import SimulationSlots
 from farebox.storage.pool import Database
 from farebox.submission.catch_up import CatchUp
 from farebox.submission.submit import Submitter
@@ -72,7 +73,7 @@ def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> Net
     settings, clock = shared.settings, shared.clock
     rules = _rules(settings, own, signers)
     rpc = _nodes(settings, own, clock, signers)
-    state = NetworkState(own.network, rpc, clock)
+    state, slots = NetworkState(own.network, rpc, clock), SimulationSlots(own.network, rpc)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = _submitter(rpc, watcher, clock, ledgers, state)
@@ -88,7 +89,7 @@ def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> Net
     part = NetworkPart(own.network, rpc, ledgers, state, purse, clock)
     reconciler = _reconciler(shared, own, CatchUp(rpc, submitter, ledgers), conclusions)
     return NetworkServices(
-        verified=VerifiedNetwork(rules, operators, rpc, ledgers, state, sponsor),
+        verified=VerifiedNetwork(rules, operators, slots, ledgers, state, sponsor),
         rpc=rpc,
         ledgers=ledgers,
         part=part,

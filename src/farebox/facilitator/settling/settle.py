@@ -29,6 +29,7 @@ from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
+from farebox.stellar.simulation_slots import Purpose, Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
@@ -76,6 +77,7 @@ class Settler:
         *,
         on_claimed: Callable[[], Awaitable[object]] | None = None,
         caller: OwnerId | None = None,
+        client: str = "",
     ) -> SettleOutcome:
         """Bring what `identify` found to the ledger, or report what became of it.
 
@@ -83,7 +85,7 @@ class Settler:
         a success: whoever answers must own it first (`own_success`). Once the payment is claimed
         the work goes on even when the caller leaves. `on_claimed` is awaited once it is claimed
         and before anything is signed; what it raises is raised here, after the claim was given
-        back. `caller` bears the cost if one is known.
+        back. `caller` bears the cost if one is known; `client` is who rate limits count.
 
         Raises:
             NothingSent: the service could not act; the same body may be repeated.
@@ -94,7 +96,8 @@ class Settler:
             known = await self._journal.find(identity)
             if known is not None:
                 return await self._repeat(known, transfer.payment.request_digest())
-            return await self._first(transfer, identity, on_claimed, caller)
+            requester = Requester(Purpose.SETTLEMENT, client)
+            return await self._first(transfer, identity, on_claimed, caller, requester)
         finally:
             self._callers -= 1
 
@@ -134,10 +137,11 @@ class Settler:
         identity: PaymentIdentity,
         on_claimed: Callable[[], Awaitable[object]] | None,
         caller: OwnerId | None,
+        requester: Requester,
     ) -> SettleOutcome:
         began = self._clock.monotonic()
         digest = transfer.payment.request_digest()
-        verdict = await self._verifier.judge(transfer, caller=caller)
+        verdict = await self._verifier.judge(transfer, requester, caller=caller)
         if isinstance(verdict, Rejected):
             known = await self._journal.find(identity)  # settled while we judged: nonce spent
             if known is not None:
