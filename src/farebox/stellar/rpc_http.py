@@ -117,7 +117,7 @@ class HttpSorobanRpc:
         *,
         timeout_s: float = 10.0,
         max_connections: int = 32,
-        max_simulations: int = 64,
+        max_simulations: int = 72,
         authority: Path | None = None,
     ) -> None:
         self._network = network

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
 
-SLOTS: Final = 48  # simulations under way
+SLOTS: Final = 64  # simulations under way
 
 
 class Purpose(IntEnum):
@@ -31,19 +31,19 @@ class Purpose(IntEnum):
 class Bounds:
     """How many simulations of one purpose may run, and how long one waits for its slot.
 
-    Who has all of its own slots in use is refused sooner than who waits for those of others.
+    Who has simulations under way is refused sooner than who has none.
     """
 
     in_all: int
     per_client: int
     wait_s: float
-    own_wait_s: float
+    next_wait_s: float
 
 
 BOUNDS: Final = MappingProxyType(
     {
-        Purpose.SETTLEMENT: Bounds(in_all=SLOTS, per_client=32, wait_s=10.0, own_wait_s=10.0),
-        Purpose.VERIFICATION: Bounds(in_all=32, per_client=16, wait_s=4.0, own_wait_s=1.0),
+        Purpose.SETTLEMENT: Bounds(in_all=SLOTS, per_client=32, wait_s=10.0, next_wait_s=10.0),
+        Purpose.VERIFICATION: Bounds(in_all=32, per_client=16, wait_s=4.0, next_wait_s=1.0),
     }
 )
 
@@ -117,11 +117,11 @@ class SimulationSlots:
 
     async def _wait(self, requester: Requester) -> None:
         bounds = BOUNDS[requester.purpose]
-        is_own = self._running[requester] >= bounds.per_client
+        wait_s = bounds.next_wait_s if self._running[requester] else bounds.wait_s
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(requester, deque()).append(turn)
         try:
-            async with asyncio.timeout(bounds.own_wait_s if is_own else bounds.wait_s):
+            async with asyncio.timeout(wait_s):
                 await turn
         except TimeoutError:
             self._give_up(requester, turn)
