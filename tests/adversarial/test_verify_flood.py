@@ -12,13 +12,14 @@ import pytest
 
 from farebox.stellar.rpc import RawSimulation
 from farebox.stellar.rpc_http import HttpSorobanRpc
-from farebox.stellar.simulation_slots import BOUNDS, SLOTS, Purpose, Requester, SimulationSlots
+from farebox.stellar.simulation_slots import Purpose, Requester, SimulationSlots, bounds_of
 from farebox.x402.reasons import Reason
 from support import node
 from support.asgi import Answer, AsgiClient
 from support.payments import Json
 from support.stage import Stage, own_relayer, service
 
+SLOTS: Final = 64  # the default
 SIMULATE: Final = "simulateTransaction"
 SLOW_S: Final = 3.0  # a contract account that burns what the network allows
 FLOODERS: Final = 100
@@ -26,7 +27,7 @@ ADDRESSES: Final = 5  # they ask from
 SETTLEMENTS: Final = 4
 AT_MOST_S: Final = 40.0
 SETTLE_S: Final = 12.0
-REFUSED_S: Final = BOUNDS[Purpose.VERIFICATION].wait_s + 2
+REFUSED_S: Final = bounds_of(SLOTS)[Purpose.VERIFICATION].wait_s + 2
 VERDICT: Final = {"isValid", "invalidReason", "invalidMessage", "payer"}
 
 

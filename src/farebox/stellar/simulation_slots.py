@@ -8,16 +8,14 @@ asked.
 
 import asyncio
 from collections import Counter, deque
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
-from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Protocol
 
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
-
-SLOTS: Final = 64  # simulations under way
 
 
 class Purpose(IntEnum):
@@ -40,12 +38,13 @@ class Bounds:
     next_wait_s: float
 
 
-BOUNDS: Final = MappingProxyType(
-    {
-        Purpose.SETTLEMENT: Bounds(in_all=SLOTS, per_client=32, wait_s=10.0, next_wait_s=10.0),
-        Purpose.VERIFICATION: Bounds(in_all=32, per_client=16, wait_s=4.0, next_wait_s=1.0),
+def bounds_of(slots: int) -> Mapping[Purpose, Bounds]:
+    """How `slots` simulations are shared out: verifications have half of them at most."""
+    half, quarter = slots // 2, slots // 4
+    return {
+        Purpose.SETTLEMENT: Bounds(slots, per_client=half, wait_s=10.0, next_wait_s=10.0),
+        Purpose.VERIFICATION: Bounds(half, per_client=quarter, wait_s=4.0, next_wait_s=1.0),
     }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,9 @@ class SimulationSlots:
     client with the fewest simulations under way.
     """
 
-    def __init__(self, network: Network, node: SimulatingNode) -> None:
+    def __init__(self, network: Network, node: SimulatingNode, slots: int) -> None:
         self._network, self._node = network, node
+        self._slots, self._bounds = slots, bounds_of(slots)
         self._running: Counter[Requester] = Counter()
         self._of_purpose: Counter[Purpose] = Counter()
         self._waiting: dict[Requester, deque[asyncio.Future[None]]] = {}
@@ -91,9 +91,9 @@ class SimulationSlots:
             self._release(requester)
 
     def _is_free_for(self, requester: Requester) -> bool:
-        bounds = BOUNDS[requester.purpose]
+        bounds = self._bounds[requester.purpose]
         return (
-            self._of_purpose.total() < SLOTS
+            self._of_purpose.total() < self._slots
             and self._of_purpose[requester.purpose] < bounds.in_all
             and self._running[requester] < bounds.per_client
         )
@@ -116,7 +116,7 @@ class SimulationSlots:
                 turn.set_result(None)
 
     async def _wait(self, requester: Requester) -> None:
-        bounds = BOUNDS[requester.purpose]
+        bounds = self._bounds[requester.purpose]
         wait_s = bounds.next_wait_s if self._running[requester] else bounds.wait_s
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(requester, deque()).append(turn)

@@ -6,9 +6,11 @@ import pytest
 
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import RawSimulation, RpcUnavailable
-from farebox.stellar.simulation_slots import BOUNDS, SLOTS, Purpose, Requester, SimulationSlots
+from farebox.stellar.simulation_slots import Purpose, Requester, SimulationSlots, bounds_of
 
-SETTLEMENT, VERIFICATION = BOUNDS[Purpose.SETTLEMENT], BOUNDS[Purpose.VERIFICATION]
+SLOTS = 64
+SETTLEMENT = bounds_of(SLOTS)[Purpose.SETTLEMENT]
+VERIFICATION = bounds_of(SLOTS)[Purpose.VERIFICATION]
 _TURNS = 20
 
 
@@ -36,7 +38,7 @@ class Stand:
 
     def __init__(self) -> None:
         self.node = Node()
-        self.slots = SimulationSlots(Network.TESTNET, self.node)
+        self.slots = SimulationSlots(Network.TESTNET, self.node, SLOTS)
         self.asked: dict[str, asyncio.Task[RawSimulation]] = {}
 
     async def ask(self, purpose: Purpose, client: str, count: int = 1) -> list[str]:
