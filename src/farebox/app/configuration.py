@@ -66,6 +66,7 @@ _NETWORK: Final = frozenset(
         "RPC_URL",
         "FALLBACK_RPC_URL",
         "RPC_AUTHORITY",
+        "RPC_SIMULATIONS",
         "RELAYER_SECRET",
         "PAYMASTER_SECRET",
         "MAX_FEE_STROOPS",
@@ -300,12 +301,7 @@ class _Reading:
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
         assets = self._value("ASSETS" + suffix, rules.asset_policy, default)
-        fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
-        bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
-        if bid > fee:
-            self._faults.append(
-                Fault(f"{PREFIX}MAX_INCLUSION_FEE_STROOPS{suffix}", "no more than MAX_FEE_STROOPS")
-            )
+        fee, bid = self._fees(suffix)
         if url is None or relayer is None:
             return None
         return NetworkSettings(
@@ -313,10 +309,11 @@ class _Reading:
             rpc_url=url,
             fallback_rpc_url=self._fallback(suffix, url),
             rpc_authority=authority,
+            rpc_simulations=self._value("RPC_SIMULATIONS" + suffix, rules.whole(4, 1_000), 64),
             relayer_secret=relayer,
             paymaster_secret=paymaster,
-            max_fee=Stroops(fee),
-            max_inclusion_fee=Stroops(bid),
+            max_fee=fee,
+            max_inclusion_fee=bid,
             assets=assets,
             budgets=self._budgets(suffix, assets),
             needs_key=self._value(
@@ -325,6 +322,16 @@ class _Reading:
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
             web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
+
+    def _fees(self, suffix: str) -> tuple[Stroops, Stroops]:
+        """The most one settlement may cost, and the most bid of it for a place in a ledger."""
+        fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
+        bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
+        if bid > fee:
+            self._faults.append(
+                Fault(f"{PREFIX}MAX_INCLUSION_FEE_STROOPS{suffix}", "no more than MAX_FEE_STROOPS")
+            )
+        return Stroops(fee), Stroops(bid)
 
     def _fallback(self, suffix: str, url: Secret[str] | None) -> Secret[str] | None:
         fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)

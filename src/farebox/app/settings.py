@@ -24,6 +24,7 @@ class NetworkSettings:
     rpc_url: Secret[str]
     fallback_rpc_url: Secret[str] | None  # another node, asked where the first one fails
     rpc_authority: Path | None  # a PEM file trusted beside the system's authorities
+    rpc_simulations: int  # at a node at once, at most
     relayer_secret: Secret[str]
     paymaster_secret: Secret[str] | None
     max_fee: Stroops  # the most one settlement may cost, fee bump included

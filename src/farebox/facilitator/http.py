@@ -39,7 +39,7 @@ from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.networks import Network
 from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
-from farebox.web.guard import Needs, known_caller_of, require
+from farebox.web.guard import Needs, counted_as, known_caller_of, require
 from farebox.web.limits import read_body
 from farebox.web.request_note import RequestNote, note_of
 from farebox.x402.headers import EXTENSION_RESPONSES
@@ -138,7 +138,8 @@ class VerifyEndpoint:
     async def _judged(self, scope: Scope, payment: Payment) -> VerifyOutcome:
         network = payment.terms.network
         owner = self._ingress.owner(scope, network)
-        verdict = await self._verifier.verify(payment, caller=owner)
+        client = counted_as(scope)
+        verdict = await self._verifier.verify(payment, caller=owner, client=client)
         if owner is not None:
             is_accepted = isinstance(verdict, Accepted | Collectable)
             self._ingress.meter.verified(owner, network, is_accepted=is_accepted)
@@ -183,6 +184,7 @@ class SettleEndpoint:
             body=told,
             on_settled=listing.look,
             has_left=partial(has_left, receive),
+            client=counted_as(scope),
         )
         reply = await self._reply(payment, answering, listing, note)
         if reply is not None:

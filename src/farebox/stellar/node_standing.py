@@ -95,7 +95,9 @@ class NodeStanding:
             self.answered(latest.sequence, newest)
 
     def failed(self, outage: RpcUnavailable) -> None:
-        """It gave no usable answer."""
+        """It gave no usable answer; a call that our own bound kept back is none of its doing."""
+        if not outage.was_asked:
+            return
         now = self._clock.monotonic()
         self._heard_at = now
         if outage.retry_after_s is not None:

@@ -39,7 +39,7 @@ STATUSES: Final[Mapping[str, int]] = {
     "sign_in_unavailable": 503,
     "contract_login_unavailable": 503,
 }
-_RETRY_AFTER: Final = b"2"  # seconds; most outages are a lost connection, or a failover
+_OUTAGE_RETRY_S: Final = 5
 _HTTP: Final = {404: ("not_found", "There is nothing at this path.")}
 
 
@@ -105,7 +105,7 @@ def _failure(
             return Failure(STATUSES.get(code, 400), code, message, request_id)
         case Outage(part=part):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
-            headers.append((b"retry-after", _RETRY_AFTER))
+            headers.append((b"retry-after", b"%d" % _OUTAGE_RETRY_S))
             words = "Something the service needs is away; try again later."
             return Failure(503, "service_unavailable", words, request_id)
         case HTTPException(status_code=405):

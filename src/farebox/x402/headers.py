@@ -10,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from farebox.x402.member_names import has_repeated_name
+
 EXTENSION_RESPONSES: Final = "EXTENSION-RESPONSES"
 PAYMENT_REQUIRED: Final = "PAYMENT-REQUIRED"
 PAYMENT_SIGNATURE: Final = "PAYMENT-SIGNATURE"
@@ -24,12 +26,16 @@ def encode_header(value: object) -> str:
 
 
 def decode_header(text: str) -> dict[str, object] | None:
-    """Read a header back into its JSON object; None when it does not hold one."""
+    """Read a header back into its JSON object; None when it does not hold one.
+
+    Nor when a name stands twice in an object: two readers would find two values.
+    """
     raw = header_bytes(text)
     try:
-        return None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
+        value = None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    return None if value is None or raw is None or has_repeated_name(raw) else value
 
 
 def header_bytes(text: str) -> bytes | None:

@@ -132,10 +132,12 @@ REGISTRY: Final = MappingProxyType(
     {
         Reason.INVALID_JSON: _never("The body is not a JSON document."),
         Reason.INVALID_PAYLOAD: _never(
-            "paymentPayload is missing or does not have the x402 version 2 form."
+            "paymentPayload is missing, does not have the x402 version 2 form, or an object of the "
+            "body has a member name twice."
         ),
         Reason.INVALID_PAYMENT_REQUIREMENTS: _never(
-            "paymentRequirements is missing, or one of its fields is not spelled canonically."
+            "paymentRequirements is missing, one of its fields is not spelled canonically, or a "
+            "member name stands in it twice."
         ),
         Reason.INVALID_X402_VERSION: _never("Only x402 version 2 is served."),
         Reason.UNSUPPORTED_SCHEME: _never("Only the scheme exact is served."),

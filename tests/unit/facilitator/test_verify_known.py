@@ -15,6 +15,7 @@ from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
+from farebox.stellar.simulation_slots import Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
@@ -41,7 +42,7 @@ class Judging:
     def examine(self, payment: Payment) -> Any:
         return SimpleNamespace(payer=Address(PAYER.public_key), entry=SimpleNamespace(nonce=5))
 
-    async def judge(self, transfer: object, *, caller: OwnerId | None) -> Any:
+    async def judge(self, transfer: object, requester: Requester, *, caller: OwnerId | None) -> Any:
         return self._verdict
 
 

@@ -31,6 +31,7 @@ from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
+from farebox.stellar.simulation_slots import Purpose, Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
@@ -80,6 +81,7 @@ class Settler:
         *,
         on_claimed: Callable[[], Awaitable[object]] | None = None,
         caller: OwnerId | None = None,
+        client: str = "",
     ) -> SettleOutcome:
         """Bring what `identify` found to the ledger, or report what became of it.
 
@@ -87,7 +89,7 @@ class Settler:
         a success: whoever answers must own it first (`own_success`). Once the payment is claimed
         the work goes on even when the caller leaves. `on_claimed` is awaited once it is claimed
         and before anything is signed; what it raises is raised here, after the claim was given
-        back. `caller` bears the cost if one is known.
+        back. `caller` bears the cost if one is known; `client` is who rate limits count.
 
         Raises:
             NothingSent: the service could not act; the same body may be repeated.
@@ -99,7 +101,10 @@ class Settler:
             for _ in range(_CLAIMS):
                 known = await self._journal.find(identity)
                 if known is None:
-                    return await self._first(transfer, identity, on_claimed, caller, began=began)
+                    requester = Requester(Purpose.SETTLEMENT, client)
+                    return await self._first(
+                        transfer, identity, on_claimed, caller, requester, began=began
+                    )
                 outcome = await self._repeat(known, transfer.payment.request_digest(), began=began)
                 if outcome is not None:
                     return outcome
@@ -146,11 +151,12 @@ class Settler:
         identity: PaymentIdentity,
         on_claimed: Callable[[], Awaitable[object]] | None,
         caller: OwnerId | None,
+        requester: Requester,
         *,
         began: float,
     ) -> SettleOutcome:
         digest = transfer.payment.request_digest()
-        verdict = await self._verifier.judge(transfer, caller=caller)
+        verdict = await self._verifier.judge(transfer, requester, caller=caller)
         if isinstance(verdict, Rejected):
             known = await self._journal.find(identity)  # settled while we judged: nonce spent
             known_outcome = (

@@ -14,6 +14,7 @@ from farebox.facilitator.verification.verdict import Accepted, Rejected, SignedT
 from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
+from farebox.stellar.simulation_slots import Purpose, Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
@@ -61,12 +62,18 @@ class KnownVerifier:
     def __init__(self, verifier: Verifier, journal: Journal) -> None:
         self._verifier, self._journal = verifier, journal
 
-    async def verify(self, payment: Payment, *, caller: OwnerId | None = None) -> VerifyOutcome:
-        """Whether the payment can be settled now, or its success collected."""
+    async def verify(
+        self, payment: Payment, *, caller: OwnerId | None = None, client: str = ""
+    ) -> VerifyOutcome:
+        """Whether the payment can be settled now, or its success collected.
+
+        `client` is the name under which rate limits count whoever asks.
+        """
         transfer = self._verifier.examine(payment)
         if isinstance(transfer, Rejected):
             return transfer
-        verdict = await self._verifier.judge(transfer, caller=caller)
+        requester = Requester(Purpose.VERIFICATION, client)
+        verdict = await self._verifier.judge(transfer, requester, caller=caller)
         if isinstance(verdict, Accepted) or verdict.reason not in _BY_THE_LEDGER:
             return verdict
         row = await self._find(payment, transfer)
