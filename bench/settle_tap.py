@@ -1,7 +1,7 @@
 """A relay in front of the devnet's RPC port that counts what one facilitator asks and is told.
 
-The devnet counts calls of everybody; this tells one facilitator's from another's, and how each
-sendTransaction was answered, without believing anybody's log.
+The devnet counts calls of everybody; this tells one facilitator's from another's, how long the
+answers are, and how each sendTransaction was answered, without believing anybody's log.
 """
 
 import asyncio
@@ -33,18 +33,20 @@ class BadSequence:
 
 
 class Tap:
-    """Counts by method, and answers of sendTransaction by status or result code."""
+    """Counts calls and bytes by method, and answers of sendTransaction by status or code."""
 
     def __init__(self, rpc_url: str) -> None:
         parts = urlsplit(rpc_url)
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
         self.calls: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()  # of the answers' bodies
         self.sends: Counter[str] = Counter()
         self.bad_sequences: list[BadSequence] = []
 
     def reset(self) -> None:
         """Start counting from nothing."""
         self.calls.clear()
+        self.bytes.clear()
         self.sends.clear()
         self.bad_sequences.clear()
 
@@ -72,6 +74,7 @@ class Tap:
                 self.calls[method] += 1
                 upstream.write(head + body)
                 head, body = await _message(node)
+                self.bytes[method] += len(body)
                 if method == _SEND:
                     self._note(json.loads(body).get("result", {}))
                 writer.write(head + body)
