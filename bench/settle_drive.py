@@ -87,15 +87,15 @@ async def _window(ground: Ground, sides: Sequence[Side], begin: float, end: floa
     await asyncio.sleep(begin - _BEFORE_CLOSE_S - time.monotonic())
     before = await ground.reader.latest()
     await ground.devnet.reset_counts()
-    calls = [side.tap.calls.copy() for side in sides]
+    calls = [(side.tap.calls.copy(), side.tap.bytes.copy()) for side in sides]
     cpu = [side.cpu_s() if side.pid else None for side in sides]
     await asyncio.sleep(end - _BEFORE_CLOSE_S - time.monotonic())
     counted = await ground.devnet.counts()
     after = await ground.reader.latest()
     seen = []
-    for side, had, used in zip(sides, calls, cpu, strict=True):
+    for side, (had, read), used in zip(sides, calls, cpu, strict=True):
         share = round((side.cpu_s() - used) / (end - begin), 3) if used is not None else None
-        seen.append(Seen(side.tap.calls - had, share))
+        seen.append(Seen(side.tap.calls - had, share, side.tap.bytes - read))
     _agree(counted, sum((each.calls for each in seen), Counter[str]()))
     return Window(range(before + 2, after + 2), begin, end, seen)
 

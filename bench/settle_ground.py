@@ -155,15 +155,24 @@ class Ground:
 
 @contextlib.asynccontextmanager
 async def ground(
-    folder: Path, cores: Cores, *, payers: int, limits: str = "mainnet"
+    folder: Path,
+    cores: Cores,
+    *,
+    payers: int,
+    limits: str = "mainnet",
+    ledger_meta_bytes: int | None = None,
 ) -> AsyncIterator[Ground]:
-    """A devnet with ledgers of five seconds and `payers` accounts that pay; no channel yet."""
+    """A devnet with ledgers of five seconds and `payers` accounts that pay; no channel yet.
+
+    `ledger_meta_bytes` is the least size of a ledger's metadata.
+    """
     here = subfolder(folder, limits)
     options = DevnetOptions(
         passphrase=Network.TESTNET.passphrase,
         close_ms=int(CADENCE_S * 1000),
         limits=limits,
         log=here / "devnet.log",
+        ledger_meta_bytes=ledger_meta_bytes,
     )
     async with contextlib.AsyncExitStack() as stack:
         say(f"starting PostgreSQL and a devnet with the limits of {limits}")

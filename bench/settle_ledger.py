@@ -67,8 +67,9 @@ class LedgerReader:
 
     async def latest(self) -> int:
         """The newest closed ledger."""
-        said = msgspec.json.decode(await self._ask("getLatestLedger", {}))
-        return int(said["result"]["sequence"])
+        # getLatestLedger carries the whole ledger
+        said = msgspec.json.decode(await self._ask("getHealth", {}))
+        return int(said["result"]["latestLedger"])
 
     async def landed(self, first: int, last: int) -> list[Landed]:
         """Every transfer that landed from ledger `first` to ledger `last`."""

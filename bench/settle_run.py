@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import mean
 
 from bench.settle_ground import CADENCE_S, Side
@@ -18,6 +18,7 @@ class Seen:
 
     calls: Counter[str]
     cpu_share: float | None
+    bytes: Counter[str] = field(default_factory=Counter)  # of the answers, by method
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Run:
     sends: Counter[str]  # answers of sendTransaction, whole run
     bad_sequences: Sequence[BadSequence]
     cpu_share: float | None  # of one core, in the window
+    bytes: Counter[str] = field(default_factory=Counter)  # of the node's answers, in the window
 
     @property
     def series(self) -> list[int]:
@@ -120,6 +122,12 @@ class Run:
         settled = sum(self.series)
         return round(self.calls.total() / settled, 3) if settled else 0.0
 
+    @property
+    def kb_per_settle(self) -> float:
+        """Thousand bytes read from the node for each settlement of the window."""
+        settled = sum(self.series)
+        return round(self.bytes.total() / 1000 / settled, 1) if settled else 0.0
+
     def figures(self) -> dict[str, object]:
         """For a reader."""
         reasons = Counter(
@@ -171,4 +179,5 @@ def run_of(
         sends=side.tap.sends.copy(),
         bad_sequences=tuple(side.tap.bad_sequences),
         cpu_share=seen.cpu_share,
+        bytes=seen.bytes,
     )

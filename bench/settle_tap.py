@@ -1,7 +1,7 @@
 """A relay in front of the devnet's RPC port that counts what one facilitator asks and is told.
 
-The devnet counts calls of everybody; this tells one facilitator's from another's, and how each
-sendTransaction was answered, without believing anybody's log.
+The devnet counts calls of everybody; this tells one facilitator's from another's, how long the
+answers are, and how each sendTransaction was answered, without believing anybody's log.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ class BadSequence:
 
 
 class Tap:
-    """Counts by method, and answers of sendTransaction by status or result code.
+    """Counts calls and bytes by method, and answers of sendTransaction by status or code.
 
     `delay_of` says how long each call is held back before it is passed on.
     """
@@ -50,6 +50,7 @@ class Tap:
         parts = urlsplit(rpc_url)
         self._host, self._port = parts.hostname or "127.0.0.1", parts.port or 80
         self.calls: Counter[str] = Counter()
+        self.bytes: Counter[str] = Counter()  # of the answers' bodies
         self.sends: Counter[str] = Counter()
         self.bad_sequences: list[BadSequence] = []
         self.delay_of: DelayOf = _at_once
@@ -57,6 +58,7 @@ class Tap:
     def reset(self) -> None:
         """Start counting from nothing."""
         self.calls.clear()
+        self.bytes.clear()
         self.sends.clear()
         self.bad_sequences.clear()
 
@@ -85,6 +87,7 @@ class Tap:
                 self.calls[method] += 1
                 upstream.write(head + body)
                 head, body = await _message(node)
+                self.bytes[method] += len(body)
                 if method == _SEND:
                     self._note(json.loads(body).get("result", {}))
                 writer.write(head + body)

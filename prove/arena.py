@@ -106,7 +106,7 @@ class Arena:
         return [replica for replica in self.running if replica.is_ready]
 
     async def start(self, name: str, settings: Mapping[str, str] | None = None) -> Replica:
-        """Another replica, ready, its start's own calls done.
+        """Another replica, ready, its start's own calls done; `settings` win over the arena's.
 
         Raises:
             RunFailed: it did not get ready.
@@ -123,7 +123,7 @@ class Arena:
             "FAREBOX_LOG_FILE": str(self.folder / f"{name}.jsonl"),
         }
         said, log = self.folder / f"{name}.said", self.folder / f"{name}.err"
-        merged = {**SETTINGS, **self.settings, **(settings or {}), **own}
+        merged = {**SETTINGS, **self.settings, **own, **(settings or {})}
         process_id = await self.world.warm.serve(merged, said=said, log=log)
         replica = Replica(name, gate, sql, process_id, "")
         self.replicas.append(replica)

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from prove.gate import LOST, CutOff, Gate
 
+_KEPT: Final = ("Retry-After",)  # of an answer's headers
 _BODY_LIMIT: Final = 8 * 1024 * 1024
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
 
@@ -40,21 +41,23 @@ class RpcGate:
     async def _serve(self, request: web.Request) -> web.Response:
         body = await request.read()
         try:
-            status, raw = await self._gate.cross(_label(body), lambda: self._forward(body))
+            answer = await self._gate.cross(_label(body), lambda: self._forward(body))
         except (CutOff, *LOST):
             # the caller is dead, or the devnet dropped the call: nothing comes back either way
             if request.transport is not None:
                 request.transport.abort()
             return web.Response(status=500)
-        return web.Response(status=status, body=raw, content_type="application/json")
+        status, raw, kept = answer
+        return web.Response(status=status, body=raw, headers=kept, content_type="application/json")
 
-    async def _forward(self, body: bytes) -> tuple[int, bytes]:
+    async def _forward(self, body: bytes) -> tuple[int, bytes, dict[str, str]]:
         if self._session is None or self._session.closed:
             raise ConnectionError
         headers = {"content-type": "application/json"}
         try:
             async with self._session.post(self._upstream, data=body, headers=headers) as answer:
-                return answer.status, await answer.read()
+                kept = {name: answer.headers[name] for name in _KEPT if name in answer.headers}
+                return answer.status, await answer.read(), kept
         except aiohttp.ClientError as error:
             raise ConnectionError from error
 

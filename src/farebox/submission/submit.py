@@ -26,6 +26,7 @@ from farebox.submission.fate import (
     judge_absence,
     least_telling,
 )
+from farebox.submission.look_up import look_up_inner
 
 
 class Rpc(deliver.Rpc, Protocol):
@@ -150,7 +151,7 @@ class Submitter:
         if answer.latest_close_at <= sent.max_time:
             return Indeterminate()
         if sent.inner_hash is not None:
-            inner = await self._rpc.get_transaction(sent.inner_hash.hex())
+            inner = await look_up_inner(self._rpc, sent, sent.inner_hash)
             if isinstance(inner, TransactionFound):
                 return inner
             answer = least_telling(answer, inner)

@@ -17,6 +17,7 @@ from farebox.stellar.rpc import (
     TransactionsPage,
 )
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, judge_absence
+from farebox.submission.look_up import look_up_inner
 from farebox.submission.page_size import PageSize
 
 # A look-up by hash costs a call for each envelope, a listing costs the bytes of whole ledgers
@@ -168,8 +169,7 @@ class LedgerWatcher:
         sent = watched.sent
         answer = await self._rpc.get_transaction(sent.tx_hash.hex())
         if isinstance(answer, TransactionNotFound) and sent.inner_hash and watched.is_overdue:
-            # another fee bump around it would have another hash
-            answer = await self._rpc.get_transaction(sent.inner_hash.hex())
+            answer = await look_up_inner(self._rpc, sent, sent.inner_hash)
         if isinstance(answer, TransactionNotFound):
             self._ledgers.heard(answer.latest_ledger, answer.latest_close_at)
         self._resolve(watched, answer)

@@ -205,6 +205,24 @@ async def test_an_envelope_outlived_by_the_ledger_is_dead(clock: ManualClock, ta
     assert await submit(ScriptedRpc(clock, [PENDING]), taken, until=100) == Dead(112)
 
 
+async def test_an_envelope_that_lands_between_two_look_ups_is_ours(clock: ManualClock) -> None:
+    bumped = replace(SENT, inner_hash=bytes.fromhex("cd" * 32))
+    rpc = ScriptedRpc(clock, [PENDING])
+    asked: list[str] = []
+
+    async def landing(tx_hash: str) -> TransactionFound | TransactionNotFound:
+        asked.append(tx_hash)
+        if len(asked) == 1:
+            return TransactionNotFound(rpc.ledger, clock.now(), 50, START)
+        return replace(LANDED, hash=tx_hash)
+
+    rpc.get_transaction = landing  # type: ignore[method-assign]
+    await clock.sleep(60)
+    submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
+    assert await submitter.observe(bumped) == LANDED
+    assert asked == [HASH, "cd" * 32, HASH]
+
+
 async def test_the_source_is_read_only_when_history_is_too_short(clock: ManualClock) -> None:
     rpc = ScriptedRpc(clock, [PENDING])
     submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)

@@ -179,7 +179,7 @@ class PaymentSender:
         fate = await self._submit(sent, until, source=source)
         for attempt in range(1, _MAX_ENVELOPES):
             again = self._once_more(accepted, sent, fate, attempt, until=until)
-            if again is None:
+            if again is None or not await self._is_unused(claim, sent, fate):
                 break
             source.forget()
             another = await self._replace(claim, again, source, dead=sent)
@@ -195,6 +195,13 @@ class PaymentSender:
         else:
             source.forget()
         return outcome
+
+    async def _is_unused(self, claim: Claim, sent: SentEnvelope, fate: Fate) -> bool:
+        """Whether nothing has used the authorization of an envelope that seems dead."""
+        if not isinstance(fate, Dead):
+            return True
+        ending = await self._network.conclusions.ending(fate, claim, sent)
+        return ending is not None and ending.landed_hash is None
 
     def _once_more(
         self, accepted: Accepted, sent: SentEnvelope, fate: Fate, attempt: int, *, until: float

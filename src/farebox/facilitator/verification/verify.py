@@ -36,6 +36,7 @@ from farebox.x402.reasons import Reason
 _SIMULATED_SEQUENCE: Final = 1  # a simulation looks at no sequence number
 _NEXT_LEDGER_S: Final = 10.0  # the longest the next ledger is waited for
 _LOOK_S: Final = 0.1
+_PUBLISHED_S: Final = 0.5  # until the entries of a ledger that is seen can be read
 
 
 class Simulator(Protocol):
@@ -178,10 +179,14 @@ class Verifier:
         return read_simulation((await network.simulator.simulate(envelope, requester)).result)
 
     async def _pass_ledger(self, ledgers: Ledgers, sequence: int) -> bool:
-        """Wait until a ledger after `sequence` closed; whether one did within ten seconds."""
+        """Wait until a ledger after `sequence` closed; whether one did within ten seconds.
+
+        A node answers queries of a ledger some time after it publishes it.
+        """
         until = self._clock.monotonic() + _NEXT_LEDGER_S
         while ledgers.now().sequence <= sequence:
             if self._clock.monotonic() >= until:
                 return False
             await self._clock.sleep(_LOOK_S)
+        await self._clock.sleep(_PUBLISHED_S)
         return True
