@@ -43,6 +43,7 @@ class Outcome:
     answers: list[str] = field(default_factory=list)
     state: str = "free"
     took_s: float = 0.0
+    connections_max: int = 0
 
     def __str__(self) -> str:
         why = "; ".join(f"{found.fault}: {found.why}" for found in self.found)
@@ -195,6 +196,7 @@ async def _outcome(
         answer_cut=int(is_answer_cut(row, caller.answers)),
         answers=[str(answer) for answer in caller.answers],
         state=row.state if row is not None else "free",
+        connections_max=arena.connections_max,
         took_s=asyncio.get_running_loop().time() - began,
     )
 

@@ -24,6 +24,7 @@ from prove.truth import Fault
 from prove.world import World, opened_world
 
 _LANES: Final = 6
+MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
 _RECORDINGS: Final = 3
 _QUICK_EVERY: Final = 13
 _CONTROL_AT: Final = Boundary("rpc sendTransaction", 1)
@@ -75,7 +76,7 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     began = time.monotonic()
     seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
     with scratch_folder("fbx-prove-") as folder:
-        async with opened_world(subfolder(folder, "real")) as world:
+        async with opened_world(subfolder(folder, "real"), lanes=_LANES) as world:
             boundaries = await boundaries_of(world)
             for boundary in all_of(boundaries):
                 say(f"boundary: {boundary}")
@@ -94,7 +95,9 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             say(str(outcome))
     else:
         figures["control_caught"] = caught
-    return not any(figures[fault] for fault in Fault) and caught, figures
+    is_right = not any(figures[fault] for fault in Fault)
+    is_modest = all(each.connections_max <= MOST_CONNECTIONS for each in outcomes)
+    return is_right and is_modest and caught, figures
 
 
 async def _told(world: World, case: Case | Loop) -> Outcome | LoopOutcome:
@@ -119,6 +122,10 @@ def figures_of(outcomes: Sequence[Outcome | LoopOutcome]) -> dict[str, object]:
         "unresolved": found[Fault.UNRESOLVED],
         "answer_cut": sum(each.answer_cut for each in outcomes),
         "not_reached": sum(not each.is_reached for each in kills),
+        "not_reached_at": Counter(
+            each.case.boundary.label for each in kills if not each.is_reached
+        ).most_common(20),
+        "connections_max": max((each.connections_max for each in outcomes), default=0),
         "crash_loops": len(loops),
         "failing": [str(each.case) for each in outcomes if each.found][:10],
         "slowest_case_s": round(max((each.took_s for each in kills), default=0.0), 1),
@@ -133,7 +140,7 @@ async def _control_is_caught(folder: Path, boundaries: Boundaries) -> bool:
         for case in sweep(boundaries)
         if case.boundary == _CONTROL_AT and case.side is Side.AFTER
     ]
-    async with opened_world(subfolder(folder, "control"), sources=sources) as world:
+    async with opened_world(subfolder(folder, "control"), sources=sources, lanes=_LANES) as world:
         outcomes = await in_lanes(
             around, lambda case: play(world, case), lanes=_LANES, told="control"
         )

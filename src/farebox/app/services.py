@@ -59,13 +59,12 @@ def build_services(settings: Settings) -> Services:
     if settings.database_url is None:
         raise Outage("database", "No database is named: set FAREBOX_DATABASE_URL.")
     pools = build_pools(settings.database_url, settings.connections)
-    database = pools.money
-    clock = DatabaseClock(database, SystemClock())
+    clock = DatabaseClock(pools.money, SystemClock())
     budgets = {name: own.budgets for name, own in settings.networks.items()}
-    journal = SettlementJournal(database, clock, budgets)
+    journal = SettlementJournal(pools.money, clock, budgets)
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     departure = Departure()
-    shared = Shared(settings, database, clock, journal, waits, departure)
+    shared = Shared(settings, pools.money, clock, journal, waits, departure)
     networks = _networks(settings, shared)
     operators = {name: each.operators for name, each in networks.items()}
     ledgers = {name: each.ledgers for name, each in networks.items()}
@@ -89,7 +88,7 @@ def build_services(settings: Settings) -> Services:
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
         ],
-        parts=[DatabasePart(database), *(each.part for each in networks.values())],
+        parts=[DatabasePart(pools.money), *(each.part for each in networks.values())],
         resources=[*pools.opened, clock, *features.resources, *rpc.values(), _drained(settler)],
         around=ingress.around,
         failure_bodies=failure_bodies(),
