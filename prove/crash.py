@@ -27,7 +27,7 @@ from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _REACHED_WITHIN_S: Final = 8.0
-_IDLE_S: Final = 6.0  # longer than any loop rests that a settlement may meet
+_IDLE_S: Final = 12.0  # longer than any loop rests that a settlement may meet
 _LOOK_S: Final = 0.05
 _LATER_S: Final = 0.5
 
@@ -44,6 +44,7 @@ class Outcome:
     state: str = "free"
     took_s: float = 0.0
     connections_max: int = 0
+    plays: int = 1
 
     def __str__(self) -> str:
         why = "; ".join(f"{found.fault}: {found.why}" for found in self.found)
