@@ -6,7 +6,7 @@ from typing import Final
 from farebox.app.settings import ConnectionSettings
 from farebox.cli.endings import MustChange
 from farebox.kernel.secret import Secret
-from farebox.storage.capacity import read_capacity
+from farebox.storage.capacity import SessionRefused, read_capacity
 
 _WITHIN_S: Final = 5.0
 _POOLER: Final = "PgBouncer lends them to every process, as many as its default_pool_size"
@@ -16,12 +16,17 @@ def processes_that_fit(url: Secret[str], sizes: ConnectionSettings) -> int | Non
     """How many processes like this one the server has connections for; None behind a pooler.
 
     Raises:
-        MustChange: not even one.
+        MustChange: not even one, or it is a pooler nobody named.
         DatabaseUnavailable: the server did not answer.
     """
     if sizes.is_pooled:
         return None
-    capacity = asyncio.run(read_capacity(url, within_s=_WITHIN_S))
+    try:
+        capacity = asyncio.run(read_capacity(url, within_s=_WITHIN_S))
+    except SessionRefused as refused:
+        raise MustChange(
+            "FAREBOX_DATABASE_URL leads to PgBouncer: set FAREBOX_DATABASE_POOLER=transaction."
+        ) from refused
     processes = capacity.processes(sizes.total)
     if not processes:
         raise MustChange(

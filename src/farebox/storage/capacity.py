@@ -8,6 +8,7 @@ import asyncpg
 
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import translated
+from farebox.storage.pool import DIRECT_SESSION
 
 FOR_TOOLS: Final = 5  # the largest of the commands takes four, and a person looks in with psql
 _UNLIMITED: Final = -1
@@ -18,6 +19,10 @@ _LIMITS: Final = """
            (SELECT datconnlimit FROM pg_database WHERE datname = current_database()) AS database,
            (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS role
 """
+
+
+class SessionRefused(Exception):
+    """What answers takes no settings for a session, as PgBouncer does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +42,19 @@ class Capacity:
 async def read_capacity(url: Secret[str], *, within_s: float) -> Capacity:
     """The least of what the server, the database and the role allow.
 
-    Behind PgBouncer that is the server's word, and PgBouncer's own limits hold as well.
-
     Raises:
+        SessionRefused: the address leads to a pooler.
         DatabaseUnavailable: it did not answer.
     """
     try:
         async with asyncio.timeout(within_s):
-            connection = await asyncpg.connect(url.reveal(), statement_cache_size=0)
+            connection = await asyncpg.connect(url.reveal(), server_settings=dict(DIRECT_SESSION))
             try:
                 row = await connection.fetchrow(_LIMITS)
             finally:
                 connection.terminate()
+    except asyncpg.ProtocolViolationError as error:
+        raise SessionRefused from error
     except Exception as error:
         fault = translated(error)
         if fault is error:

@@ -19,8 +19,8 @@ Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProx
 Row: TypeAlias = asyncpg.Record
 
 _SESSION: Final = {"timezone": "UTC"}
-# PgBouncer refuses these at the start of a connection: its role has them (docs/operations.md)
-_DIRECT_SESSION: Final = {
+# PgBouncer refuses these at the start of a connection: the role has them (docs/operations.md)
+DIRECT_SESSION: Final = {
     "idle_in_transaction_session_timeout": "5000",  # a frozen process must not hold locks
     "jit": "off",
 }
@@ -70,7 +70,7 @@ class Database:
         is_pooled: bool = False,
         forbids_nesting: bool = False,
     ) -> None:
-        self._url, self._connections, self._name = url, connections, name
+        self._url, self.connections, self.name = url, connections, name
         self._close_s = close_s
         self._wait_s, self._statement_s = wait_s, statement_s
         self._is_pooled, self._forbids_nesting = is_pooled, forbids_nesting
@@ -78,15 +78,15 @@ class Database:
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def __aenter__(self) -> Self:
-        session = _SESSION if self._is_pooled else _SESSION | _DIRECT_SESSION
+        session = _SESSION if self._is_pooled else _SESSION | DIRECT_SESSION
         try:
             self._pool = await asyncpg.create_pool(
                 self._url.reveal(),
                 min_size=0,
-                max_size=self._connections,
+                max_size=self.connections,
                 timeout=_CONNECT_S,
                 command_timeout=self._statement_s,
-                server_settings={**session, "application_name": self._name},
+                server_settings={**session, "application_name": self.name},
                 statement_cache_size=0 if self._is_pooled else _STATEMENTS_KEPT,
                 target_session_attrs=SessionAttribute.read_write,  # a standby tells the past
                 reset=_as_it_is,
@@ -169,7 +169,7 @@ class Database:
         if self._forbids_nesting:
             other = _held.get()
             if other is not None and not other.is_over:
-                raise NestedConnection(self._name)
+                raise NestedConnection(self.name)
             _held.set(hold)
         return hold
 
