@@ -10,6 +10,7 @@ import pytest
 from farebox.app.database_pools import build_pools
 from farebox.app.settings import ConnectionSettings
 from farebox.kernel.secret import Secret
+from farebox.storage.capacity import SessionRefused, read_capacity
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
@@ -74,6 +75,8 @@ async def test_without_the_setting_the_first_connection_is_refused(
     pooled_url: Secret[str],
 ) -> None:
     """The control: PgBouncer takes no session setting that it does not know."""
+    with pytest.raises(SessionRefused):
+        await read_capacity(pooled_url, within_s=5)
     async with Database(pooled_url, wait_s=2) as database:
         with pytest.raises((DatabaseUnavailable, asyncpg.PostgresError)):
             await database.ping()
