@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from farebox.app import setting_rules as rules
 from farebox.app.half_set import half_set
 from farebox.app.settings import (
+    ConnectionSettings,
     IngressSettings,
     NetworkSettings,
     OutboundSettings,
@@ -34,6 +35,10 @@ _SERVICE: Final = frozenset(
         "HOST",
         "PORT",
         "DATABASE_URL",
+        "DATABASE_CONNECTIONS_MONEY",
+        "DATABASE_CONNECTIONS_READS",
+        "DATABASE_CONNECTIONS_BACKGROUND",
+        "DATABASE_POOLER",
         "DATA_DIR",
         "LOG_LEVEL",
         "LOG_FILE",
@@ -230,6 +235,7 @@ class _Reading:
             host=self._value("HOST", rules.host, "127.0.0.1"),
             port=self._value("PORT", rules.whole(0, 65535), 8402),
             database_url=self._value("DATABASE_URL", rules.database_url, None),
+            connections=self._connections(),
             data_dir=self._value("DATA_DIR", rules.some_path, data_dir),
             log_level=self._value("LOG_LEVEL", rules.log_level, rules.LogLevel.INFO),
             log_file=self._value("LOG_FILE", rules.some_path, None),
@@ -257,6 +263,15 @@ class _Reading:
         self._judge_sign_in(settings.sign_in, host)
         self._faults.extend(faults_off_loopback(settings, host))
         return settings
+
+    def _connections(self) -> ConnectionSettings:
+        size = rules.whole(2, 500)
+        return ConnectionSettings(
+            money=self._value("DATABASE_CONNECTIONS_MONEY", size, 10),
+            reads=self._value("DATABASE_CONNECTIONS_READS", size, 6),
+            background=self._value("DATABASE_CONNECTIONS_BACKGROUND", size, 4),
+            is_pooled=self._value("DATABASE_POOLER", rules.pooler, _OFF),
+        )
 
     def _outbound(self) -> OutboundSettings:
         return OutboundSettings(

@@ -10,6 +10,7 @@ from farebox.app.assembly import Loop
 from farebox.app.network_services import NetworkServices, Shared
 from farebox.catalog.reason_registry import REASONS
 from farebox.facilitator.http import Ingress, facilitator_routes
+from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.listing_report import ListingReports
 from farebox.facilitator.requests.answer import Answering
 from farebox.facilitator.requests.idempotency import RequestNames
@@ -17,6 +18,7 @@ from farebox.facilitator.settling.settle import Settler
 from farebox.facilitator.settling.verify_known import KnownVerifier
 from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.networks import Network
+from farebox.storage.pool import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +33,15 @@ class FacilitatorServices:
 
 def build_facilitator(
     shared: Shared,
+    reads: Database,
     networks: Mapping[Network, NetworkServices],
     ingress: Ingress,
     reports: ListingReports,
 ) -> FacilitatorServices:
-    """Everything behind `/verify`, `/settle` and `/supported`."""
+    """Everything behind `/verify`, `/settle` and `/supported`.
+
+    Who looks a settlement up takes its connection from `reads`.
+    """
     verifier = Verifier({name: each.verified for name, each in networks.items()}, shared.clock)
     settler = Settler(
         verifier,
@@ -51,12 +57,13 @@ def build_facilitator(
     ledgers = {name: each.ledgers for name, each in networks.items()}
     answering = Answering(settler, names, ledgers, shared.clock)
     operators = {name: each.operators for name, each in networks.items()}
+    shown = SettlementJournal(reads, shared.clock)
     return FacilitatorServices(
         settler,
         routes=facilitator_routes(
-            KnownVerifier(verifier, shared.journal),
+            KnownVerifier(verifier, shown),
             answering,
-            shared.journal,
+            shown,
             operators,
             ingress,
             reports,

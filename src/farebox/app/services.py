@@ -9,6 +9,7 @@ import structlog
 from farebox.app.account_services import build_accounts
 from farebox.app.assembly import Loop, Services, joined
 from farebox.app.catalog_services import build_catalog
+from farebox.app.database_pools import build_pools
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
@@ -58,26 +59,28 @@ def build_services(settings: Settings) -> Services:
     """
     if settings.database_url is None:
         raise Outage("database", "No database is named: set FAREBOX_DATABASE_URL.")
-    database = Database(settings.database_url)
-    clock = DatabaseClock(database, SystemClock())
+    pools = build_pools(settings.database_url, settings.connections)
+    clock = DatabaseClock(pools.money, SystemClock())
     budgets = {name: own.budgets for name, own in settings.networks.items()}
-    journal = SettlementJournal(database, clock, budgets)
+    journal = SettlementJournal(pools.money, clock, budgets)
     waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
     departure = Departure()
     shared = Shared(
-        settings, database, clock, journal, ClaimReturns(journal, clock), waits, departure
+        settings, pools.money, clock, journal, ClaimReturns(journal, clock), waits, departure
     )
     networks = _networks(settings, shared)
     operators = {name: each.operators for name, each in networks.items()}
     ledgers = {name: each.ledgers for name, each in networks.items()}
     rpc = {name: each.rpc for name, each in networks.items()}
     known = AccountNetworks(rpc, partial(_is_ours, operators), ledgers)
-    accounts = build_accounts(settings, settings.database_url, clock)
-    ingress = build_ingress(settings, settings.database_url, clock, accounts.authenticates)
-    sign_in = build_sign_in(settings, clock, accounts, ingress, known)
-    catalog = build_catalog(settings, settings.database_url, clock, rpc, ingress)
-    vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
-    facilitator = build_facilitator(shared, networks, ingress.facilitator, catalog.reports)
+    accounts = build_accounts(settings, pools, clock)
+    ingress = build_ingress(settings, pools, clock, accounts.authenticates)
+    sign_in = build_sign_in(settings, pools, clock, accounts, ingress, known)
+    catalog = build_catalog(settings, pools, clock, rpc, ingress)
+    vault = build_vault(settings, pools, clock, accounts.authenticates)
+    facilitator = build_facilitator(
+        shared, pools.reads, networks, ingress.facilitator, catalog.reports
+    )
     settler = facilitator.settler
     features = joined(facilitator, catalog, accounts, sign_in, ingress, vault)
     return Services(
@@ -88,8 +91,8 @@ def build_services(settings: Settings) -> Services:
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
         ],
-        parts=[DatabasePart(database), *(each.part for each in networks.values())],
-        resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
+        parts=[DatabasePart(pools.money), *(each.part for each in networks.values())],
+        resources=[*pools.opened, clock, *features.resources, *rpc.values(), _drained(settler)],
         around=ingress.around,
         failure_bodies=failure_bodies(),
         trusted_proxies=settings.ingress.trusted_proxies,

@@ -63,12 +63,28 @@ class IngressSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """How many connections a process may have to the database, and what they lead to."""
+
+    money: int  # for what a settlement waits for
+    reads: int  # for browsing, searching, accounts and everything else that is asked
+    background: int  # for loops
+    is_pooled: bool  # to PgBouncer in transaction mode
+
+    @property
+    def total(self) -> int:
+        """The most that one process takes."""
+        return self.money + self.reads + self.background
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything an operator decides."""
 
     host: str
     port: int  # 0 = any free one
     database_url: Secret[str] | None  # None: the embedded server, data under `data_dir`
+    connections: ConnectionSettings
     data_dir: Path
     log_level: LogLevel
     log_file: Path | None  # None: standard error

@@ -18,6 +18,7 @@ from farebox.accounts.signed_challenge import ChallengeTerms
 from farebox.accounts.web_auth_http import web_auth_routes
 from farebox.app.account_services import AccountServices
 from farebox.app.assembly import Loop
+from farebox.app.database_pools import Pools
 from farebox.app.ingress_services import IngressServices
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
@@ -50,6 +51,7 @@ class SignInServices:
 
 def build_sign_in(
     settings: Settings,
+    pools: Pools,
     clock: Clock,
     accounts: AccountServices,
     ingress: IngressServices,
@@ -57,9 +59,9 @@ def build_sign_in(
 ) -> SignInServices:
     """The routes by which wallets sign in and out, and the loop that forgets what is over."""
     place = _place(settings)
-    sessions = Sessions(accounts.database, clock)
+    sessions = Sessions(pools.accounts, clock)
     sign_in = SignIn(
-        accounts.database,
+        pools.accounts,
         _setup(settings, place, clock, networks),
         ingress.turns("challenge", most=settings.sign_in.challenges_per_minute),
         is_ours=networks.is_ours,

@@ -104,7 +104,10 @@ def _work(work: Callable[[Settings, Connection], Awaitable[T]]) -> T:
         migrate_or_end(url)
 
         async def opened() -> T:
-            async with Database(url, connections=1) as database, database.connection() as db:
+            async with (
+                Database(url, connections=1, is_pooled=settings.connections.is_pooled) as database,
+                database.connection() as db,
+            ):
                 return await work(settings, db)
 
         return run(opened())

@@ -192,7 +192,9 @@ def _work(work: Callable[[Settings, Database], Awaitable[T]]) -> T:
         migrate_or_end(url)
 
         async def opened() -> T:
-            async with Database(url, connections=1) as database:
+            async with Database(
+                url, connections=1, is_pooled=settings.connections.is_pooled
+            ) as database:
                 return await work(settings, database)
 
         return run(opened())

@@ -39,7 +39,6 @@ STATUSES: Final[Mapping[str, int]] = {
     "sign_in_unavailable": 503,
     "contract_login_unavailable": 503,
 }
-_OUTAGE_RETRY_S: Final = 5
 _HTTP: Final = {404: ("not_found", "There is nothing at this path.")}
 
 
@@ -103,9 +102,9 @@ def _failure(
             log.info("request.refused", code=code)
             headers.extend(_advice(error, code))
             return Failure(STATUSES.get(code, 400), code, message, request_id)
-        case Outage(part=part):
+        case Outage(part=part, repeat_after_s=wait_s):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
-            headers.append((b"retry-after", b"%d" % _OUTAGE_RETRY_S))
+            headers.append((b"retry-after", b"%d" % wait_s))
             words = "Something the service needs is away; try again later."
             return Failure(503, "service_unavailable", words, request_id)
         case HTTPException(status_code=405):
