@@ -85,7 +85,6 @@ def command(
     The first start compiles it (about two minutes); later ones take under a second. Nothing is
     kept when it stops. Standard output is one line of JSON with the addresses.
     """
-    extra = ("--retention-ledgers", str(retention_ledgers)) if retention_ledgers else ()
     options = DevnetOptions(
         passphrase=passphrase or network.passphrase,
         close_ms=_read_close(close_ms),
@@ -100,7 +99,7 @@ def command(
         ledger_meta_bytes=ledger_meta_bytes,
         max_transactions_limit=max_transactions_limit,
         no_simulation_events=no_simulation_events,
-        extra=extra,
+        extra=("--retention-ledgers", str(retention_ledgers)) if retention_ledgers else (),
     )
     try:
         code = asyncio.run(_serve(options))
