@@ -14,6 +14,8 @@ from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.operations import operations
+from farebox.app.restarted_loop import restarted
+from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.vault_services import build_vault
@@ -30,6 +32,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
+from farebox.storage.prune import Pruner
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +79,7 @@ def build_services(settings: Settings) -> Services:
     vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
     facilitator = build_facilitator(shared, networks, ingress.facilitator, catalog.reports)
     settler = facilitator.settler
+    pruner = Pruner(accounts.database, clock, prune_rules(clock, ledgers))
     features = joined(facilitator, catalog, accounts, sign_in, ingress, vault)
     return Services(
         routes=ingress.limited(features.routes),
@@ -84,6 +88,7 @@ def build_services(settings: Settings) -> Services:
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
+            restarted(Loop("prune", pruner.run), clock),
         ],
         parts=[DatabasePart(database), *(each.part for each in networks.values())],
         resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],

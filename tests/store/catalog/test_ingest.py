@@ -87,7 +87,8 @@ async def test_a_settlement_that_was_decided_and_not_marked_is_marked_and_not_co
     identity = await journal(database, Paid())
     await ingestion.list(identity)
     async with database.connection() as db:  # as a crash between the two leaves it
-        await db.execute("UPDATE settlements SET listing_outcome = NULL")
+        text = discovery()
+        await db.execute("UPDATE settlements SET listing_outcome = NULL, discovery = $1", text)
         await db.execute(
             "INSERT INTO listing_decisions SELECT network, payer, nonce, 'listed' FROM settlements"
         )

@@ -156,7 +156,9 @@ async def test_totals_of_long_ago_are_forgotten_and_no_others(
             day = TODAY - timedelta(days=ago)
             total = (ANNA, day, TEST.value, "verify_accepted", 1)
             await usage_store.write_totals(db, [total], counted_by=uuid4())
-        await usage_store.delete_old(db, today=TODAY, kept_days=400, limit=10)
+        before = TODAY - timedelta(days=400)
+        assert await usage_store.delete_answered(db, before=before, limit=1) == 1
+        assert await usage_store.delete_answered(db, before=before, limit=10) == 1
         left: list[date] = [
             row["used_on"] for row in await db.fetch("SELECT used_on FROM usage_counts")
         ]
