@@ -53,7 +53,8 @@ _ROWS: Final = f"""
         {_SELLER.format("seller")}, $4::bigint + 20, tx_hash, sha256(tx_hash || 'inner'::bytea),
         decode(repeat(encode(sha256(tx_hash || 'envelope'::bytea), 'hex'),
                       {_ENVELOPE_BYTES} / 32), 'hex'),
-        {_SELLER.format("i % 500")}, i, at + interval '45 seconds', 30000, $4::bigint, $4::bigint + 1, {CHARGED},
+        {_SELLER.format("i % 500")}, i, at + interval '45 seconds', 30000, $4::bigint,
+        $4::bigint + 1, {CHARGED},
         at + interval '5 seconds', at + interval '5 seconds',
         CASE WHEN i % 5 = 0 THEN '{CALLER}' WHEN i % 5 = 1 THEN 'user_' || i % {_CALLERS} END,
         at::date, false, {CHARGED}, 60, 'listed'
