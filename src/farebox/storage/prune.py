@@ -11,6 +11,7 @@ from farebox.kernel.errors import Outage
 from farebox.storage.pool import Connection, Database
 
 EVERY_S: Final = 600.0  # the shortest retention is a day: ten minutes more say nothing
+_FIRST_AFTER_S: Final = 60.0  # by then the clocks that rules ask are running
 BATCH: Final = 500  # rows a statement: some 20 ms, and it waits for no lock
 PAUSE_S: Final = 0.1  # between two batches, for whoever settles at the same time
 
@@ -45,7 +46,8 @@ class Pruner:
         self._batch, self._pause_s = batch, pause_s
 
     async def run(self) -> NoReturn:
-        """Prune for ever."""
+        """Prune for ever, from a minute after the start on."""
+        await self._clock.sleep(_FIRST_AFTER_S)
         while True:
             pruned = await self.prune()
             if any(pruned.values()):
