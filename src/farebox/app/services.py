@@ -15,6 +15,8 @@ from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.operations import operations
+from farebox.app.restarted_loop import restarted
+from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.vault_services import build_vault
@@ -32,6 +34,7 @@ from farebox.kernel.networks import Network
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
+from farebox.storage.prune import Pruner
 
 log = structlog.get_logger(__name__)
 
@@ -82,6 +85,7 @@ def build_services(settings: Settings) -> Services:
         shared, pools.reads, networks, ingress.facilitator, catalog.reports
     )
     settler = facilitator.settler
+    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     features = joined(facilitator, catalog, accounts, sign_in, ingress, vault)
     return Services(
         routes=ingress.limited(features.routes),
@@ -90,6 +94,7 @@ def build_services(settings: Settings) -> Services:
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
+            restarted(Loop("prune", pruner.run), clock),
         ],
         parts=[DatabasePart(pools.money), *(each.part for each in networks.values())],
         resources=[*pools.opened, clock, *features.resources, *rpc.values(), _drained(settler)],

@@ -248,6 +248,7 @@ _END: Final[LiteralString] = (
             SET state = ended.state, reason = ended.reason, detail = ended.detail,
                 ledger = ended.ledger, fee_charged = ended.fee_charged, finished_at = $8,
                 landed_hash = ended.landed_hash,
+                discovery = CASE WHEN ended.state = 'confirmed' THEN s.discovery END,
                 fee_held = CASE WHEN s.budget_on IS NULL THEN 0
                                 WHEN ended.state = 'unproven' THEN s.fee_held
                                 ELSE coalesce(ended.fee_charged, 0) END,
