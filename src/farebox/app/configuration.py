@@ -377,11 +377,8 @@ class _Reading:
                 name = f"{PREFIX}PAYMASTER_SECRET{_SUFFIXES[network]}"
                 self._faults.append(Fault(name, "another account than every relayer's"))
         signing = settings.sign_in.signing_secret
-        paymasters = {
-            found.paymaster_secret.reveal()
-            for found in settings.networks.values()
-            if found.paymaster_secret is not None
-        }
+        secrets = [found.paymaster_secret for found in settings.networks.values()]
+        paymasters = {secret.reveal() for secret in secrets if secret is not None}
         if signing is not None and signing.reveal() in relayers | paymasters:
             wanted = "an account of its own, that of no relayer and no paymaster"
             self._faults.append(Fault(f"{PREFIX}AUTH_SIGNING_SECRET", wanted))

@@ -9,7 +9,7 @@ import structlog
 from farebox.app.account_services import build_accounts
 from farebox.app.assembly import Loop, Services, joined
 from farebox.app.catalog_services import build_catalog
-from farebox.app.database_pools import build_pools
+from farebox.app.database_pools import Pools, build_pools
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
@@ -28,7 +28,7 @@ from farebox.facilitator.settling.departure import Departure
 from farebox.facilitator.settling.send_payment import Waits
 from farebox.facilitator.settling.settle import Settler
 from farebox.kernel.addresses import Address
-from farebox.kernel.clock import SystemClock
+from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import read_signers
@@ -66,11 +66,7 @@ def build_services(settings: Settings) -> Services:
     clock = DatabaseClock(pools.money, SystemClock())
     budgets = {name: own.budgets for name, own in settings.networks.items()}
     journal = SettlementJournal(pools.money, clock, budgets)
-    waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
-    departure = Departure()
-    shared = Shared(
-        settings, pools.money, clock, journal, ClaimReturns(journal, clock), waits, departure
-    )
+    shared = _shared(settings, pools, clock, journal)
     networks = _networks(settings, shared)
     operators = {name: each.operators for name, each in networks.items()}
     ledgers = {name: each.ledgers for name, each in networks.items()}
@@ -101,8 +97,14 @@ def build_services(settings: Settings) -> Services:
         around=ingress.around,
         failure_bodies=failure_bodies(),
         trusted_proxies=settings.ingress.trusted_proxies,
-        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
+        leave=partial(_leave, settler, shared.departure, networks, settings.stop_grace_s),
     )
+
+
+def _shared(settings: Settings, pools: Pools, clock: Clock, journal: SettlementJournal) -> Shared:
+    waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
+    returns = ClaimReturns(journal, clock)
+    return Shared(settings, pools.money, clock, journal, returns, waits, Departure())
 
 
 def _is_ours(operators: Mapping[Network, Operators], address: Address) -> bool:
