@@ -8,7 +8,7 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,14 +24,6 @@ _SEND: Final = "sendTransaction"
 _HEAD_BYTES: Final = 256 * 1024
 
 
-DelayOf = Callable[[str, bytes], float]  # seconds a call is held back, by method and body
-
-
-def _at_once(method: str, body: bytes) -> float:
-    del method, body
-    return 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class BadSequence:
     """An envelope that was refused for its sequence number, and the ledger known by then."""
@@ -41,10 +33,7 @@ class BadSequence:
 
 
 class Tap:
-    """Counts calls and bytes by method, and answers of sendTransaction by status or code.
-
-    `delay_of` says how long each call is held back before it is passed on.
-    """
+    """Counts calls and bytes by method, and answers of sendTransaction by status or code."""
 
     def __init__(self, rpc_url: str) -> None:
         parts = urlsplit(rpc_url)
@@ -53,7 +42,6 @@ class Tap:
         self.bytes: Counter[str] = Counter()  # of the answers' bodies
         self.sends: Counter[str] = Counter()
         self.bad_sequences: list[BadSequence] = []
-        self.delay_of: DelayOf = _at_once
 
     def reset(self) -> None:
         """Start counting from nothing."""
@@ -83,7 +71,6 @@ class Tap:
                 head, body = await _message(reader)
                 found = _METHOD.search(body)
                 method = found[1].decode() if found else ""
-                await asyncio.sleep(self.delay_of(method, body))
                 self.calls[method] += 1
                 upstream.write(head + body)
                 head, body = await _message(node)

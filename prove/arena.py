@@ -29,7 +29,7 @@ from prove.ledgers import LIFE_S, LedgerHand
 from prove.rpc_gate import RpcGate
 from prove.sql_gate import SqlGate
 from prove.warm import ended
-from prove.world import NETWORK, TEMPLATE, Server, World, devnet_options
+from prove.world import NETWORK, TEMPLATE, World, devnet_options
 
 SETTINGS: Final = {
     "FAREBOX_PORT": "0",
@@ -82,7 +82,6 @@ class Arena:
     """What a case plays on."""
 
     world: World
-    server: Server
     folder: Path
     devnet: Devnet
     database: str
@@ -95,11 +94,6 @@ class Arena:
     later: list[asyncio.Task[None]] = field(default_factory=list)  # what the network still does
     waiting: list[asyncio.Task[None]] = field(default_factory=list)  # for what may never come
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def connections_max(self) -> int:
-        """The most connections to the database that one replica had open at a time."""
-        return max((replica.sql.connections_max for replica in self.replicas), default=0)
 
     @property
     def running(self) -> list[Replica]:
@@ -120,7 +114,7 @@ class Arena:
         gate = Gate(name)
         gate.on_answered = self.hand.heard
         rpc = await self.opened.enter_async_context(RpcGate(gate, self.devnet.rpc_url))
-        sql = await self.opened.enter_async_context(SqlGate(gate, self.server.socket_path))
+        sql = await self.opened.enter_async_context(SqlGate(gate, self.world.socket_path))
         own = {
             "FAREBOX_DATABASE_URL": f"postgresql://farebox@127.0.0.1:{sql.port}/{self.database}"
             "?sslmode=disable",
@@ -223,21 +217,16 @@ async def opened_arena(
     database = f"case_{number}"
     journal = folder / "network"
     shutil.copy(world.prepared.journal, journal)
+    await world.execute(f"CREATE DATABASE {database} TEMPLATE {TEMPLATE} STRATEGY file_copy")
     async with AsyncExitStack() as opened:
-        server = opened.enter_context(world.server())
-        await server.execute(f"CREATE DATABASE {database} TEMPLATE {TEMPLATE} STRATEGY file_copy")
-        drop = f"DROP DATABASE {database} WITH (FORCE)"
-        opened.push_async_callback(server.execute, drop)
         devnet = await opened.enter_async_context(await start_devnet(devnet_options(journal)))
         await devnet.close()
         web = await opened.enter_async_context(aiohttp.ClientSession(trust_env=False))
-        db = await asyncpg.connect(server.url_of(database))
+        db = await asyncpg.connect(world.url_of(database))
         opened.push_async_callback(db.close)
         hand = LedgerHand(devnet)
         beating = asyncio.create_task(hand.run())
-        arena = Arena(
-            world, server, folder, devnet, database, hand, web, db, opened, settings or {}
-        )
+        arena = Arena(world, folder, devnet, database, hand, web, db, opened, settings or {})
         try:
             yield arena
         finally:
@@ -247,4 +236,5 @@ async def opened_arena(
             await asyncio.gather(*tasks, return_exceptions=True)
             for replica in arena.running:
                 await replica.kill()
+    await world.execute(f"DROP DATABASE {database} WITH (FORCE)")
     shutil.rmtree(folder)

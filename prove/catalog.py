@@ -39,7 +39,7 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
     cases = planned(seeds)
     with scratch_folder("fbx-prove-") as folder:
-        async with opened_world(subfolder(folder, "real"), lanes=_LANES) as world:
+        async with opened_world(subfolder(folder, "real")) as world:
             outcomes = await in_lanes(
                 cases, lambda case: _told(world, case), lanes=_LANES, told="cases"
             )

@@ -92,7 +92,7 @@ async def _raising(arena: Arena, tables: list[str], kind: Kind) -> AsyncIterator
 
 @asynccontextmanager
 async def _locked(arena: Arena, tables: list[str]) -> AsyncIterator[None]:
-    db = await asyncpg.connect(arena.server.url_of(arena.database))
+    db = await asyncpg.connect(arena.world.url_of(arena.database))
     try:
         await db.execute(f"SET lock_timeout = '{_LOCK_WAIT}'")
         held = await _hold(db, tables)

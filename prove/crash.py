@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from farebox.kernel.secret import Secret
@@ -27,10 +27,9 @@ from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _REACHED_WITHIN_S: Final = 8.0
-_IDLE_S: Final = 12.0  # longer than any loop rests that a settlement may meet
+_IDLE_S: Final = 6.0  # longer than any loop rests that a settlement may meet
 _LOOK_S: Final = 0.05
 _LATER_S: Final = 0.5
-_PLAYS: Final = 3  # of a case whose boundary was not reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,6 @@ class Outcome:
     answers: list[str] = field(default_factory=list)
     state: str = "free"
     took_s: float = 0.0
-    connections_max: int = 0
-    plays: int = 1
 
     def __str__(self) -> str:
         why = "; ".join(f"{found.fault}: {found.why}" for found in self.found)
@@ -111,28 +108,6 @@ async def play(world: World, case: Case) -> Outcome:
         is_down = await settled_down(arena, payment, until=until)
         await arena.devnet.clear_faults()
         return await _outcome(arena, case, payment, caller, is_reached, is_down, began)
-
-
-async def reach(world: World, case: Case) -> Outcome:
-    """The outcome of a case, played until its boundary is reached.
-
-    From the second time on without the node's fault and the delays, by which the settlement ended
-    before it. What any of the plays found counts.
-    """
-    outcome = await play(world, case)
-    for _ in range(_PLAYS - 1):
-        if outcome.is_reached:
-            break
-        again = await play(world, replace(case, fault=None, jitter_ms=0))
-        outcome = replace(
-            again,
-            case=case,
-            found=[*outcome.found, *again.found],
-            answer_cut=outcome.answer_cut + again.answer_cut,
-            connections_max=max(outcome.connections_max, again.connections_max),
-            plays=outcome.plays + 1,
-        )
-    return outcome
 
 
 async def _until_struck(strike: Strike, asked: list[asyncio.Task[Answer]]) -> bool:
@@ -220,7 +195,6 @@ async def _outcome(
         answer_cut=int(is_answer_cut(row, caller.answers)),
         answers=[str(answer) for answer in caller.answers],
         state=row.state if row is not None else "free",
-        connections_max=arena.connections_max,
         took_s=asyncio.get_running_loop().time() - began,
     )
 

@@ -39,7 +39,6 @@ class LoopOutcome:
     found: list[Found]
     answer_cut: int
     settled: int
-    connections_max: int = 0
 
     def __str__(self) -> str:
         why = "; ".join(f"{found.fault}: {found.why}" for found in self.found)
@@ -69,5 +68,4 @@ async def play_loop(world: World, loop: Loop) -> LoopOutcome:
             await arena.start(f"next-{number}")
         await asyncio.gather(*insisting)
         verdict = await judge_all(arena, callers, before, until=until)
-        found, cut, settled = verdict.found, verdict.answer_cut, verdict.settled
-        return LoopOutcome(loop, found, cut, settled, arena.connections_max)
+        return LoopOutcome(loop, verdict.found, verdict.answer_cut, verdict.settled)

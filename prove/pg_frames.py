@@ -3,12 +3,10 @@
 import asyncio
 import re
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Final
 
 _SPACES: Final = re.compile(r"\s+")
 _LABEL_LENGTH: Final = 100
-_DIGEST_LENGTH: Final = 6  # tells statements apart that begin alike
 CATALOGS: Final = "catalog "  # before what the catalog asks, on whatever connection
 _CATALOG_TABLE: Final = re.compile(r"\b(listings|listing_(?!outcome)\w+|search_\w+)\b")
 PROTOCOL_3: Final = 196_608
@@ -94,7 +92,7 @@ class Statements:
             text = self._text(frame) or text
         verb = "sql prepare" if _PARSE in kinds and not kinds & {_EXECUTE, _QUERY} else "sql"
         whose = CATALOGS if self._are_the_catalogs or _CATALOG_TABLE.search(text) else ""
-        return _shortened(f"{whose}{verb} {text}".rstrip())
+        return f"{whose}{verb} {text}".rstrip()[:_LABEL_LENGTH]
 
     def _text(self, frame: Frame) -> str:
         parts = frame.body.split(b"\0")
@@ -106,12 +104,6 @@ class Statements:
         if frame.kind == _QUERY:
             return _one_line(parts[0])
         return ""
-
-
-def _shortened(label: str) -> str:
-    if len(label) <= _LABEL_LENGTH:
-        return label
-    return f"{label[:_LABEL_LENGTH]} ~{sha256(label.encode()).hexdigest()[:_DIGEST_LENGTH]}"
 
 
 def _one_line(text: bytes) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final, Self
 
@@ -19,7 +19,13 @@ from prove.pg_frames import (
 
 _LOOK_S: Final = 0.25  # between two looks whether the server has left an idle connection
 _GONE = (*LOST, CutOff)
-_POOLS_APART: Final = (b"reads", b"background")  # no step of a settlement
+_POOLS_APART: Final = (
+    b"accounts",
+    b"callers",
+    b"catalog",
+    b"search",
+    b"upkeep",
+)  # no step of a settlement
 
 
 class SqlGate:
@@ -30,8 +36,6 @@ class SqlGate:
         self._server: asyncio.Server | None = None
         self._carriers: set[asyncio.Task[None]] = set()
         self.port = 0
-        self._connections = 0
-        self.connections_max = 0  # open at a time
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -70,23 +74,13 @@ class SqlGate:
                 return
             is_catalogs = any(b"\0farebox-%s\0" % each in startup for each in _POOLS_APART)
             line = _Line(self._gate, (reader, writer), upstream, is_catalogs=is_catalogs)
-            with self._counted():
-                await line.carry(startup)
+            await line.carry(startup)
         except CutOff as cut:
             writer.close()
             if cut.strike is not None:
                 await cut.strike.released()
         finally:
             upstream[1].close()
-
-    @contextlib.contextmanager
-    def _counted(self) -> Iterator[None]:
-        self._connections += 1
-        self.connections_max = max(self.connections_max, self._connections)
-        try:
-            yield
-        finally:
-            self._connections -= 1
 
 
 _Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -1,11 +1,10 @@
 """What all cases of a run share: a database server, a prepared network and database, warm code."""
 
 import asyncio
-import math
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
@@ -27,8 +26,6 @@ _CHANNELS: Final = 30  # a killed replica keeps those it had leased for a while
 _PAYERS: Final = 10
 _CREATE: Final = "from farebox.cli.main import main; main()"
 _BEAT_S: Final = 0.1
-# two replicas of each at 20 connections, one past the gates, the owner: 83 of 100
-ARENAS_OF_A_SERVER: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,49 +38,31 @@ class Prepared:
     latest: int  # its last ledger
 
 
-@dataclass(slots=True)
-class Server:
-    """A database server with the prepared database on it."""
-
-    postgres: EmbeddedPostgres
-    owner: "asyncpg.Connection[asyncpg.Record]"
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    arenas: int = 0  # that are on it now
-
-    @property
-    def socket_path(self) -> Path:
-        """Where the database server listens."""
-        (folder,) = parse_qs(urlsplit(self.postgres.url.reveal()).query)["host"]
-        return Path(folder) / ".s.PGSQL.5432"
-
-    def url_of(self, database: str) -> str:
-        """How a database is reached without a gate."""
-        return self.postgres.url.reveal().replace("/postgres?", f"/{database}?")
-
-    async def execute(self, statement: str) -> None:
-        """Run one statement as the server's owner."""
-        async with self.turn:
-            await self.owner.execute(statement)
-
-
 @dataclass(frozen=True, slots=True)
 class World:
     """Everything a case starts from."""
 
     folder: Path
-    servers: Sequence[Server]
+    server: EmbeddedPostgres
     prepared: Prepared
     warm: Warm
+    owner: "asyncpg.Connection[asyncpg.Record]"
+    turn: asyncio.Lock
 
-    @contextmanager
-    def server(self) -> Iterator[Server]:
-        """The least busy of the servers, for one arena."""
-        server = min(self.servers, key=lambda each: each.arenas)
-        server.arenas += 1
-        try:
-            yield server
-        finally:
-            server.arenas -= 1
+    @property
+    def socket_path(self) -> Path:
+        """Where the database server listens."""
+        (folder,) = parse_qs(urlsplit(self.server.url.reveal()).query)["host"]
+        return Path(folder) / ".s.PGSQL.5432"
+
+    def url_of(self, database: str) -> str:
+        """How a database is reached without a gate."""
+        return self.server.url.reveal().replace("/postgres?", f"/{database}?")
+
+    async def execute(self, statement: str) -> None:
+        """Run one statement as the server's owner."""
+        async with self.turn:
+            await self.owner.execute(statement)
 
 
 def devnet_options(journal: Path, log: Path | None = None) -> DevnetOptions:
@@ -95,45 +74,22 @@ def devnet_options(journal: Path, log: Path | None = None) -> DevnetOptions:
 
 @asynccontextmanager
 async def opened_world(
-    folder: Path,
-    *,
-    sources: Path = ROOT / "src",
-    channels: int = _CHANNELS,
-    payers: int = _PAYERS,
-    lanes: int = ARENAS_OF_A_SERVER,
+    folder: Path, *, sources: Path = ROOT / "src", channels: int = _CHANNELS, payers: int = _PAYERS
 ) -> AsyncIterator[World]:
     """A world in `folder`, its processes gone at the end; `sources` hold the service's code.
-
-    It has database servers for so many `lanes`, each with PostgreSQL's default `max_connections`.
 
     Raises:
         RunFailed: the service's own command could not make its channels.
         LocalFault: the devnet or the database could not be started.
     """
-    first = subfolder(folder, "database")
-    async with _started(first) as server:
-        await server.execute(f"CREATE DATABASE {TEMPLATE}")
-        url = server.url_of(TEMPLATE)
+    with EmbeddedPostgres(subfolder(folder, "database"), is_throwaway=True) as server:
+        owner = await asyncpg.connect(server.url.reveal())
+        await owner.execute(f"CREATE DATABASE {TEMPLATE}")
+        url = server.url.reveal().replace("/postgres?", f"/{TEMPLATE}?")
         prepared = await _prepare(folder, url, channels=channels, payers=payers)
-    further = [folder / f"database-{n}" for n in range(1, math.ceil(lanes / ARENAS_OF_A_SERVER))]
-    for each in further:  # with its owner, who need not be ours
-        copying = await asyncio.create_subprocess_exec("cp", "-a", str(first), str(each))
-        if await copying.wait():
-            raise RunFailed("the prepared database could not be copied")
-    async with AsyncExitStack() as opened:
-        servers = [await opened.enter_async_context(_started(each)) for each in (first, *further)]
-        warm = await opened.enter_async_context(Warm(sources))
-        yield World(folder, servers, prepared, warm)
-
-
-@asynccontextmanager
-async def _started(folder: Path) -> AsyncIterator[Server]:
-    with EmbeddedPostgres(folder, is_throwaway=True) as postgres:
-        owner = await asyncpg.connect(postgres.url.reveal())
-        try:
-            yield Server(postgres, owner)
-        finally:
-            await owner.close()
+        async with Warm(sources) as warm:
+            yield World(folder, server, prepared, warm, owner, asyncio.Lock())
+        await owner.close()
 
 
 async def _prepare(folder: Path, database_url: str, *, channels: int, payers: int) -> Prepared:

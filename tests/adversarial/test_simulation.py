@@ -45,7 +45,7 @@ async def test_a_simulation_error_is_a_refusal_without_the_nodes_words(stage: St
     draft = await stage.draft()
     words = "HostError: Error(Contract, #10) at /var/lib/node secret words"
     stage.node().on(SIMULATE, node.fixed({"error": words, "latestLedger": 10**9}))
-    await stage.refused(draft.request(), Reason.INSUFFICIENT_FUNDS, payer=draft.payer)
+    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
     answer = await stage.client.post("/verify", draft.request())
     assert b"HostError" not in answer.body
     assert b"secret words" not in answer.body
@@ -55,7 +55,7 @@ async def test_a_simulation_error_is_a_refusal_without_the_nodes_words(stage: St
 @promise("settle:verifies-again")
 async def test_too_little_money_is_found_out_by_simulation(stage: Stage) -> None:
     draft = await stage.draft(amount=10**17)
-    await stage.refused(draft.request(), Reason.INSUFFICIENT_FUNDS, payer=draft.payer)
+    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
 
 
 @case("PV-118")
@@ -258,7 +258,7 @@ async def test_a_balance_emptied_after_verify_is_noticed_by_settle(stage: Stage)
     draft = draft.but(payer=key.public_key, signers=(key,))
     assert (await stage.verify(draft.request()))["isValid"] is True
     await _empty(ledger, key, draft)
-    await stage.refused(draft.request(), Reason.INSUFFICIENT_FUNDS, payer=draft.payer)
+    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
 
 
 @case("PV-130", "PV-146")

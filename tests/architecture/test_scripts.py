@@ -100,34 +100,6 @@ def test_a_bench_is_named_with_dashes(checkout: Path, bare: Path) -> None:
         assert "There is no bench" not in _run(named, "bench", name, path=bare)[2]
 
 
-def _program(folder: Path, name: str, *lines: str) -> None:
-    (folder / name).write_text("\n".join(["#!/bin/sh", *lines, ""]))
-    (folder / name).chmod(0o755)
-
-
-def test_pgbouncer_that_cannot_be_installed_is_said_to_be_left_out(
-    checkout: Path, bare: Path
-) -> None:
-    script = checkout / "scripts" / "pgbouncer"
-    code, out, err = _run(script, path=bare, SBIN=str(bare))
-    assert (code, out) == (0, "")
-    assert err.startswith("pgbouncer: NOT TESTED: there is no PgBouncer here")
-    _program(bare, "apt-get", "exit 100")
-    code, _, err = _run(script, path=bare, SBIN=str(bare))
-    assert (code, "NOT TESTED" in err) == (0, True)
-
-
-def test_pgbouncer_is_installed_once_where_packages_can_be(checkout: Path, bare: Path) -> None:
-    (bare / "chmod").symlink_to(str(shutil.which("chmod")))
-    made = f"cat /dev/null >{bare}/pgbouncer; chmod +x {bare}/pgbouncer"
-    # as on a machine whose lists of packages are empty at first
-    asked = f"[ -e {bare}/updated ] || case $* in *update) : >{bare}/updated ;; *) exit 1 ;; esac"
-    _program(bare, "apt-get", asked, f"case $* in *install*) {made} ;; esac")
-    script = checkout / "scripts" / "pgbouncer"
-    assert _run(script, path=bare, SBIN=str(bare))[2] == "pgbouncer: installing PgBouncer (once)\n"
-    assert _run(script, path=bare, SBIN=str(bare)) == (0, "", "")
-
-
 def test_the_build_folder_is_the_one_the_service_uses(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

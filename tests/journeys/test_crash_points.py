@@ -8,12 +8,10 @@ import pytest
 
 from prove.case import Asking, Case, Crew
 from prove.control import control_sources
-from prove.crash import Outcome, reach, record
+from prove.crash import Outcome, play, record
 from prove.gate import Boundary, Side
 from prove.lanes import in_lanes
 from prove.ledgers import Landing
-from prove.pg_frames import Frame, Request, Statements
-from prove.settlement import MOST_CONNECTIONS
 from prove.truth import Fault
 from prove.warm import Warm
 from prove.world import World
@@ -51,7 +49,7 @@ async def played(world: World, tmp_path_factory: pytest.TempPathFactory) -> Mapp
         control = replace(world, warm=careless)
 
         async def one(case: Case) -> Outcome:
-            return await reach(control if case is CARELESS else world, case)
+            return await play(control if case is CARELESS else world, case)
 
         outcomes = await in_lanes(cases, one, lanes=_LANES, told="crash points")
     return dict(zip(cases, outcomes, strict=True))
@@ -69,22 +67,6 @@ def test_wherever_it_is_killed_nothing_is_lost_or_doubled(
     swept = [outcome for case, outcome in played.items() if case is not CARELESS]
     assert len(swept) >= 10
     assert [str(each) for each in swept if each.found or not each.is_reached] == []
-
-
-def test_no_replica_takes_more_connections_than_the_default_settings_allow(
-    played: Mapping[Case, Outcome],
-) -> None:
-    assert 0 < max(outcome.connections_max for outcome in played.values()) <= MOST_CONNECTIONS
-
-
-def test_statements_that_begin_alike_are_different_boundaries() -> None:
-    alike = "SELECT " + "a, " * 50
-    asked = [
-        Request([Frame(ord("Q"), b"Q" + b"\0" * 4 + text.encode() + b"\0")])
-        for text in (f"{alike}b", f"{alike}c", f"{alike}b")
-    ]
-    one, other, again = (Statements().label(each) for each in asked)
-    assert one == again != other
 
 
 @promise("error:never-a-double-charge")

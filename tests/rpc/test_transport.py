@@ -17,7 +17,6 @@ from support.certificates import make_loopback_tls
 from support.scripted_node import (
     Act,
     ScriptedNode,
-    by_method,
     cut_short,
     dripping,
     dropped,
@@ -85,34 +84,6 @@ async def test_a_call_that_found_no_free_connection_in_time_was_certainly_not_se
     outages = [end for end in ended if isinstance(end, RpcUnavailable)]
     assert sorted(outage.certainly_not_sent for outage in outages) == [False, True]
     assert len(node.asked) == 1
-
-
-async def test_a_call_kept_back_by_our_own_bound_says_nothing_of_the_node() -> None:
-    async with ScriptedNode([silent]) as node:
-        rpc = HttpSorobanRpc(Network.TESTNET, Secret(node.url), timeout_s=0.4, max_connections=1)
-        async with rpc:
-            both = (rpc.send("AAAA"), rpc.send("BBBB"))
-            ended = await asyncio.gather(*both, return_exceptions=True)
-    assert sorted(end.was_asked for end in ended if isinstance(end, RpcUnavailable)) == [
-        False,
-        True,
-    ]
-
-
-async def test_simulations_take_no_connection_that_other_calls_need() -> None:
-    acts = {"simulateTransaction": silent, "sendTransaction": result(SENT)}
-    async with ScriptedNode([by_method(acts)]) as node:
-        rpc = HttpSorobanRpc(
-            Network.TESTNET, Secret(node.url), timeout_s=5, max_connections=1, max_simulations=2
-        )
-        async with rpc:
-            slow = [asyncio.ensure_future(rpc.simulate("AAAA")) for _ in range(8)]
-            await asyncio.sleep(0.05)
-            async with asyncio.timeout(1):
-                assert (await rpc.send("AAAA")).hash == SENT["hash"]
-            for each in slow:
-                each.cancel()
-            await asyncio.gather(*slow, return_exceptions=True)
 
 
 @pytest.mark.parametrize(

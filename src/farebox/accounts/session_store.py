@@ -8,12 +8,9 @@ from farebox.storage.pool import Connection
 
 
 async def put_user(db: Connection, user: User) -> None:
-    """The user is known, and signs in now: it is not forgotten before its session is written."""
+    """The user is known; nothing changes if it was already."""
     await db.execute(
-        """
-        INSERT INTO users (id, network, address) VALUES ($1, $2, $3)
-        ON CONFLICT (id) DO UPDATE SET signed_in_at = excluded.signed_in_at
-        """,
+        "INSERT INTO users (id, network, address) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
         user.id,
         user.network.value,
         user.address,
@@ -97,30 +94,6 @@ async def end_oldest(db: Connection, user: OwnerId, *, besides: str, most: int) 
         most,
     )
     return [row["id"] for row in rows]
-
-
-async def forget_users(db: Connection, *, kept: timedelta, limit: int) -> int:
-    """Forget at most `limit` users who signed in so long ago and have nothing here; how many.
-
-    Its id is made of network and address, so one that comes back is the same. A sign-in holds the
-    row, and has moved `signed_in_at` once it lets go: such a row is passed over or fails the test.
-    """
-    gone = await db.fetch(
-        """
-        DELETE FROM users WHERE id IN (
-            SELECT id FROM users
-            WHERE signed_in_at < now() - $1::interval
-              AND NOT EXISTS (SELECT FROM sessions WHERE sessions.user_id = users.id)
-              AND NOT EXISTS (SELECT FROM api_keys WHERE api_keys.owner = users.id)
-              AND NOT EXISTS (SELECT FROM vault_secrets WHERE vault_secrets.owner = users.id)
-            ORDER BY signed_in_at
-            LIMIT $2 FOR UPDATE SKIP LOCKED)
-        RETURNING id
-        """,
-        kept,
-        limit,
-    )
-    return len(gone)
 
 
 async def sweep_sessions(db: Connection, *, kept: timedelta, limit: int) -> int:

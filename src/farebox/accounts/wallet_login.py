@@ -1,8 +1,5 @@
 """Prove that somebody controls a classic account (G…): SEP-10."""
 
-import asyncio
-from typing import Final
-
 from farebox.accounts.challenge import make_challenge
 from farebox.accounts.login import Issued, Shown, SignatureRefused, UnreadableChallenge
 from farebox.accounts.signed_challenge import (
@@ -20,10 +17,7 @@ from farebox.stellar.account_signers import (
     read_account_signers,
     signers_of_absent,
 )
-from farebox.stellar.rpc import LedgerEntries, RpcUnavailable, SorobanRpc
-
-_AT_ONCE: Final = 8  # look-ups under way: settlements read through the same connections
-_TURN_S: Final = 2.0
+from farebox.stellar.rpc import RpcUnavailable, SorobanRpc
 
 
 class WalletLogin:
@@ -33,7 +27,6 @@ class WalletLogin:
         self, terms: ChallengeTerms, secret: Secret[str], rpc: SorobanRpc, clock: Clock
     ) -> None:
         self._terms, self._secret, self._rpc, self._clock = terms, secret, rpc, clock
-        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def issue(self, address: Address) -> Issued:
         """A fresh challenge for the account, which need not be on the ledger."""
@@ -71,10 +64,10 @@ class WalletLogin:
         """Who speaks for the account in a newest ledger.
 
         Raises:
-            RpcUnavailable: no node says so, none that is up to date, or too many are asked for.
+            RpcUnavailable: no node says so, or none that is up to date.
         """
         key = account_key(account)
-        found = await self._look_up(key)
+        found = await self._rpc.ledger_entries([key])
         entry = next((each for each in found.entries if each.key == key), None)
         if entry is None:
             return signers_of_absent(account)
@@ -84,16 +77,3 @@ class WalletLogin:
             text = f"an account of {network} came back in a form that is not known"
             raise RpcUnavailable(network, text, certainly_not_sent=True)
         return signers
-
-    async def _look_up(self, key: bytes) -> LedgerEntries:
-        try:
-            async with asyncio.timeout(_TURN_S):
-                await self._turns.acquire()
-        except TimeoutError:
-            network = self._terms.network
-            text = f"too many accounts of {network} are looked up at once"
-            raise RpcUnavailable(network, text, certainly_not_sent=True, was_asked=False) from None
-        try:
-            return await self._rpc.ledger_entries([key])
-        finally:
-            self._turns.release()

@@ -1,14 +1,18 @@
-"""The composition root of the catalog: constructors only, top to bottom."""
+"""The composition root of the catalog: constructors only, top to bottom.
+
+It has connections of its own, so that nothing the catalog or a search waits for can keep a
+connection from a settlement.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
-from farebox.app.database_pools import Pools
 from farebox.app.ingress_services import IngressServices
 from farebox.app.outbound_services import build_outbound
 from farebox.app.restarted_loop import restarted
@@ -30,6 +34,7 @@ from farebox.catalog.validate_http import TURNS, validate_routes
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
 from farebox.search.http import search_routes
 from farebox.search.index_store import StoredIndex
 from farebox.search.meaning.meaning import LanguageModel
@@ -42,6 +47,13 @@ from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import absence, load_encoder
 from farebox.stellar.rpc import SorobanRpc
 from farebox.storage.pool import Database
+
+_WRITERS: Final = 4
+_WRITE_S: Final = 2.0
+_KEEPERS: Final = 3  # for what nobody waits for
+_KEEP_S: Final = 10.0
+_READERS: Final = 8
+_READ_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +78,15 @@ def _no_encoder() -> None:
 
 def build_catalog(
     settings: Settings,
-    pools: Pools,
+    url: Secret[str],
     clock: Clock,
     nodes: Mapping[Network, SorobanRpc],
     ingress: IngressServices,
 ) -> CatalogServices:
     """Everything that lists, browses and searches."""
-    writing, upkeep, reading = pools.listing, pools.upkeep, pools.searching
+    writing = _database(url, "catalog", _WRITERS, within_s=_WRITE_S)
+    upkeep = _database(url, "upkeep", _KEEPERS, within_s=_KEEP_S)
+    reading = _database(url, "search", _READERS, within_s=_READ_S)
     read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
     index = StoredIndex()
     ingestion = Ingestion(writing, index, read)
@@ -99,7 +113,17 @@ def build_catalog(
             *validate_routes(validation, ingress.turns("validate", most=TURNS)),
         ],
         tasks=[restarted(loop, clock) for loop in loops],
-        resources=[outbound, model],
+        resources=[outbound, writing, upkeep, reading, model],
+    )
+
+
+def _database(url: Secret[str], name: str, connections: int, *, within_s: float) -> Database:
+    return Database(
+        url,
+        connections=connections,
+        wait_s=within_s,
+        statement_s=within_s,
+        name=f"farebox-{name}",
     )
 
 

@@ -60,9 +60,7 @@ async def channel_tools(
     relayer = read_signers(own.relayer_secret, own.paymaster_secret).relayer
     bid = min(_BID, own.max_inclusion_fee)
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(
-            Database(url, connections=4, is_pooled=settings.connections.is_pooled)
-        )
+        database = await opened.enter_async_context(Database(url, connections=4))
         rpc = await opened.enter_async_context(operator_node(settings, own))
         ledgers = LedgerClock(own.network, rpc, clock)
         watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=_LOOK_S)

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 from farebox.app import setting_rules as rules
 from farebox.app.half_set import half_set
 from farebox.app.settings import (
-    ConnectionSettings,
     IngressSettings,
     NetworkSettings,
     OutboundSettings,
@@ -35,10 +34,6 @@ _SERVICE: Final = frozenset(
         "HOST",
         "PORT",
         "DATABASE_URL",
-        "DATABASE_CONNECTIONS_MONEY",
-        "DATABASE_CONNECTIONS_READS",
-        "DATABASE_CONNECTIONS_BACKGROUND",
-        "DATABASE_POOLER",
         "DATA_DIR",
         "LOG_LEVEL",
         "LOG_FILE",
@@ -71,7 +66,6 @@ _NETWORK: Final = frozenset(
         "RPC_URL",
         "FALLBACK_RPC_URL",
         "RPC_AUTHORITY",
-        "RPC_SIMULATIONS",
         "RELAYER_SECRET",
         "PAYMASTER_SECRET",
         "MAX_FEE_STROOPS",
@@ -235,7 +229,6 @@ class _Reading:
             host=self._value("HOST", rules.host, "127.0.0.1"),
             port=self._value("PORT", rules.whole(0, 65535), 8402),
             database_url=self._value("DATABASE_URL", rules.database_url, None),
-            connections=self._connections(),
             data_dir=self._value("DATA_DIR", rules.some_path, data_dir),
             log_level=self._value("LOG_LEVEL", rules.log_level, rules.LogLevel.INFO),
             log_file=self._value("LOG_FILE", rules.some_path, None),
@@ -263,15 +256,6 @@ class _Reading:
         self._judge_sign_in(settings.sign_in, host)
         self._faults.extend(faults_off_loopback(settings, host))
         return settings
-
-    def _connections(self) -> ConnectionSettings:
-        size = rules.whole(2, 500)
-        return ConnectionSettings(
-            money=self._value("DATABASE_CONNECTIONS_MONEY", size, 10),
-            reads=self._value("DATABASE_CONNECTIONS_READS", size, 6),
-            background=self._value("DATABASE_CONNECTIONS_BACKGROUND", size, 4),
-            is_pooled=self._value("DATABASE_POOLER", rules.pooler, _OFF),
-        )
 
     def _outbound(self) -> OutboundSettings:
         return OutboundSettings(
@@ -316,7 +300,12 @@ class _Reading:
         authority = self._value("RPC_AUTHORITY" + suffix, rules.readable_file, None)
         default: AssetPolicy = AssetRule.ANY if network is Network.TESTNET else _ASSET_CONTRACTS
         assets = self._value("ASSETS" + suffix, rules.asset_policy, default)
-        fee, bid = self._fees(suffix)
+        fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
+        bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
+        if bid > fee:
+            self._faults.append(
+                Fault(f"{PREFIX}MAX_INCLUSION_FEE_STROOPS{suffix}", "no more than MAX_FEE_STROOPS")
+            )
         if url is None or relayer is None:
             return None
         return NetworkSettings(
@@ -324,11 +313,10 @@ class _Reading:
             rpc_url=url,
             fallback_rpc_url=self._fallback(suffix, url),
             rpc_authority=authority,
-            rpc_simulations=self._value("RPC_SIMULATIONS" + suffix, rules.whole(4, 1_000), 64),
             relayer_secret=relayer,
             paymaster_secret=paymaster,
-            max_fee=fee,
-            max_inclusion_fee=bid,
+            max_fee=Stroops(fee),
+            max_inclusion_fee=Stroops(bid),
             assets=assets,
             budgets=self._budgets(suffix, assets),
             needs_key=self._value(
@@ -337,16 +325,6 @@ class _Reading:
             balance_floor=self._stroops("BALANCE_FLOOR_STROOPS" + suffix, 5 * _XLM),
             web_auth_contract=self._value("WEB_AUTH_CONTRACT" + suffix, rules.contract, None),
         )
-
-    def _fees(self, suffix: str) -> tuple[Stroops, Stroops]:
-        """The most one settlement may cost, and the most bid of it for a place in a ledger."""
-        fee = self._value("MAX_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 500_000)
-        bid = self._value("MAX_INCLUSION_FEE_STROOPS" + suffix, rules.whole(100, 10**9), 100_000)
-        if bid > fee:
-            self._faults.append(
-                Fault(f"{PREFIX}MAX_INCLUSION_FEE_STROOPS{suffix}", "no more than MAX_FEE_STROOPS")
-            )
-        return Stroops(fee), Stroops(bid)
 
     def _fallback(self, suffix: str, url: Secret[str] | None) -> Secret[str] | None:
         fallback = self._value("FALLBACK_RPC_URL" + suffix, rules.rpc_url, None)
@@ -377,8 +355,11 @@ class _Reading:
                 name = f"{PREFIX}PAYMASTER_SECRET{_SUFFIXES[network]}"
                 self._faults.append(Fault(name, "another account than every relayer's"))
         signing = settings.sign_in.signing_secret
-        secrets = [found.paymaster_secret for found in settings.networks.values()]
-        paymasters = {secret.reveal() for secret in secrets if secret is not None}
+        paymasters = {
+            found.paymaster_secret.reveal()
+            for found in settings.networks.values()
+            if found.paymaster_secret is not None
+        }
         if signing is not None and signing.reveal() in relayers | paymasters:
             wanted = "an account of its own, that of no relayer and no paymaster"
             self._faults.append(Fault(f"{PREFIX}AUTH_SIGNING_SECRET", wanted))

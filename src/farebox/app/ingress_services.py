@@ -1,14 +1,18 @@
-"""The composition root of the ingress: who may use the facilitator, how often, what is metered."""
+"""The composition root of the ingress: who may use the facilitator, how often, what is metered.
+
+It has connections of its own, and few: a limit is counted by one statement at a time, and a
+database that is slow keeps a request waiting for a second at most.
+"""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from farebox.app.assembly import Loop
-from farebox.app.database_pools import Pools
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
 from farebox.facilitator.http import Ingress
@@ -20,7 +24,14 @@ from farebox.ingress.usage import Usage
 from farebox.ingress.usage_http import usage_routes
 from farebox.kernel.caller import Grant
 from farebox.kernel.clock import Clock
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
 from farebox.web.guard import Authenticates, Guarded, Needs
+
+_COUNTERS: Final = 2
+_COUNT_S: Final = 1.0
+_READERS: Final = 3
+_READ_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +60,30 @@ class IngressServices:
 
 
 def build_ingress(
-    settings: Settings, pools: Pools, clock: Clock, authenticates: Authenticates
+    settings: Settings, url: Secret[str], clock: Clock, authenticates: Authenticates
 ) -> IngressServices:
     """Everything that stands before the routes."""
-    limiter = Limiter(pools.counting, clock)
+    counting = Database(
+        url, connections=_COUNTERS, wait_s=_COUNT_S, statement_s=_COUNT_S, name="farebox-ingress"
+    )
+    metering = Database(
+        url, connections=_READERS, wait_s=_READ_S, statement_s=_READ_S, name="farebox-usage"
+    )
+    limiter = Limiter(counting, clock)
     allowed = rates(
         per_address=settings.ingress.rate_per_address, per_key=settings.ingress.rate_per_key
     )
-    meter = Meter(pools.background, clock)
+    meter = Meter(metering, clock)
     return IngressServices(
         limiter,
         allowed,
         _facilitator(settings, meter, authenticates),
-        routes=usage_routes(Usage(pools.reads, clock), authenticates),
+        routes=usage_routes(Usage(metering, clock), authenticates),
         tasks=[
             restarted(Loop("ingress counts", limiter.run), clock),
             restarted(Loop("usage", meter.run), clock),
         ],
-        resources=[meter],
+        resources=[counting, metering, meter],
     )
 
 

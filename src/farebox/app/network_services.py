@@ -11,7 +11,6 @@ from farebox.facilitator.budgets.sponsor import Sponsor
 from farebox.facilitator.channels.ledger_room import RoomMeter
 from farebox.facilitator.channels.operators import Operators
 from farebox.facilitator.channels.sources import PASS_ON_S, SourcePool
-from farebox.facilitator.journal.claim_returns import ClaimReturns
 from farebox.facilitator.journal.conclude import Conclusions
 from farebox.facilitator.journal.foreign import ForeignLandings
 from farebox.facilitator.journal.journal import SettlementJournal
@@ -29,7 +28,6 @@ from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers
-from farebox.stellar.simulation_slots import SimulationSlots
 from farebox.storage.pool import Database
 from farebox.submission.catch_up import CatchUp
 from farebox.submission.submit import Submitter
@@ -39,7 +37,6 @@ _POLL_S: Final = 0.5  # between two looks for a transaction on its way
 _DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
 _RECONCILE_EVERY_S: Final = 5.0
 _LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers: what takes longer, its caller may be gone
-_OTHER_SIMULATIONS: Final = 8  # of the start check and of contract accounts that sign in
 _SIGN_S: Final = 5.0  # the longest from a free channel to an envelope written down
 
 
@@ -51,7 +48,6 @@ class Shared:
     database: Database
     clock: Clock
     journal: SettlementJournal
-    returns: ClaimReturns
     waits: Waits
     departure: Departure
 
@@ -86,17 +82,17 @@ def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> Net
     operators = Operators(own.network, signers.addresses, shared.database, clock)
     sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
     conclusions = Conclusions(ForeignLandings(rpc, operators), clock)
-    slots, departure = SimulationSlots(own.network, rpc, own.rpc_simulations), shared.departure
+    departure = shared.departure
     sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions, departure)
     purse = Purse(signers, own.balance_floor, sponsor)
     part = NetworkPart(own.network, rpc, ledgers, state, purse, clock)
     reconciler = _reconciler(shared, own, CatchUp(rpc, submitter, ledgers), conclusions)
     return NetworkServices(
-        verified=VerifiedNetwork(rules, operators, slots, ledgers, state, sponsor),
+        verified=VerifiedNetwork(rules, operators, rpc, ledgers, state, sponsor),
         rpc=rpc,
         ledgers=ledgers,
         part=part,
-        sender=PaymentSender(sending, shared.journal, shared.returns, clock, shared.waits),
+        sender=PaymentSender(sending, shared.journal, clock, shared.waits),
         operators=operators,
         foreign=ForeignLandings(rpc, operators),
         sources=sources,
@@ -169,13 +165,7 @@ def _nodes(settings: Settings, own: NetworkSettings, clock: Clock, signers: Sign
     urls = [own.rpc_url] if own.fallback_rpc_url is None else [own.rpc_url, own.fallback_rpc_url]
     timeout_s = settings.rpc_timeout_s / len(urls)
     nodes = [
-        HttpSorobanRpc(
-            own.network,
-            url,
-            timeout_s=timeout_s,
-            max_simulations=own.rpc_simulations + _OTHER_SIMULATIONS,
-            authority=own.rpc_authority,
-        )
+        HttpSorobanRpc(own.network, url, timeout_s=timeout_s, authority=own.rpc_authority)
         for url in urls
     ]
     return RpcNodes(

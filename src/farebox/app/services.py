@@ -9,32 +9,27 @@ import structlog
 from farebox.app.account_services import build_accounts
 from farebox.app.assembly import Loop, Services, joined
 from farebox.app.catalog_services import build_catalog
-from farebox.app.database_pools import Pools, build_pools
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.health import PartHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.network_services import NetworkServices, Shared, build_network
 from farebox.app.operations import operations
-from farebox.app.restarted_loop import restarted
-from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.vault_services import build_vault
 from farebox.facilitator.channels.operators import Operators
 from farebox.facilitator.http import failure_bodies
-from farebox.facilitator.journal.claim_returns import ClaimReturns
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settling.departure import Departure
 from farebox.facilitator.settling.send_payment import Waits
 from farebox.facilitator.settling.settle import Settler
 from farebox.kernel.addresses import Address
-from farebox.kernel.clock import Clock, SystemClock
+from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
-from farebox.storage.prune import Pruner
 
 log = structlog.get_logger(__name__)
 
@@ -62,26 +57,25 @@ def build_services(settings: Settings) -> Services:
     """
     if settings.database_url is None:
         raise Outage("database", "No database is named: set FAREBOX_DATABASE_URL.")
-    pools = build_pools(settings.database_url, settings.connections)
-    clock = DatabaseClock(pools.money, SystemClock())
+    database = Database(settings.database_url)
+    clock = DatabaseClock(database, SystemClock())
     budgets = {name: own.budgets for name, own in settings.networks.items()}
-    journal = SettlementJournal(pools.money, clock, budgets)
-    shared = _shared(settings, pools, clock, journal)
+    journal = SettlementJournal(database, clock, budgets)
+    waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
+    departure = Departure()
+    shared = Shared(settings, database, clock, journal, waits, departure)
     networks = _networks(settings, shared)
     operators = {name: each.operators for name, each in networks.items()}
     ledgers = {name: each.ledgers for name, each in networks.items()}
     rpc = {name: each.rpc for name, each in networks.items()}
     known = AccountNetworks(rpc, partial(_is_ours, operators), ledgers)
-    accounts = build_accounts(settings, pools, clock)
-    ingress = build_ingress(settings, pools, clock, accounts.authenticates)
-    sign_in = build_sign_in(settings, pools, clock, accounts, ingress, known)
-    catalog = build_catalog(settings, pools, clock, rpc, ingress)
-    vault = build_vault(settings, pools, clock, accounts.authenticates)
-    facilitator = build_facilitator(
-        shared, pools.reads, networks, ingress.facilitator, catalog.reports
-    )
+    accounts = build_accounts(settings, settings.database_url, clock)
+    ingress = build_ingress(settings, settings.database_url, clock, accounts.authenticates)
+    sign_in = build_sign_in(settings, clock, accounts, ingress, known)
+    catalog = build_catalog(settings, settings.database_url, clock, rpc, ingress)
+    vault = build_vault(settings, accounts.database, clock, accounts.authenticates)
+    facilitator = build_facilitator(shared, networks, ingress.facilitator, catalog.reports)
     settler = facilitator.settler
-    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     features = joined(facilitator, catalog, accounts, sign_in, ingress, vault)
     return Services(
         routes=ingress.limited(features.routes),
@@ -90,21 +84,14 @@ def build_services(settings: Settings) -> Services:
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
-            restarted(Loop("prune", pruner.run), clock),
         ],
-        parts=[DatabasePart(pools.money), *(each.part for each in networks.values())],
-        resources=[*pools.opened, clock, *features.resources, *rpc.values(), _drained(settler)],
+        parts=[DatabasePart(database), *(each.part for each in networks.values())],
+        resources=[database, clock, *features.resources, *rpc.values(), _drained(settler)],
         around=ingress.around,
         failure_bodies=failure_bodies(),
         trusted_proxies=settings.ingress.trusted_proxies,
-        leave=partial(_leave, settler, shared.departure, networks, settings.stop_grace_s),
+        leave=partial(_leave, settler, departure, networks, settings.stop_grace_s),
     )
-
-
-def _shared(settings: Settings, pools: Pools, clock: Clock, journal: SettlementJournal) -> Shared:
-    waits = Waits(answer_s=settings.settle_deadline_s, turn_s=settings.channel_wait_s)
-    returns = ClaimReturns(journal, clock)
-    return Shared(settings, pools.money, clock, journal, returns, waits, Departure())
 
 
 def _is_ours(operators: Mapping[Network, Operators], address: Address) -> bool:

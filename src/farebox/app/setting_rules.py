@@ -127,13 +127,6 @@ def _has_everybody(network: IPNetwork) -> bool:
     return network.prefixlen == 0 or (network.version == 6 and network.supernet_of(_MAPPED))
 
 
-def pooler(text: str) -> bool:
-    """Whether connections lead to a pooler that lends them for a transaction."""
-    if text not in ("none", "transaction"):
-        raise Unwanted("none, or transaction for PgBouncer in transaction mode")
-    return text == "transaction"
-
-
 def where_possible(text: str) -> bool:
     """Whether something is done wherever it can be."""
     if text not in ("auto", "off"):

@@ -24,7 +24,6 @@ class NetworkSettings:
     rpc_url: Secret[str]
     fallback_rpc_url: Secret[str] | None  # another node, asked where the first one fails
     rpc_authority: Path | None  # a PEM file trusted beside the system's authorities
-    rpc_simulations: int  # at a node at once, at most
     relayer_secret: Secret[str]
     paymaster_secret: Secret[str] | None
     max_fee: Stroops  # the most one settlement may cost, fee bump included
@@ -63,28 +62,12 @@ class IngressSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionSettings:
-    """How many connections a process may have to the database, and what they lead to."""
-
-    money: int  # for what a settlement waits for
-    reads: int  # for browsing, searching, accounts and everything else that is asked
-    background: int  # for loops
-    is_pooled: bool  # to PgBouncer in transaction mode
-
-    @property
-    def total(self) -> int:
-        """The most that one process takes."""
-        return self.money + self.reads + self.background
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything an operator decides."""
 
     host: str
     port: int  # 0 = any free one
     database_url: Secret[str] | None  # None: the embedded server, data under `data_dir`
-    connections: ConnectionSettings
     data_dir: Path
     log_level: LogLevel
     log_file: Path | None  # None: standard error

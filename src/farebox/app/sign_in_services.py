@@ -18,7 +18,6 @@ from farebox.accounts.signed_challenge import ChallengeTerms
 from farebox.accounts.web_auth_http import web_auth_routes
 from farebox.app.account_services import AccountServices
 from farebox.app.assembly import Loop
-from farebox.app.database_pools import Pools
 from farebox.app.ingress_services import IngressServices
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
@@ -51,7 +50,6 @@ class SignInServices:
 
 def build_sign_in(
     settings: Settings,
-    pools: Pools,
     clock: Clock,
     accounts: AccountServices,
     ingress: IngressServices,
@@ -59,9 +57,9 @@ def build_sign_in(
 ) -> SignInServices:
     """The routes by which wallets sign in and out, and the loop that forgets what is over."""
     place = _place(settings)
-    sessions = Sessions(pools.accounts, clock)
+    sessions = Sessions(accounts.database, clock)
     sign_in = SignIn(
-        pools.accounts,
+        accounts.database,
         _setup(settings, place, clock, networks),
         ingress.turns("challenge", most=settings.sign_in.challenges_per_minute),
         is_ours=networks.is_ours,

@@ -8,13 +8,13 @@ from datetime import timedelta
 from starlette.routing import BaseRoute
 
 from farebox.app.assembly import Loop
-from farebox.app.database_pools import Pools
 from farebox.app.restarted_loop import restarted
 from farebox.app.settings import Settings
 from farebox.audit.audit_http import audit_routes
 from farebox.audit.forget import Forgetting
 from farebox.audit.read_trail import Trail
 from farebox.kernel.clock import Clock
+from farebox.storage.pool import Database
 from farebox.vault.http import vault_routes
 from farebox.vault.keep_secrets import Vault
 from farebox.vault.key_check import KeyCheck
@@ -35,19 +35,18 @@ class VaultServices:
 
 
 def build_vault(
-    settings: Settings, pools: Pools, clock: Clock, authenticates: Authenticates
+    settings: Settings, database: Database, clock: Clock, authenticates: Authenticates
 ) -> VaultServices:
     """Everything that keeps secrets, and the trail of what was done to them.
 
-    The pools are open before the vault's own resources are entered.
+    `database` is open before the vault's own resources are entered.
     """
-    database = pools.accounts
     keys = settings.master_keys
     sealer = None if keys is None else Sealer(keys)
     vault = None if sealer is None else Vault(database, sealer)
-    check = KeyCheck(pools.background, keys, clock)
+    check = KeyCheck(database, keys, clock)
     kept = timedelta(days=settings.audit_days)
-    forgetting = Forgetting(pools.upkeep, clock, kept=kept)
+    forgetting = Forgetting(database, clock, kept=kept)
     return VaultServices(
         opening=Opening(database, sealer),
         routes=[

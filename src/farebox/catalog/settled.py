@@ -22,7 +22,7 @@ class SettledText:
     """A settlement with the bytes that its request said of the resource, unread."""
 
     settled: Settled
-    discovery: bytes | None  # None once the listing is final
+    discovery: bytes
     outcome: str | None  # what came of it; None while that is open
 
 

@@ -6,35 +6,20 @@ import click
 
 from farebox.app.catalog_services import absence_of_meaning
 from farebox.app.settings import Settings
-from farebox.cli.connections import described, processes_that_fit
 from farebox.cli.endings import settings_or_end
-from farebox.storage.faults import DatabaseUnavailable
 
 
 @click.command("check-settings")
 def command() -> None:
     """Say whether this configuration can be served, and what is wrong with it.
 
-    A database that is named and answers is asked how many connections it has.
     Reads the FAREBOX_* variables and the TOML file that FAREBOX_CONFIG names. Names every fault
     at once and shows no value. Exit code 0 when it can be served, 2 when not.
     """
     settings = settings_or_end(os.environ)
-    connections = _connections(settings)
     click.echo("The settings can be served.")
-    for line in [*_summary(settings), connections]:
+    for line in _summary(settings):
         click.echo(f"  {line}")
-
-
-def _connections(settings: Settings) -> str:
-    sizes = settings.connections
-    unknown = f"database connections: {sizes.total} at most"
-    if settings.database_url is None:
-        return unknown
-    try:
-        return described(sizes, processes_that_fit(settings.database_url, sizes))
-    except DatabaseUnavailable:
-        return f"{unknown}; the database does not answer, so its own limit is not known"
 
 
 def _summary(settings: Settings) -> list[str]:

@@ -101,10 +101,6 @@ def command(
         no_simulation_events=no_simulation_events,
         extra=("--retention-ledgers", str(retention_ledgers)) if retention_ledgers else (),
     )
-    _run(options)
-
-
-def _run(options: DevnetOptions) -> None:
     try:
         code = asyncio.run(_serve(options))
     except LocalFault as fault:

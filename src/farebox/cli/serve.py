@@ -19,7 +19,6 @@ import uvicorn
 from farebox.app.asgi import create_app
 from farebox.app.logging import configure_logging, open_log
 from farebox.app.settings import Settings
-from farebox.cli.connections import processes_that_fit
 from farebox.cli.database import database_of, migrate_or_end
 from farebox.cli.endings import (
     Broken,
@@ -31,8 +30,6 @@ from farebox.cli.endings import (
 )
 from farebox.cli.one_write import OneWriteProtocol
 from farebox.kernel.errors import Outage, Refusal
-from farebox.kernel.secret import Secret
-from farebox.storage.faults import DatabaseUnavailable
 
 BACKLOG: Final = 2048
 KEEP_ALIVE_S: Final = 75  # longer than the pools of usual clients keep a connection
@@ -63,18 +60,7 @@ def command(port: int | None) -> None:
     with database_of(settings) as url:
         for step in migrate_or_end(url):
             log.info("schema.migrated", step=step.name)
-        _check_connections(settings, url)
         _serve(replace(settings, database_url=url), listener)
-
-
-def _check_connections(settings: Settings, url: Secret[str]) -> None:
-    try:
-        processes = processes_that_fit(url, settings.connections)
-    except DatabaseUnavailable as outage:  # it was there a moment ago: the start does not need it
-        log.warning("database.connections_not_counted", why=outage.message)
-        return
-    told = log.warning if processes == 1 else log.info
-    told("database.connections", most=settings.connections.total, processes_that_fit=processes)
 
 
 def _bind(settings: Settings) -> socket.socket:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Final, TypeVar
 
 import click
@@ -13,7 +12,7 @@ from farebox.cli.endings import settings_or_end
 from farebox.cli.networks import NetworkName
 from farebox.cli.running import run
 from farebox.facilitator.budgets import budget_store
-from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, Counter, oldest_day, utc_day
+from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, Counter, utc_day
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
@@ -90,7 +89,7 @@ async def _status(
     day = utc_day(SystemClock().now())
     counters = await budget_store.largest_counters(db, network, day, each=_SHOWN)
     lines = [f"{network.label} is {standing}", *(_line(each, budgets) for each in counters)]
-    return lines, await budget_store.find_drift(db, since=oldest_day(day) + timedelta(days=1))
+    return lines, await budget_store.find_drift(db)
 
 
 def _line(found: tuple[Counter, int], budgets: Budgets) -> str:
@@ -105,10 +104,7 @@ def _work(work: Callable[[Settings, Connection], Awaitable[T]]) -> T:
         migrate_or_end(url)
 
         async def opened() -> T:
-            async with (
-                Database(url, connections=1, is_pooled=settings.connections.is_pooled) as database,
-                database.connection() as db,
-            ):
+            async with Database(url, connections=1) as database, database.connection() as db:
                 return await work(settings, db)
 
         return run(opened())

@@ -192,9 +192,7 @@ def _work(work: Callable[[Settings, Database], Awaitable[T]]) -> T:
         migrate_or_end(url)
 
         async def opened() -> T:
-            async with Database(
-                url, connections=1, is_pooled=settings.connections.is_pooled
-            ) as database:
+            async with Database(url, connections=1) as database:
                 return await work(settings, database)
 
         return run(opened())

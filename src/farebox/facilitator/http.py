@@ -20,8 +20,8 @@ from farebox.facilitator.listing_report import SENTENCES, ListingReports
 from farebox.facilitator.requests.answer import Answer, Answering
 from farebox.facilitator.requests.name import read_idempotency_key
 from farebox.facilitator.settling.outcome import NotAdmitted, NothingSent, SettleOutcome
-from farebox.facilitator.settling.verify_known import Collectable, KnownVerifier, VerifyOutcome
-from farebox.facilitator.verification.verdict import Accepted
+from farebox.facilitator.verification.verdict import Accepted, Verdict
+from farebox.facilitator.verification.verify import Verifier
 from farebox.facilitator.wire import (
     Body,
     errors_body,
@@ -39,7 +39,7 @@ from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.networks import Network
 from farebox.web.answers import send_json
 from farebox.web.errors import Failure, FailureBody
-from farebox.web.guard import Needs, counted_as, known_caller_of, require
+from farebox.web.guard import Needs, known_caller_of, require
 from farebox.web.limits import read_body
 from farebox.web.request_note import RequestNote, note_of
 from farebox.x402.headers import EXTENSION_RESPONSES
@@ -122,26 +122,24 @@ class Ingress:
 class VerifyEndpoint:
     """Every verdict is HTTP 200; only a body that is no JSON object is 400."""
 
-    def __init__(self, verifier: KnownVerifier, ingress: Ingress) -> None:
+    def __init__(self, verifier: Verifier, ingress: Ingress) -> None:
         self._verifier, self._ingress = verifier, ingress
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         payment = read_payment(await read_body(receive))
         if isinstance(payment, Unacceptable):
-            verdict: VerifyOutcome | Unacceptable = payment
+            verdict: Verdict | Unacceptable = payment
         else:
             verdict = await self._judged(scope, payment)
-        reason = "" if isinstance(verdict, Accepted | Collectable) else verdict.reason
-        note_of(scope).say(reason=reason)
+        note_of(scope).say(reason="" if isinstance(verdict, Accepted) else verdict.reason)
         await send_json(send, _status(payment), _encode(verify_body(verdict)))
 
-    async def _judged(self, scope: Scope, payment: Payment) -> VerifyOutcome:
+    async def _judged(self, scope: Scope, payment: Payment) -> Verdict:
         network = payment.terms.network
         owner = self._ingress.owner(scope, network)
-        client = counted_as(scope)
-        verdict = await self._verifier.verify(payment, caller=owner, client=client)
+        verdict = await self._verifier.verify(payment, caller=owner)
         if owner is not None:
-            is_accepted = isinstance(verdict, Accepted | Collectable)
+            is_accepted = isinstance(verdict, Accepted)
             self._ingress.meter.verified(owner, network, is_accepted=is_accepted)
         return verdict
 
@@ -184,7 +182,6 @@ class SettleEndpoint:
             body=told,
             on_settled=listing.look,
             has_left=partial(has_left, receive),
-            client=counted_as(scope),
         )
         reply = await self._reply(payment, answering, listing, note)
         if reply is not None:
@@ -307,7 +304,7 @@ async def has_left(receive: Receive) -> bool:
 
 
 def facilitator_routes(
-    verifier: KnownVerifier,
+    verifier: Verifier,
     answering: Answering,
     journal: SettlementJournal,
     operators: Mapping[Network, Operators],
@@ -319,7 +316,7 @@ def facilitator_routes(
 
     `listing_reasons` are the codes that `reports` may give, with their sentences.
     """
-    # to judge a payment takes no database; one that the ledger refuses is looked up if it is there
+    # to judge a payment takes no database
     verify = ingress.guarded(VerifyEndpoint(verifier, ingress), goes_on=True)
     settle = ingress.guarded(SettleEndpoint(answering, ingress, reports), goes_on=False)
     return [

@@ -15,8 +15,7 @@ from farebox.facilitator.settling.outcome import (
     Settled,
     SettleOutcome,
 )
-from farebox.facilitator.settling.verify_known import Collectable, Recorded, VerifyOutcome
-from farebox.facilitator.verification.verdict import Accepted, Rejected
+from farebox.facilitator.verification.verdict import Accepted, Rejected, Verdict
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.x402.discovery import EXTENSION as BAZAAR
@@ -28,17 +27,12 @@ Body = dict[str, object]
 TOKEN_UNVERIFIED: Final = {"warnings": ["token_unverified"]}
 
 
-def verify_body(verdict: VerifyOutcome | Unacceptable) -> Body:
+def verify_body(verdict: Verdict | Unacceptable) -> Body:
     """The answer of `/verify`."""
     match verdict:
         case Accepted(token_is_verified=verified):
             body: Body = {"isValid": True, "payer": verdict.payer}
             return body if verified else body | {"extra": TOKEN_UNVERIFIED}
-        case Collectable(payer):
-            return {"isValid": True, "payer": payer}
-        case Recorded(reason, payer, tx_hash):
-            known = invalid_body(reason, payer)
-            return known | {"extra": {"transaction": tx_hash}} if tx_hash else known
         case Rejected(reason, payer):
             return invalid_body(reason, payer)
         case Unacceptable(reason):

@@ -14,7 +14,7 @@ from farebox.ingress.limits import Limit
 from farebox.kernel.caller import Unauthenticated
 from farebox.kernel.errors import TooManyRequests
 from farebox.web.client_address import client_name, client_of
-from farebox.web.guard import Guarded, counted_as, known_caller_of
+from farebox.web.guard import Guarded, known_caller_of
 
 # what clients ask when they start, some of them once: nothing of it reaches the database
 _UNLIMITED: Final = frozenset({"/supported", "/v1/errors"})
@@ -43,9 +43,12 @@ class Limited:
         self._endpoint, self._limiter, self._allowed = endpoint, limiter, allowed
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_known = known_caller_of(scope) is not None
-        limit = self._allowed.key if is_known else self._allowed.address
-        wait_s = await self._limiter.take(limit, counted_as(scope))
+        caller = known_caller_of(scope)
+        if caller is None:
+            limit, who = self._allowed.address, client_name(client_of(scope))
+        else:
+            limit, who = self._allowed.key, caller.key_id or caller.owner
+        wait_s = await self._limiter.take(limit, who)
         if wait_s is not None:
             raise TooManyRequests(retry_after_s=wait_s)
         await self._endpoint(scope, receive, send)

@@ -16,6 +16,9 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
 _WRITE_EVERY_S: Final = 1.0
+_PRUNE_EVERY: Final = 3600  # writes
+_KEPT_DAYS: Final = 400
+_PRUNED_AT_ONCE: Final = 1_000
 _MISSED: Final = "usage.not_written"
 
 
@@ -110,6 +113,19 @@ class Meter:
 
     async def run(self) -> None:
         """Write for ever; while the database is away the totals are kept."""
+        writes = 1
         while True:
             await self._clock.sleep(_WRITE_EVERY_S)
-            await attempt(self.write, missed=_MISSED)
+            is_written = await attempt(self.write, missed=_MISSED)
+            if is_written and writes % _PRUNE_EVERY == 0:
+                await attempt(self._prune, missed="usage.not_pruned")
+            writes += 1
+
+    async def _prune(self) -> None:
+        async with self._database.connection() as db:
+            await usage_store.delete_old(
+                db,
+                today=self._clock.now().astimezone(UTC).date(),
+                kept_days=_KEPT_DAYS,
+                limit=_PRUNED_AT_ONCE,
+            )

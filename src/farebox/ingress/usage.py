@@ -10,7 +10,7 @@ from farebox.storage.pool import Database
 
 
 class Usage:
-    """Reads what was counted for a caller."""
+    """Reads what was counted for a caller, and what its settlements' own rows say."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
@@ -27,7 +27,7 @@ class Usage:
         """
         async with self._database.snapshot() as db:
             answered = await usage_store.answered(db, owner, first=period.first, last=period.last)
-            settled = await usage_store.settled(db, owner, first=period.first, last=period.last)
+            settled = await usage_store.settled(db, owner, since=period.since, before=period.before)
         days = sorted(answered.keys() | settled.keys(), key=lambda key: key[1].value)
         days.sort(key=lambda key: key[0], reverse=True)
         return [

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 
 from farebox.kernel.errors import Refusal
@@ -61,6 +61,16 @@ class Period:
 
     first: date
     last: date
+
+    @property
+    def since(self) -> datetime:
+        """When it begins."""
+        return datetime.combine(self.first, time(), UTC)
+
+    @property
+    def before(self) -> datetime:
+        """When it is over."""
+        return datetime.combine(self.last, time(), UTC) + timedelta(days=1)
 
 
 def read_period(first: str | None, last: str | None, *, today: date) -> Period:

@@ -1,7 +1,7 @@
-"""What callers have used, in PostgreSQL: counted answers, and settlements counted as they end."""
+"""What callers have used, in PostgreSQL: counted answers, and the journal's own rows."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from uuid import UUID
 
 from farebox.ingress.usage_day import Answered, DayKey, Settled
@@ -58,62 +58,42 @@ async def answered(
 
 
 async def settled(
-    db: Connection, owner: OwnerId, *, first: date, last: date
+    db: Connection, owner: OwnerId, *, since: datetime, before: datetime
 ) -> dict[DayKey, Settled]:
-    """What became of the settlements this caller asked for, by the UTC day it asked.
-
-    In a snapshot: those that ended are counted by day, those that did not are few and read.
-    """
+    """What became of the settlements this caller asked for, by the UTC day it asked."""
     rows = await db.fetch(
         """
-        SELECT used_on, network, sum(confirmed)::bigint AS confirmed, sum(failed)::bigint AS failed,
-               sum(pending)::bigint AS pending, sum(fees)::bigint AS fees
-        FROM (SELECT used_on, network, confirmed, failed, 0 AS pending, fees
-              FROM settlement_usage WHERE owner = $1 AND used_on BETWEEN $2 AND $3
-              UNION ALL
-              SELECT (claimed_at AT TIME ZONE 'UTC')::date, network, 0, 0, 1, 0
-              FROM settlements
-              WHERE state IN ('claimed', 'sending', 'submitted') AND caller = $1
-                AND (claimed_at AT TIME ZONE 'UTC')::date BETWEEN $2 AND $3) AS both_kinds
-        GROUP BY used_on, network
+        SELECT (claimed_at AT TIME ZONE 'UTC')::date AS claimed_on, network,
+               count(*) FILTER (WHERE state = 'confirmed') AS confirmed,
+               count(*) FILTER (WHERE state IN ('failed', 'dead', 'unproven')) AS failed,
+               count(*) FILTER (WHERE state IN ('claimed', 'sending', 'submitted')) AS pending,
+               coalesce(sum(fee_charged), 0)::bigint AS fees
+        FROM settlements
+        WHERE caller = $1 AND claimed_at >= $2 AND claimed_at < $3
+        GROUP BY claimed_on, network
         """,
         owner,
-        first,
-        last,
+        since,
+        before,
     )
     return {
-        (row["used_on"], Network(row["network"])): Settled(
+        (row["claimed_on"], Network(row["network"])): Settled(
             row["confirmed"], row["failed"], row["pending"], row["fees"]
         )
         for row in rows
     }
 
 
-async def delete_answered(db: Connection, *, before: date, limit: int) -> int:
-    """Forget at most `limit` totals of answers of days before `before`; how many it were."""
-    rows = await db.fetch(
+async def delete_old(db: Connection, *, today: date, kept_days: int, limit: int) -> None:
+    """Forget at most `limit` totals of days longer ago than `kept_days`."""
+    await db.execute(
         """
         DELETE FROM usage_counts
         WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM usage_counts WHERE used_on < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))
-        RETURNING true
+            SELECT ctid FROM usage_counts WHERE used_on < $1::date - $2::integer
+            LIMIT $3 FOR UPDATE SKIP LOCKED))
         """,
-        before,
+        today,
+        kept_days,
         limit,
     )
-    return len(rows)
-
-
-async def delete_settled(db: Connection, *, before: date, limit: int) -> int:
-    """Forget at most `limit` totals of settlements of days before `before`; how many it were."""
-    rows = await db.fetch(
-        """
-        DELETE FROM settlement_usage
-        WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM settlement_usage WHERE used_on < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))
-        RETURNING true
-        """,
-        before,
-        limit,
-    )
-    return len(rows)

@@ -28,8 +28,6 @@ class TooManyRequests(Refusal):
 class Outage(Exception):
     """Something Farebox needs is away: names the part, never its address."""
 
-    repeat_after_s: int = 5  # after so many seconds it makes sense to ask again
-
     def __init__(self, part: str, message: str) -> None:
         super().__init__(message)
         self.part = part

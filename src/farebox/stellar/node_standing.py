@@ -95,9 +95,7 @@ class NodeStanding:
             self.answered(latest.sequence, newest)
 
     def failed(self, outage: RpcUnavailable) -> None:
-        """It gave no usable answer; a call that our own bound kept back is none of its doing."""
-        if not outage.was_asked:
-            return
+        """It gave no usable answer."""
         now = self._clock.monotonic()
         self._heard_at = now
         if outage.retry_after_s is not None:

@@ -20,8 +20,7 @@ class RpcUnavailable(Outage):
     `certainly_not_sent` is True only when the request never left this process. In every other
     case the node may have acted on it, whatever it answered. `code` is the JSON-RPC error code
     when the node itself refused, `retry_after_s` the pause it asked for (status 429 or 503). The
-    words never carry the node's address or its own words. `was_asked` is False where the bound of
-    this process on its own calls kept the request back, which says nothing of the node.
+    words never carry the node's address or its own words.
     """
 
     def __init__(
@@ -32,14 +31,12 @@ class RpcUnavailable(Outage):
         certainly_not_sent: bool,
         code: int | None = None,
         retry_after_s: float | None = None,
-        was_asked: bool = True,
     ) -> None:
         super().__init__(network.value, message)
         self.network = network
         self.certainly_not_sent = certainly_not_sent
         self.code = code
         self.retry_after_s = retry_after_s
-        self.was_asked = was_asked
 
 
 class SendStatus(StrEnum):

@@ -84,7 +84,6 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 _KIB: Final = 1024
 _MIB: Final = 1024 * _KIB
 _SEND_METHOD: Final = "sendTransaction"
-_SIMULATE_METHOD: Final = "simulateTransaction"
 _NO_TRANSACTION: Final = "0" * 64  # the hash of none
 # The most a sound node answers, with room to spare. Where a page grows with the ledger, its reader
 # asks for smaller ones after an answer that was too large.
@@ -98,16 +97,15 @@ _MAX_ANSWER_BYTES: Final = {
     "getTransactions": 8 * _MIB,
     "getVersionInfo": 64 * _KIB,
     _SEND_METHOD: _MIB,  # diagnostic events of a refusal
-    _SIMULATE_METHOD: 4 * _MIB,
+    "simulateTransaction": 4 * _MIB,
 }
 
 
 class HttpSorobanRpc:
     """`SorobanRpc` over HTTP or HTTPS.
 
-    Use it as an async context manager, or call `close`. Simulations, which anybody may make slow,
-    have connections of their own beside the `max_connections` of every other call. `authority`
-    names a PEM file of a private certificate authority that is trusted beside the public ones.
+    Use it as an async context manager, or call `close`. `authority` names a PEM file of a
+    private certificate authority that is trusted beside the public ones.
     """
 
     def __init__(
@@ -117,16 +115,14 @@ class HttpSorobanRpc:
         *,
         timeout_s: float = 10.0,
         max_connections: int = 32,
-        max_simulations: int = 72,
         authority: Path | None = None,
     ) -> None:
         self._network = network
         context = None if authority is None else ssl.create_default_context()
         if context is not None:
             context.load_verify_locations(cafile=authority)
-        self._session, self._simulations = (
-            RpcSession(network, url, timeout_s=timeout_s, max_connections=most, tls=context)
-            for most in (max_connections, max_simulations)
+        self._session = RpcSession(
+            network, url, timeout_s=timeout_s, max_connections=max_connections, tls=context
         )
         self._dated: NodeHealth | None = None  # the last one whose close times were asked for
 
@@ -144,16 +140,15 @@ class HttpSorobanRpc:
     async def close(self) -> None:
         """Every connection is closed; a later call fails as certainly not sent."""
         await self._session.close()
-        await self._simulations.close()
 
     async def simulate(self, envelope: str) -> RawSimulation:
         """Run the base64 `envelope` without effect; signed authorizations are enforced.
 
         A simulation that the node itself failed to make is no answer.
         """
-        params = {"transaction": envelope, "authMode": "enforce"}
-        raw = await self._post(_SIMULATE_METHOD, params)
-        result = self._result(_SIMULATION, _SIMULATE_METHOD, raw)
+        method = "simulateTransaction"
+        raw = await self._post(method, {"transaction": envelope, "authMode": "enforce"})
+        result = self._result(_SIMULATION, method, raw)
         if _node_failed(result.get("error")):
             text = f"the node of {self._network} failed to simulate"
             raise RpcUnavailable(self._network, text, certainly_not_sent=False)
@@ -279,8 +274,7 @@ class HttpSorobanRpc:
 
     async def _post(self, method: str, params: object) -> bytes:
         limit = _MAX_ANSWER_BYTES[method]
-        session = self._simulations if method == _SIMULATE_METHOD else self._session
-        return await session.post(_request(method, params), max_bytes=limit)
+        return await self._session.post(_request(method, params), max_bytes=limit)
 
     def _result(self, decoder: msgspec.json.Decoder[Reply[T]], method: str, raw: bytes) -> T:
         reply: Reply[T] | None = None

@@ -1,6 +1,5 @@
 """One POST at a time to a node: deadline, size limit, and whether it can have left at all."""
 
-import asyncio
 import re
 import ssl
 from dataclasses import dataclass
@@ -29,7 +28,6 @@ class _Miss(StrEnum):
     """Why there is no answer, in words that hold no address."""
 
     CLOSED = "the session is closed"
-    NO_FREE_CONNECTION = "all connections to it were in use"
     NO_CONNECTION = "it could not be connected to"
     CONNECT_TIMEOUT = "there was no connection in time"
     TIMEOUT = "no answer came in time"
@@ -52,8 +50,7 @@ class _Missed:
     retry_after_s: float | None = None
 
 
-_NOT_ASKED: Final = frozenset({_Miss.CLOSED, _Miss.NO_FREE_CONNECTION})
-_NEVER_LEFT: Final = _NOT_ASKED | {_Miss.NO_CONNECTION, _Miss.CONNECT_TIMEOUT}
+_NEVER_LEFT: Final = frozenset({_Miss.CLOSED, _Miss.NO_CONNECTION, _Miss.CONNECT_TIMEOUT})
 
 
 class RpcSession:
@@ -75,9 +72,11 @@ class RpcSession:
         self._network, self._url = network, url
         self._tls = tls
         self._max_connections = max_connections
-        self._free = asyncio.Semaphore(max_connections)
         # Waiting for a connection ends before the whole does, so that the two are told apart.
-        self._timeout_s, self._connect_s = timeout_s, min(_MAX_CONNECT_S, timeout_s / 2)
+        connect_s = min(_MAX_CONNECT_S, timeout_s / 2)
+        self._timeout = aiohttp.ClientTimeout(
+            total=timeout_s, connect=connect_s, sock_connect=connect_s, ceil_threshold=3600
+        )
         self._session: aiohttp.ClientSession | None = None
         self._is_closed = False
 
@@ -103,34 +102,14 @@ class RpcSession:
             text,
             certainly_not_sent=answer.miss in _NEVER_LEFT,
             retry_after_s=answer.retry_after_s,
-            was_asked=answer.miss not in _NOT_ASKED,
         )
 
     async def _attempt(self, body: bytes, max_bytes: int) -> bytes | _Missed:
-        began = asyncio.get_running_loop().time()
-        try:
-            async with asyncio.timeout(self._connect_s):
-                await self._free.acquire()
-        except TimeoutError:
-            return _Missed(_Miss.NO_FREE_CONNECTION)
-        waited_s = asyncio.get_running_loop().time() - began
-        try:
-            return await self._ask(body, max_bytes, within_s=self._timeout_s - waited_s)
-        finally:
-            self._free.release()
-
-    async def _ask(self, body: bytes, max_bytes: int, *, within_s: float) -> bytes | _Missed:
         if self._is_closed:
             return _Missed(_Miss.CLOSED)
-        timeout = aiohttp.ClientTimeout(
-            total=within_s,
-            connect=self._connect_s,
-            sock_connect=self._connect_s,
-            ceil_threshold=3600,
-        )
         try:
             async with self._opened().post(
-                self._url.reveal(), data=body, allow_redirects=False, timeout=timeout
+                self._url.reveal(), data=body, allow_redirects=False
             ) as response:
                 answer = await _read(response, max_bytes)
                 if not isinstance(answer, bytes):
@@ -154,6 +133,7 @@ class RpcSession:
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
+                timeout=self._timeout,
                 headers=_HEADERS,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,

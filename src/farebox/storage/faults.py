@@ -12,15 +12,6 @@ class DatabaseUnavailable(Outage):
         super().__init__("database", message)
 
 
-class NoConnectionFree(DatabaseUnavailable):
-    """All connections of a pool, or of a share of it, were in use: nothing was asked."""
-
-    repeat_after_s = 1
-
-    def __init__(self) -> None:
-        super().__init__("no connection to the database was free in time")
-
-
 class Conflict(Exception):
     """A constraint refused the change; `constraint` is its name."""
 

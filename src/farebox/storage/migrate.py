@@ -2,8 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Final
@@ -66,17 +65,17 @@ async def migrate(url: Secret[str], migrations: Sequence[Migration]) -> tuple[Mi
     """
     _refuse_gaps(migrations)
     try:
-        async with _connected(url) as lock, lock.transaction():
-            # A lock of a transaction, because PgBouncer lends a session for no longer than that.
-            await lock.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            await lock.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT_S}s'")
-            await lock.execute("SELECT pg_advisory_xact_lock($1)", LOCK_KEY)
-            async with _connected(url) as connection:
-                await connection.execute(_HISTORY)
-                missing = await _missing(connection, migrations)
-                for step in missing:
-                    await _apply(connection, step)
-                return missing
+        connection = await asyncpg.connect(url.reveal(), timeout=10, command_timeout=None)
+        try:
+            await connection.execute(f"SET lock_timeout = '{LOCK_WAIT_S}s'")
+            await connection.execute("SELECT pg_advisory_lock($1)", LOCK_KEY)
+            await connection.execute(_HISTORY)
+            missing = await _missing(connection, migrations)
+            for step in missing:
+                await _apply(connection, step)
+            return missing
+        finally:
+            await connection.close(timeout=5)
     except asyncpg.IntegrityConstraintViolationError as error:
         raise MigrationRefused("stored rows do not fit the new schema") from error
     except Exception as error:
@@ -84,17 +83,6 @@ async def migrate(url: Secret[str], migrations: Sequence[Migration]) -> tuple[Mi
         if fault is error:
             raise
         raise fault from error
-
-
-@asynccontextmanager
-async def _connected(url: Secret[str]) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-    connection = await asyncpg.connect(
-        url.reveal(), timeout=10, command_timeout=None, statement_cache_size=0
-    )
-    try:
-        yield connection
-    finally:
-        await connection.close(timeout=5)
 
 
 def _refuse_gaps(migrations: Sequence[Migration]) -> None:
@@ -122,7 +110,6 @@ async def _missing(
 
 async def _apply(connection: "asyncpg.Connection[asyncpg.Record]", step: Migration) -> None:
     async with connection.transaction():
-        await connection.execute(f"SET LOCAL lock_timeout = '{LOCK_WAIT_S}s'")
         await connection.execute(step.sql)
         await connection.execute(
             "INSERT INTO schema_migrations (number, name, sha256) VALUES ($1, $2, $3)",

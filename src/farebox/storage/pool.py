@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, LiteralString, Self, TypeAlias
 
@@ -13,50 +11,21 @@ from asyncpg.connect_utils import SessionAttribute
 from asyncpg.pool import PoolConnectionProxy
 
 from farebox.kernel.secret import Secret
-from farebox.storage.faults import DatabaseUnavailable, NoConnectionFree, translated
+from farebox.storage.faults import DatabaseUnavailable, translated
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record] | PoolConnectionProxy[asyncpg.Record]"
 Row: TypeAlias = asyncpg.Record
 
-_SESSION: Final = {"timezone": "UTC"}
-# PgBouncer refuses these at the start of a connection: the role has them (docs/operations.md)
-DIRECT_SESSION: Final = {
+_SESSION: Final = {
+    "timezone": "UTC",
     "idle_in_transaction_session_timeout": "5000",  # a frozen process must not hold locks
     "jit": "off",
 }
-_CONNECT_S: Final = 5.0
-_STATEMENTS_KEPT: Final = 100  # prepared statements of a connection; asyncpg's default
 _NO_SETTINGS: Final[Mapping[LiteralString, LiteralString]] = {}
 
 
-class NestedConnection(Exception):
-    """A fault of the program: whoever holds a connection must not wait for another.
-
-    Enough callers that do so wait for each other for ever.
-    """
-
-
-@dataclass(slots=True)
-class _Hold:
-    is_over: bool = False
-
-
-_held: ContextVar[_Hold | None] = ContextVar("farebox.connection_held", default=None)
-
-
 class Database:
-    """A pool that opens without the server being there, so that a start never depends on it.
-
-    Args:
-        connections: the most that are open at a time.
-        wait_s: how long a caller waits for one of them to be free.
-        statement_s: the deadline of one statement.
-        name: `application_name` of its connections.
-        is_pooled: the address leads to PgBouncer in transaction mode: no statement stays prepared,
-            and no setting outlives a transaction.
-        forbids_nesting: a caller that holds a connection and asks for another, of this pool or of
-            any other that forbids it, gets `NestedConnection`.
-    """
+    """A pool that opens without the server being there, so that a start never depends on it."""
 
     def __init__(
         self,
@@ -67,27 +36,21 @@ class Database:
         statement_s: float = 10.0,
         close_s: float = 5.0,
         name: str = "farebox",
-        is_pooled: bool = False,
-        forbids_nesting: bool = False,
     ) -> None:
-        self._url, self.connections, self.name = url, connections, name
+        self._url, self._connections, self._name = url, connections, name
         self._close_s = close_s
         self._wait_s, self._statement_s = wait_s, statement_s
-        self._is_pooled, self._forbids_nesting = is_pooled, forbids_nesting
-        self._free = asyncio.Semaphore(connections)
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def __aenter__(self) -> Self:
-        session = _SESSION if self._is_pooled else _SESSION | DIRECT_SESSION
         try:
             self._pool = await asyncpg.create_pool(
                 self._url.reveal(),
                 min_size=0,
-                max_size=self.connections,
-                timeout=_CONNECT_S,
+                max_size=self._connections,
+                timeout=self._wait_s,
                 command_timeout=self._statement_s,
-                server_settings={**session, "application_name": self.name},
-                statement_cache_size=0 if self._is_pooled else _STATEMENTS_KEPT,
+                server_settings={**_SESSION, "application_name": self._name},
                 target_session_attrs=SessionAttribute.read_write,  # a standby tells the past
                 reset=_as_it_is,
             )
@@ -110,68 +73,24 @@ class Database:
         except TimeoutError:  # a server that hangs does not say goodbye
             pool.terminate()
 
-    def share(self, connections: int, *, wait_s: float, within_s: float) -> "Database":
-        """A part of this pool for one purpose, so that it leaves the rest to the others.
-
-        Args:
-            connections: the most of the pool's that it takes at a time.
-            wait_s: how long its callers wait for a free one.
-            within_s: how long they may keep it, to connect included; then what they do is broken
-                off as an outage.
-        """
-        return _Share(self, connections, wait_s=wait_s, within_s=within_s)
-
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """One connection, every statement on it a transaction of its own.
 
         Raises:
-            NoConnectionFree: all were in use for as long as a caller waits.
             DatabaseUnavailable: none could be had in time, or it broke.
             Conflict: a constraint refused a statement and the body did not catch it.
         """
-        async with self.lend(wait_s=self._wait_s, within_s=None) as connection:
-            yield connection
-
-    @asynccontextmanager
-    async def lend(self, *, wait_s: float, within_s: float | None) -> AsyncIterator[Connection]:
-        """As `connection`, for a caller with deadlines of its own.
-
-        It waits for `wait_s`, and may keep the connection for `within_s`.
-
-        Raises:
-            DatabaseUnavailable: as `connection`.
-            Conflict: as `connection`.
-        """
-        pool = self._pool
-        if pool is None:
+        if self._pool is None:
             raise DatabaseUnavailable("the database is not open")
-        hold = self._hold()
-        connect_s = min(_CONNECT_S, self._statement_s)
         try:
-            async with (
-                _slot(self._free, wait_s),
-                asyncio.timeout(within_s),
-                pool.acquire(timeout=connect_s) as connection,
-            ):
+            async with self._pool.acquire(timeout=self._wait_s) as connection:
                 yield connection
         except Exception as error:
             fault = translated(error)
             if fault is error:
                 raise
             raise fault from error
-        finally:
-            hold.is_over = True
-
-    def _hold(self) -> _Hold:
-        """What tells that the caller has a connection, or waits for one, until it is over."""
-        hold = _Hold()
-        if self._forbids_nesting:
-            other = _held.get()
-            if other is not None and not other.is_over:
-                raise NestedConnection(self.name)
-            _held.set(hold)
-        return hold
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -214,43 +133,6 @@ class Database:
         """
         async with self.connection() as connection:
             await connection.execute("SELECT 1")
-
-
-class _Share(Database):
-    """So many of another pool's connections; that one is opened and closed by its owner."""
-
-    def __init__(
-        self, whole: Database, connections: int, *, wait_s: float, within_s: float
-    ) -> None:
-        self._whole, self._own = whole, asyncio.Semaphore(connections)
-        self._wait_s, self._within_s = wait_s, within_s
-
-    async def __aenter__(self) -> Self:
-        raise NotImplementedError("a share is open while its pool is")
-
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        until = asyncio.get_running_loop().time() + self._wait_s
-        async with _slot(self._own, self._wait_s):
-            left_s = max(0.0, until - asyncio.get_running_loop().time())
-            async with self._whole.lend(wait_s=left_s, within_s=self._within_s) as connection:
-                yield connection
-
-
-@asynccontextmanager
-async def _slot(free: asyncio.Semaphore, wait_s: float) -> AsyncIterator[None]:
-    if free.locked():
-        try:
-            async with asyncio.timeout(wait_s):
-                await free.acquire()
-        except TimeoutError as error:
-            raise NoConnectionFree from error
-    else:
-        await free.acquire()
-    try:
-        yield
-    finally:
-        free.release()
 
 
 async def _as_it_is(connection: Connection) -> None:

@@ -7,10 +7,10 @@ from typing import Final, Protocol
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import RpcUnavailable, TransactionsPage
 from farebox.submission.fate import Indeterminate, Seen, SentEnvelope
-from farebox.submission.page_size import PageSize
 
 _FEW: Final = 4  # are asked for one by one
 _LEDGERS: Final = 60  # the longest stretch that is listed
+_PAGE: Final = 200
 _PAGES: Final = 120
 _AT_ONCE: Final = 8
 
@@ -43,7 +43,6 @@ class CatchUp:
 
     def __init__(self, rpc: Rpc, observer: Observer, ledgers: Ledgers) -> None:
         self._rpc, self._observer, self._ledgers = rpc, observer, ledgers
-        self._page = PageSize()
 
     async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[Seen]:
         """What is seen of each, in their order; an outage shows nothing and proves nothing."""
@@ -85,18 +84,16 @@ class CatchUp:
         cursor = ""
         try:
             for _ in range(_PAGES):
-                limit = self._page.limit
                 page = await self._rpc.transactions(
-                    frozenset(wanted), from_ledger=first, cursor=cursor, limit=limit
+                    frozenset(wanted), from_ledger=first, cursor=cursor, limit=_PAGE
                 )
-                self._page.succeeded()
                 for found in page.found:
                     sent = wanted.get(found.hash) or wanted.get(found.inner_hash or "")
                     if sent is not None:
                         seen[sent.tx_hash] = found
-                if page.listed < limit:
+                if page.listed < _PAGE:
                     return True
                 cursor = page.cursor
-        except RpcUnavailable as outage:
-            self._page.failed(outage)
+        except RpcUnavailable:
+            return False
         return False

@@ -134,8 +134,7 @@ class Delivery:
     async def _judge(self, answer: SendAnswer) -> Delivered | _Again:
         if answer.hash != self._sent.tx_hash.hex():
             # Ours is the record; what the node took for another one may be out all the same.
-            tx_hash = self._sent.tx_hash.hex()
-            log.error("submission.hash_differs", alarm="node_hash_differs", tx_hash=tx_hash)
+            log.error("submission.hash_differs", tx_hash=self._sent.tx_hash.hex())
             self._may_be_out = True
             return Indeterminate()
         if answer.status is SendStatus.ERROR:

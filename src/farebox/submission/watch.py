@@ -18,11 +18,12 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, judge_absence
 from farebox.submission.look_up import look_up_inner
-from farebox.submission.page_size import PageSize
 
 # A look-up by hash costs a call for each envelope, a listing costs the bytes of whole ledgers
 # (3.7 MB for a full one on pubnet).
 _FEW: Final = 16  # envelopes that are looked up by hash
+_PAGE: Final = 200  # the most a node gives; some 12 KB each, below the most an answer may have
+_SMALL_PAGE: Final = 25  # when larger ones fail
 _LEDGERS_TO_LAND: Final = 2  # most need no more
 _NEAR_S: Final = 0.25  # between two looks when a ledger is about to close: how late one is seen
 _LEAD_S: Final = 0.3  # how long before the expected close the frequent looks begin
@@ -84,7 +85,7 @@ class LedgerWatcher:
         self._watched: dict[bytes, _Watched] = {}
         self._is_watching = asyncio.Event()
         self._listed_to = 0  # the last ledger of which everything was listed
-        self._page = PageSize()
+        self._page = _PAGE
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
@@ -181,15 +182,16 @@ class LedgerWatcher:
         by_hash = {text: each for each in due for text in each.sent.hashes()}
         first, cursor = min(each.searched_to for each in due) + 1, ""
         while True:
-            limit = self._page.limit
+            limit = self._page
             try:
                 page = await self._rpc.transactions(
                     frozenset(by_hash), from_ledger=first, cursor=cursor, limit=limit
                 )
             except RpcUnavailable as outage:
-                self._page.failed(outage)
+                if outage.code is None:  # its answer may have been too long
+                    self._page = max(_SMALL_PAGE, limit // 2)
                 raise
-            self._page.succeeded()
+            self._page = min(_PAGE, limit * 2)
             for found in page.found:
                 watched = by_hash.get(found.hash) or by_hash.get(found.inner_hash or "")
                 if watched is not None:

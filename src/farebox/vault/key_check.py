@@ -124,10 +124,6 @@ class KeyCheck:
             raise MasterKeyWrong(found.wrong)
         self._has_begun = True
         if found.missing:
-            log.error(
-                "vault.master_key_missing",
-                alarm="master_key_missing",
-                versions=sorted(found.missing),
-            )
+            log.error("vault.master_key_missing", versions=sorted(found.missing))
         if found.wrong:
             log.error("vault.master_key_wrong", versions=sorted(found.wrong))

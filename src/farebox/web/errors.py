@@ -102,9 +102,8 @@ def _failure(
             log.info("request.refused", code=code)
             headers.extend(_advice(error, code))
             return Failure(STATUSES.get(code, 400), code, message, request_id)
-        case Outage(part=part, repeat_after_s=wait_s):
+        case Outage(part=part):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
-            headers.append((b"retry-after", b"%d" % wait_s))
             words = "Something the service needs is away; try again later."
             return Failure(503, "service_unavailable", words, request_id)
         case HTTPException(status_code=405):

@@ -14,7 +14,6 @@ from farebox.kernel.caller import (
     Unauthenticated,
 )
 from farebox.kernel.errors import Outage, Refusal
-from farebox.web.client_address import client_name, client_of
 from farebox.web.request_note import note_of
 
 KEY: Final = "farebox.caller"
@@ -135,11 +134,3 @@ def known_caller_of(scope: Scope) -> Caller | None:
     """Who sent the request, where that is known."""
     caller: Caller | None = scope.get(KEY)
     return caller
-
-
-def counted_as(scope: Scope) -> str:
-    """The name under which limits count whoever asks: its key, its owner or its address."""
-    caller = known_caller_of(scope)
-    if caller is None:
-        return client_name(client_of(scope))
-    return caller.key_id or caller.owner

@@ -10,8 +10,6 @@ from typing import Final
 
 import msgspec
 
-from farebox.x402.member_names import has_repeated_name
-
 EXTENSION_RESPONSES: Final = "EXTENSION-RESPONSES"
 PAYMENT_REQUIRED: Final = "PAYMENT-REQUIRED"
 PAYMENT_SIGNATURE: Final = "PAYMENT-SIGNATURE"
@@ -26,16 +24,12 @@ def encode_header(value: object) -> str:
 
 
 def decode_header(text: str) -> dict[str, object] | None:
-    """Read a header back into its JSON object; None when it does not hold one.
-
-    Nor when a name stands twice in an object: two readers would find two values.
-    """
+    """Read a header back into its JSON object; None when it does not hold one."""
     raw = header_bytes(text)
     try:
-        value = None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
+        return None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-    return None if value is None or raw is None or has_repeated_name(raw) else value
 
 
 def header_bytes(text: str) -> bytes | None:

@@ -62,7 +62,6 @@ class Reason(StrEnum):
     EXPIRES_TOO_SOON = "invalid_exact_stellar_signature_expires_too_soon"
 
     SIMULATION_FAILED = _PAYLOAD + "simulation_failed"
-    INSUFFICIENT_FUNDS = "insufficient_funds"
     RESTORE_REQUIRED = _PAYLOAD + "restore_required"
     FEE_EXCEEDS_MAXIMUM = _PAYLOAD + "fee_exceeds_maximum"
     EVENT_NOT_TRANSFER = _PAYLOAD + "event_not_transfer"
@@ -132,12 +131,10 @@ REGISTRY: Final = MappingProxyType(
     {
         Reason.INVALID_JSON: _never("The body is not a JSON document."),
         Reason.INVALID_PAYLOAD: _never(
-            "paymentPayload is missing, does not have the x402 version 2 form, or an object of the "
-            "body has a member name twice."
+            "paymentPayload is missing or does not have the x402 version 2 form."
         ),
         Reason.INVALID_PAYMENT_REQUIREMENTS: _never(
-            "paymentRequirements is missing, one of its fields is not spelled canonically, or a "
-            "member name stands in it twice."
+            "paymentRequirements is missing, or one of its fields is not spelled canonically."
         ),
         Reason.INVALID_X402_VERSION: _never("Only x402 version 2 is served."),
         Reason.UNSUPPORTED_SCHEME: _never("Only the scheme exact is served."),
@@ -180,7 +177,6 @@ REGISTRY: Final = MappingProxyType(
         Reason.EXPIRED: _never("The authorization has expired."),
         Reason.EXPIRES_TOO_SOON: _never("Too few ledgers remain to land the payment safely."),
         Reason.SIMULATION_FAILED: _never("The network would refuse the transfer as it stands."),
-        Reason.INSUFFICIENT_FUNDS: _later("The payer holds too little of the asset."),
         Reason.RESTORE_REQUIRED: _later("A ledger entry it needs is archived; restore it first."),
         Reason.FEE_EXCEEDS_MAXIMUM: _never("The network fee would exceed the operator's ceiling."),
         Reason.EVENT_NOT_TRANSFER: _never("The call would move tokens by more than the transfer."),

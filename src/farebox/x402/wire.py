@@ -11,7 +11,6 @@ from farebox.kernel.amounts import BaseUnits, parse_base_units
 from farebox.kernel.networks import Network, parse_network
 from farebox.kernel.secret import Secret
 from farebox.x402.discovery import read_discovery_text
-from farebox.x402.member_names import has_repeated_name
 from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.payment_identifier import read_payment_identifier
 from farebox.x402.reasons import Reason
@@ -80,9 +79,11 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
 
     Total over all bytes: whatever is wrong comes back as the first rule that fails.
     """
-    request = _read_request(body)
-    if isinstance(request, Reason):
-        return Unacceptable(request)
+    request = _decode(_REQUEST, body)
+    if request is None:
+        return Unacceptable(Reason.INVALID_JSON)
+    if request.x402_version is not _UNSET and not _is_version(request.x402_version):
+        return Unacceptable(Reason.INVALID_X402_VERSION)
     payload = _decode(_PAYLOAD, request.payment_payload)
     terms = _decode(_TERMS, request.payment_requirements)
     network = _text(terms.network if terms else None) or _text(payload.network if payload else None)
@@ -101,19 +102,6 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
         return Unacceptable(identifier, network)
     discovery = read_discovery_text(payload.resource, payload.extensions)
     return Payment(parsed, Secret(transaction), identifier, discovery)
-
-
-def _read_request(body: bytes) -> RequestBody | Reason:
-    request = _decode(_REQUEST, body)
-    if request is None:
-        return Reason.INVALID_JSON
-    if has_repeated_name(body):
-        terms = bytes(request.payment_requirements)
-        in_terms = bool(terms) and has_repeated_name(terms)
-        return Reason.INVALID_PAYMENT_REQUIREMENTS if in_terms else Reason.INVALID_PAYLOAD
-    if request.x402_version is not _UNSET and not _is_version(request.x402_version):
-        return Reason.INVALID_X402_VERSION
-    return request
 
 
 def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | None:

@@ -1,4 +1,3 @@
-import asyncio
 import json
 import os
 import shutil
@@ -237,52 +236,6 @@ def test_check_settings_gives_its_verdict_and_shows_no_value() -> None:
         half = run_farebox(command, settings=SETTINGS | nobodys)
         assert half.code == 2
         assert "  FAREBOX_FACILITATOR_AUTH_TESTNET: open, as nobody could have the key" in half.err
-
-
-async def test_a_process_that_may_take_more_connections_than_there_are_does_not_start(
-    empty_database_url: Secret[str],
-) -> None:
-    settings = SETTINGS | {"FAREBOX_DATABASE_URL": empty_database_url.reveal()}
-    async with Database(empty_database_url) as database, database.connection() as db:
-        name = await db.fetchval("SELECT current_database()")
-        await db.execute(f"ALTER DATABASE {name} CONNECTION LIMIT 19")
-        for command in ("serve", "check-settings"):
-            refused = await asyncio.to_thread(run_farebox, command, settings=settings)
-            assert (refused.code, refused.out) == (2, "")
-            assert refused.err.splitlines()[-1] == (
-                "farebox: The database has 19 connections for this role and the process may take "
-                "20: lower FAREBOX_DATABASE_CONNECTIONS_MONEY, _READS or _BACKGROUND, or raise "
-                "the server's max_connections."
-            )
-        fewer = settings | {"FAREBOX_DATABASE_CONNECTIONS_READS": "5"}
-        fits = await asyncio.to_thread(run_farebox, "check-settings", settings=fewer)
-        assert fits.code == 0
-        line = "  database connections: 19 at most; no second such process fits"
-        assert line in fits.out.splitlines()
-
-
-@pytest.mark.parametrize(
-    ("more", "line"),
-    [
-        ({}, "20 at most"),
-        (
-            {"FAREBOX_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"},
-            "20 at most; the database does not answer, so its own limit is not known",
-        ),
-        (
-            {
-                "FAREBOX_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
-                "FAREBOX_DATABASE_POOLER": "transaction",
-            },
-            "20 at most; PgBouncer lends them to every process, as many as its default_pool_size",
-        ),
-    ],
-)
-def test_check_settings_says_how_many_connections_a_process_may_take(
-    more: dict[str, str], line: str
-) -> None:
-    ran = run_farebox("check-settings", settings=SETTINGS | more)
-    assert (ran.code, ran.out.splitlines()[-1]) == (0, f"  database connections: {line}")
 
 
 def test_the_command_explains_itself() -> None:

@@ -10,7 +10,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.app.asgi import create_app
 from farebox.app.configuration import read_settings
-from farebox.facilitator.journal.success_attempts import SuccessAttempts
 from farebox.facilitator.requests.idempotency import RequestNames
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
@@ -176,7 +175,7 @@ async def test_a_refused_request_uses_up_no_key(stage: Stage) -> None:
     draft = await stage.draft()
     short = draft.but(amount=10**15)
     refused = await keyed(stage, short.request())
-    assert refused.json()["errorReason"] == Reason.INSUFFICIENT_FUNDS
+    assert refused.json()["errorReason"] == Reason.SIMULATION_FAILED
     assert await _names(stage) == []
     assert (await keyed(stage, draft.request())).json()["success"] is True
 
@@ -199,7 +198,7 @@ async def test_a_key_is_kept_a_day_past_the_authorization_and_then_forgotten(sta
     ends_at = datetime.now(UTC) + timedelta(seconds=5 * left)
     assert abs(row["keep_until"] - ends_at - timedelta(hours=24)) < timedelta(minutes=2)
     async with Database(Secret(stage.environment["FAREBOX_DATABASE_URL"])) as database:
-        names = RequestNames(database, SystemClock(), SuccessAttempts())
+        names = RequestNames(database, SystemClock())
         assert await names.sweep() == 0
         await stage.query("UPDATE request_names SET keep_until = now() - interval '1 second'")
         late = await keyed(stage, draft.request())

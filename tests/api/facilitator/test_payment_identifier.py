@@ -94,7 +94,7 @@ async def test_another_payer_has_its_ids_to_itself(stage: Stage) -> None:
 async def test_a_refused_payment_uses_up_no_id(stage: Stage) -> None:
     draft = await stage.draft()
     refused = await stage.settle(named(draft.but(amount=10**15)))
-    assert refused["errorReason"] == Reason.INSUFFICIENT_FUNDS
+    assert refused["errorReason"] == Reason.SIMULATION_FAILED
     await stage.settled(named(draft))
 
 

@@ -87,8 +87,7 @@ async def test_a_settlement_that_was_decided_and_not_marked_is_marked_and_not_co
     identity = await journal(database, Paid())
     await ingestion.list(identity)
     async with database.connection() as db:  # as a crash between the two leaves it
-        text = discovery()
-        await db.execute("UPDATE settlements SET listing_outcome = NULL, discovery = $1", text)
+        await db.execute("UPDATE settlements SET listing_outcome = NULL")
         await db.execute(
             "INSERT INTO listing_decisions SELECT network, payer, nonce, 'listed' FROM settlements"
         )
@@ -96,20 +95,6 @@ async def test_a_settlement_that_was_decided_and_not_marked_is_marked_and_not_co
     assert await outcome(database, identity) == "listed"
     (payer,) = await rows(database, "SELECT settlements FROM listing_payers")
     assert payer["settlements"] == 1
-
-
-async def test_the_text_goes_when_the_listing_is_final_and_the_outcome_stays(
-    database: Database, ingestion: Ingestion
-) -> None:
-    good = await journal(database, Paid())
-    bad = await journal(database, Paid(text=b"no json"))
-    said = [await ingestion.list(identity) for identity in (good, bad)]
-    kept = await rows(database, "SELECT nonce FROM settlements WHERE discovery IS NOT NULL")
-    assert kept == []
-    assert [await ingestion.list(identity) for identity in (good, bad)] == said
-    assert [await outcome(database, each) for each in (good, bad)] == ["listed", said[1].reason]  # type: ignore[union-attr]  # it is rejected
-    (payer,) = await rows(database, "SELECT settlements FROM listing_payers")
-    assert payer["settlements"] == 1, "asked again, counted once"
 
 
 @promise("catalog:bad-metadata-stays-out")

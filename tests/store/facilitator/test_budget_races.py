@@ -152,8 +152,7 @@ async def test_once_stopped_no_process_writes_anything_down(
     sendings = [journals[n % 2].sending(claims[n], envelope(n)) for n in range(1, len(claims))]
     at_stop, *recorded = await asyncio.gather(stop(), *sendings)
     assert 1 + recorded.count(Recording.WRITTEN) == at_stop, "nothing after the stop had ended"
-    assert await journals[1].sending(claims[0], envelope(61)) is Recording.CLAIM_LOST
-    assert await journals[1].sending(claims[0], envelope(0)) is Recording.WRITTEN, "it is already"
+    assert await journals[1].sending(claims[0], envelope(0)) is Recording.CLAIM_LOST
     over = await journals[0].replace(mine, dead=envelope(0).tx_hash, sent=envelope(99))
     assert over == OverBudget(None)
     late = claim(77)
@@ -217,7 +216,7 @@ async def test_broken_connections_leave_counters_and_rows_at_one_and_no_answer_w
             except DatabaseUnavailable:
                 unknown.add(nonce)
 
-        for start in range(0, 400, 4):  # one failure in a row is made good within the call
+        for start in range(0, 200, 4):
             await asyncio.gather(*map(pay, range(start, start + 4)))
     assert ended <= written
     assert min(len(ended), len(unknown)) > 20, "both happened"

@@ -203,61 +203,6 @@ async def test_what_the_journal_would_refuse_is_known_early(database: Database) 
     assert sponsor.refusal(terms, PAYER_1, stroops=0) is Reason.SPONSOR_STOPPED
 
 
-@pytest.mark.parametrize("least", [1, 2, 9, 1_000, 19_500_000, 20_000_000, 10**12, 2**62])
-async def test_the_largest_counters_from_a_bound_on_are_found_and_no_others(
-    database: Database, least: int
-) -> None:
-    around = {max(0, least + step) for step in (-1, 0, 1, -least // 2, -least // 9, least // 9)}
-    async with database.connection() as db:
-        for scope in (Scope.PAYER, Scope.PAY_TO):
-            rows = [
-                (NET.value, TODAY, scope.value, f"{stroops} {twin}", stroops)
-                for stroops in around
-                for twin in range(3)
-            ]
-            columns = ("network", "day", "scope", "name", "stroops")
-            await db.copy_records_to_table("sponsor_spend", records=rows, columns=columns)
-        bounds = {Scope.PAYER: least, Scope.PAY_TO: 2**63 - 1, Scope.KEY: 1}
-        found = await budget_store.counters_from(db, NET, TODAY, bounds, each=100)
-        few = await budget_store.counters_from(db, NET, TODAY, bounds, each=2)
-    assert {counter.scope for counter in found} == {Scope.PAYER}
-    assert sorted(found.values()) == sorted(3 * [each for each in around if each >= least])
-    assert len(few) == 2
-    assert set(few) <= set(found)
-
-
-async def test_what_is_refused_early_does_not_cost_more_with_every_payer(
-    database: Database,
-) -> None:
-    sponsor = Sponsor(NET, Budgets(payer=Stroops(2 * FEE)), database, At(), dearest=Stroops(FEE))
-    async with database.connection() as db:
-        await db.execute(_PAYERS, NET.value, TODAY, FEE // 2)
-        await db.execute("ANALYZE sponsor_spend")
-        plan = "\n".join(
-            row[0]
-            for row in await db.fetch(
-                """
-                EXPLAIN (ANALYZE, COSTS off, TIMING off)
-                SELECT name FROM sponsor_spend own
-                WHERE network = 'stellar:testnet' AND day = '2026-11-21' AND scope = 'payer'
-                  AND level >= floor(ln(30000::float8) * 8)::smallint AND stroops >= 30000
-                ORDER BY level DESC LIMIT 1000
-                """
-            )
-        )
-    assert "sponsor_spend_level" in plan
-    assert "Rows Removed" not in plan
-    await sponsor.refresh()
-    terms = PaymentTerms(NET, ASSET, BaseUnits(1), PAY_TO, 60)
-    assert sponsor.refusal(terms, PAYER_1, stroops=FEE) is None
-
-
-_PAYERS: Final = """
-    INSERT INTO sponsor_spend (network, day, scope, name, stroops)
-    SELECT $1, $2, 'payer', 'payer ' || n, $3::bigint FROM generate_series(1, 5000) AS n
-"""
-
-
 async def test_a_counter_is_looked_up_by_all_of_its_name(database: Database) -> None:
     journal = SettlementJournal(database, ManualClock())
     await sent(journal, 1)

@@ -9,7 +9,7 @@ import pytest
 
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal.journal import SettlementJournal
-from farebox.facilitator.settlement import Claim, Recording
+from farebox.facilitator.settlement import Claim
 from farebox.ingress import usage_store
 from farebox.ingress.meter import Meter
 from farebox.ingress.usage import Usage
@@ -20,9 +20,7 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
-from support.budgets import CHARGED, CONFIRMED, FAILED, envelope
 from support.manual_clock import START, ManualClock
 
 ANNA, BERT = OwnerId("user_anna"), OwnerId("user_bert")
@@ -124,77 +122,6 @@ async def test_settlements_are_those_of_the_journal(database: Database, clock: M
     assert [day.settled for day in await usage.of(BERT, ALL)] == [Settled(1, 0, 0, 5)]
 
 
-async def test_settlements_that_end_at_once_are_counted_once_each(
-    database: Database, clock: ManualClock, postgres_url: Secret[str]
-) -> None:
-    async with Database(postgres_url, connections=3) as other:
-        journals = [SettlementJournal(each, clock) for each in (database, other)]
-        claims = [
-            _claim((ANNA, BERT)[nonce % 2], (TEST, PUB)[nonce // 2 % 2], nonce, clock)
-            for nonce in range(40)
-        ]
-        await asyncio.gather(*(journals[0].claim(each) for each in claims))
-        for nonce, each in enumerate(claims):
-            assert await journals[0].sending(each, envelope(nonce)) is Recording.WRITTEN
-        pending = await Usage(database, clock).of(ANNA, ALL)
-        assert [day.settled for day in pending] == [Settled(0, 0, 10, 0)] * 2
-        ends = [FAILED if nonce % 8 < 4 else CONFIRMED for nonce in range(40)]
-        ended = await asyncio.gather(
-            *(
-                journal.end(envelope(nonce).tx_hash, ending)
-                for journal in journals * 2
-                for nonce, ending in enumerate(ends)
-            )
-        )
-    assert ended.count(True) == 40
-    for owner in (ANNA, BERT):
-        days = await Usage(database, clock).of(owner, ALL)
-        assert sum(day.settled.confirmed for day in days) == 10
-        assert sum(day.settled.failed for day in days) == 10
-        assert [day.settled.fees for day in days] == [10 * CHARGED] * 2
-
-
-async def test_a_settlement_counts_on_the_day_it_was_asked_for(
-    database: Database, clock: ManualClock
-) -> None:
-    journal = SettlementJournal(database, clock)
-    clock.turn(86_399)
-    for nonce in (1, 2):  # the last second of one day, and the first of the next
-        mine = _claim(ANNA, TEST, nonce, clock)
-        await journal.claim(mine)
-        await journal.sending(mine, envelope(nonce))
-        clock.turn(1)
-    clock.turn(86_400)
-    tomorrow = TODAY + timedelta(days=1)
-    await journal.end(envelope(1).tx_hash, CONFIRMED)
-    usage = Usage(database, clock)
-    for day, settled in ((TODAY, Settled(1, 0, 0, CHARGED)), (tomorrow, Settled(0, 0, 1, 0))):
-        assert await usage.of(ANNA, Period(day, day)) == [UsageDay(day, TEST, Answered(), settled)]
-
-
-async def test_what_was_settled_before_there_were_counters_is_in_them(
-    empty_database_url: Secret[str], clock: ManualClock
-) -> None:
-    steps = packaged_migrations()
-    first = next(step.number for step in steps if step.name.endswith("_retention.sql"))
-    await migrate(empty_database_url, steps[: first - 1])
-    async with Database(empty_database_url, connections=2) as database:
-        journal = SettlementJournal(database, clock)
-        rows = [("confirmed", 5), ("failed", 7), ("submitted", None), ("confirmed", 11)]
-        for nonce, (state, fee) in enumerate(rows):
-            await journal.claim(_claim(ANNA, TEST, nonce, clock))
-            async with database.connection() as db:
-                await db.execute(_PUT_INTO_STATE, nonce, state, fee)
-    await migrate(empty_database_url, steps)
-    async with Database(empty_database_url, connections=2) as database:
-        (day,) = await Usage(database, clock).of(ANNA, ALL)
-        assert day.settled == Settled(2, 1, 1, 23)
-        async with database.connection() as db:  # ended by a process of the version before
-            await db.execute(_PUT_INTO_STATE, 2, "confirmed", 100)
-        (day,) = await Usage(database, clock).of(ANNA, ALL)
-        assert day.settled == Settled(3, 1, 0, 123)
-
-
 _PUT_INTO_STATE: Final = """
     UPDATE settlements
     SET state = $2, fee_charged = $3, tx_hash = decode(lpad(to_hex($1::bigint), 64, '0'), 'hex'),
@@ -229,9 +156,7 @@ async def test_totals_of_long_ago_are_forgotten_and_no_others(
             day = TODAY - timedelta(days=ago)
             total = (ANNA, day, TEST.value, "verify_accepted", 1)
             await usage_store.write_totals(db, [total], counted_by=uuid4())
-        before = TODAY - timedelta(days=400)
-        assert await usage_store.delete_answered(db, before=before, limit=1) == 1
-        assert await usage_store.delete_answered(db, before=before, limit=10) == 1
+        await usage_store.delete_old(db, today=TODAY, kept_days=400, limit=10)
         left: list[date] = [
             row["used_on"] for row in await db.fetch("SELECT used_on FROM usage_counts")
         ]

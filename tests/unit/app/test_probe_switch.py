@@ -3,7 +3,6 @@ import pytest
 from farebox.app.account_services import build_accounts
 from farebox.app.catalog_services import build_catalog
 from farebox.app.configuration import read_settings
-from farebox.app.database_pools import build_pools
 from farebox.app.ingress_services import build_ingress
 from farebox.kernel.secret import Secret
 from support.manual_clock import ManualClock
@@ -15,9 +14,8 @@ NOWHERE = "postgresql:///nowhere"
 def test_resources_are_probed_only_where_that_is_asked_for(
     given: dict[str, str], is_run: bool
 ) -> None:
-    settings, clock = read_settings(given, needs_network=False), ManualClock()
-    pools = build_pools(Secret(NOWHERE), settings.connections)
-    authenticates = build_accounts(settings, pools, clock).authenticates
-    ingress = build_ingress(settings, pools, clock, authenticates)
-    services = build_catalog(settings, pools, clock, {}, ingress)
+    settings, url, clock = read_settings(given, needs_network=False), Secret(NOWHERE), ManualClock()
+    authenticates = build_accounts(settings, url, clock).authenticates
+    ingress = build_ingress(settings, url, clock, authenticates)
+    services = build_catalog(settings, url, clock, {}, ingress)
     assert ("probes" in {loop.name for loop in services.tasks}) is is_run

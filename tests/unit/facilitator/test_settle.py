@@ -7,7 +7,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.journal.claim_returns import ClaimReturns
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Settlement, SettlementState
 from farebox.facilitator.settling.departure import Departure
@@ -83,7 +82,7 @@ class Watching:
     def __init__(self) -> None:
         self.ended = asyncio.Event()
 
-    async def resume(self, known: Settlement, sent: SentEnvelope, *, until: float) -> SettleOutcome:
+    async def resume(self, known: Settlement, sent: SentEnvelope) -> SettleOutcome:
         await self.ended.wait()
         return Settled(known.identity, known.request_digest, sent.tx_hash.hex())
 
@@ -94,7 +93,6 @@ def settler(journal: SettlementJournal, sender: Watching) -> Settler:
         cast("Verifier", Examined()),
         senders,
         journal,
-        ClaimReturns(journal, ManualClock()),
         ManualClock(),
         WAITS,
         Departure(),

@@ -1,6 +1,6 @@
 """Which days of use may be asked for."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -45,3 +45,9 @@ def test_days_are_read(first: str | None, last: str | None, period: Period) -> N
 def test_what_is_no_short_period_is_refused(first: str | None, last: str | None) -> None:
     with pytest.raises(BadPeriod):
         read_period(first, last, today=TODAY)
+
+
+def test_a_period_holds_both_of_its_days() -> None:
+    period = Period(date(2026, 12, 31), date(2026, 12, 31))
+    assert period.since == datetime(2026, 12, 31, tzinfo=UTC)
+    assert period.before == datetime(2027, 1, 1, tzinfo=UTC)

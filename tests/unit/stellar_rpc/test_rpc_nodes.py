@@ -244,21 +244,6 @@ async def test_what_any_node_would_refuse_says_nothing_of_the_node(clock: Manual
         assert list(rpc.warnings) == []
 
 
-async def test_a_call_our_own_bound_kept_back_opens_no_breaker(clock: ManualClock) -> None:
-    primary, fallback = Node(), Node()
-    async with nodes(clock, primary, fallback) as rpc:
-        primary.fault = fallback.fault = RpcUnavailable(
-            Network.TESTNET, "full", certainly_not_sent=True, was_asked=False
-        )
-        for _ in range(5):
-            with pytest.raises(RpcUnavailable):
-                await rpc.get_transaction(HASH)
-        assert list(rpc.warnings) == []
-        primary.fault = fallback.fault = None
-        await rpc.get_transaction(HASH)
-        assert primary.asked[-1] == "get_transaction"
-
-
 @pytest.mark.parametrize(
     ("first", "second", "is_unsent"),
     [(True, True, True), (True, False, False), (False, True, False), (False, False, False)],

@@ -81,11 +81,6 @@ async def test_a_refusal_keeps_its_words_and_a_bug_and_an_outage_keep_theirs_to_
         assert (b"That name is taken." in sent[1]["body"]) is shown
 
 
-async def test_an_outage_says_when_to_ask_again() -> None:
-    sent, _ = await _answer(Outage("database", "away"))
-    assert dict(sent[0]["headers"])[b"retry-after"] == b"5"
-
-
 async def test_a_405_names_what_is_allowed() -> None:
     sent, _ = await _answer(HTTPException(405, headers={"Allow": "POST, GET, HEAD"}))
     assert dict(sent[0]["headers"])[b"allow"] == b"GET, HEAD, POST"

@@ -18,7 +18,6 @@ from farebox.web.guard import (
     Headers,
     Needs,
     caller_of,
-    counted_as,
     known_caller_of,
 )
 from farebox.web.request_note import KEY, RequestNote
@@ -118,14 +117,3 @@ async def test_an_endpoint_for_everybody_is_told_that_nobody_is_known() -> None:
 async def test_a_credential_that_is_not_valid_is_refused_where_none_would_be_taken() -> None:
     with pytest.raises(Unauthenticated):
         await reached(Unauthenticated(), Needs(Grant.READ, is_optional=True))
-
-
-@pytest.mark.parametrize(
-    ("caller", "name"),
-    [(None, "2001:db8::/64"), (READER, "key_1"), (SESSION, "user_1"), (OPERATOR, "user_1")],
-)
-def test_whoever_asks_is_counted_by_credential_or_else_by_address(
-    caller: Caller | None, name: str
-) -> None:
-    scope = {"farebox.caller": caller, "farebox.client": "2001:db8::1:2"}
-    assert counted_as(scope) == name

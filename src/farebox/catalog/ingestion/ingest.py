@@ -61,8 +61,6 @@ class Ingestion:
 
     def read(self, text: SettledText) -> Resource | Rejected:
         """Which resource a text is about."""
-        if text.discovery is None:
-            return Rejected(NotListed.NOT_KEPT)
         found = self._read(text.discovery, pay_to=text.settled.terms.pay_to)
         return Rejected(found.reason) if isinstance(found, Dropped) else found
 

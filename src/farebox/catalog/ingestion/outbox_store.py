@@ -135,10 +135,7 @@ async def note_check(db: Connection, identity: PaymentIdentity, *, until: dateti
 
 
 async def find_text(db: Connection, identity: PaymentIdentity) -> SettledText | None:
-    """What a final settlement's request said of its resource; None when nothing was kept.
-
-    Once the listing is final the outcome is left of it.
-    """
+    """What a final settlement's request said of its resource; None when nothing was kept."""
     row = await db.fetchrow(
         """
         SELECT s.asset, s.amount, s.pay_to, s.max_timeout_s, s.ledger, s.finished_at, s.discovery,
@@ -146,7 +143,7 @@ async def find_text(db: Connection, identity: PaymentIdentity) -> SettledText | 
         FROM settlements s
         LEFT JOIN listing_decisions d USING (network, payer, nonce)
         WHERE s.network = $1 AND s.payer = $2 AND s.nonce = $3
-          AND s.state = 'confirmed' AND (s.discovery IS NOT NULL OR s.listing_outcome IS NOT NULL)
+          AND s.state = 'confirmed' AND s.discovery IS NOT NULL
         """,
         *identity.row_key,
     )
@@ -160,7 +157,7 @@ async def find_text(db: Connection, identity: PaymentIdentity) -> SettledText | 
         max_timeout_s=row["max_timeout_s"],
     )
     settled = Settled(identity, terms, row["ledger"], row["finished_at"])
-    return SettledText(settled, row["discovery"], row["outcome"])
+    return SettledText(settled, bytes(row["discovery"]), row["outcome"])
 
 
 async def decide(db: Connection, identity: PaymentIdentity, outcome: str) -> bool:
@@ -207,12 +204,12 @@ async def is_marked(db: Connection, identity: PaymentIdentity) -> bool:
 async def mark(db: Connection, identity: PaymentIdentity, outcome: str) -> None:
     """The settlement says what its listing came to, and nothing is left to do for it.
 
-    Its text goes with that. What it said before stands. Never inside a transaction.
+    What it said before stands. Never inside a transaction.
     """
     await db.execute(
         """
         WITH marked AS (
-            UPDATE settlements SET listing_outcome = $4, discovery = NULL
+            UPDATE settlements SET listing_outcome = $4
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND listing_outcome IS NULL),
         decided AS (
             DELETE FROM listing_decisions WHERE network = $1 AND payer = $2 AND nonce = $3)

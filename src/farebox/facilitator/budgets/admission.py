@@ -41,7 +41,6 @@ class Standing:
     is_held: bool  # the claim is still the caller's, and the lease of the source is
     source_is_busy: bool
     is_stopped: bool  # the operator pays nothing on the network
-    is_written: bool = False  # the row holds this very envelope: the answer to that was lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,7 @@ def admit(
 ) -> list[Recording | OverBudget]:
     """Judge envelopes in their order, each as if those admitted before it were written down.
 
-    `WRITTEN` is what may be written now, or is written already; `counted` what was reserved and
-    spent before all of them.
+    `WRITTEN` is what may be written now; `counted` what was reserved and spent before all of them.
     """
     spent = dict(counted)
     taken: set[object] = set()
@@ -71,9 +69,6 @@ def admit(
     for item, standing, own in zip(items, standings, budgets, strict=True):
         identity = item.claim.identity
         source = (identity.network, item.sent.source)
-        if standing.is_written:
-            verdicts.append(Recording.WRITTEN)
-            continue
         if not standing.is_held or identity in taken:
             verdicts.append(Recording.CLAIM_LOST)
             continue

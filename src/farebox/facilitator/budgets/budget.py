@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -12,7 +12,6 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
 
-KEPT_DAYS: Final = 7  # before today: a week can be compared, and what is unresolved is far younger
 _OTHERS_SHARE: Final = 10  # all assets nobody named share a tenth of the total
 
 
@@ -137,11 +136,6 @@ def judge_charge(
         if limit and counted.get(counter, 0) + charge.stroops > limit:
             return OverBudget(counter.scope)
     return None
-
-
-def oldest_day(today: date) -> date:
-    """The first day whose counters are kept."""
-    return today - timedelta(days=KEPT_DAYS)
 
 
 def utc_day(moment: datetime) -> date:

@@ -111,28 +111,20 @@ async def read_counters(db: Connection, counters: Collection[Counter]) -> dict[C
 
 
 async def counters_from(
-    db: Connection, network: Network, day: date, least: Mapping[Scope, int], *, each: int
+    db: Connection, network: Network, day: date, least: Mapping[Scope, int]
 ) -> dict[Counter, int]:
-    """The counters of a day that stand at or over what is named for their scope (1 at the least).
-
-    Of each scope the `each` largest at most. The index names levels, of which the lowest holds
-    counters just below the bound too: those are read and left out.
-    """
+    """The counters of a day that stand at or over what is named for their scope."""
     rows = await db.fetch(
         """
-        SELECT wanted.scope, spent.name, spent.stroops
-        FROM unnest($3::text[], $4::bigint[]) AS wanted (scope, least), LATERAL (
-            SELECT name, stroops FROM sponsor_spend own
-            WHERE own.network = $1 AND own.day = $2 AND own.scope = wanted.scope
-              AND own.level >= floor(ln(wanted.least::float8) * 8)::smallint
-              AND own.stroops >= wanted.least
-            ORDER BY own.level DESC LIMIT $5) AS spent
+        SELECT spent.scope, spent.name, spent.stroops
+        FROM sponsor_spend spent
+        JOIN unnest($3::text[], $4::bigint[]) AS wanted (scope, least) USING (scope)
+        WHERE spent.network = $1 AND spent.day = $2 AND spent.stroops >= wanted.least
         """,
         network.value,
         day,
         [scope.value for scope in least],
         list(least.values()),
-        each,
     )
     return {Counter(network, day, Scope(row["scope"]), row["name"]): row["stroops"] for row in rows}
 
@@ -143,17 +135,14 @@ async def largest_counters(
     """What a day stands at: of every scope the `each` largest counters, largest first."""
     rows = await db.fetch(
         """
-        SELECT asked.scope, spent.name, spent.stroops
-        FROM unnest($3::text[]) AS asked (scope), LATERAL (
-            SELECT name, stroops FROM sponsor_spend own
-            WHERE own.network = $1 AND own.day = $2 AND own.scope = asked.scope
-              AND own.level >= 0
-            ORDER BY own.level DESC, own.stroops DESC, own.name LIMIT $4) AS spent
-        ORDER BY asked.scope, spent.stroops DESC, spent.name
+        SELECT scope, name, stroops
+        FROM (SELECT scope, name, stroops,
+                     row_number() OVER (PARTITION BY scope ORDER BY stroops DESC, name) AS place
+              FROM sponsor_spend WHERE network = $1 AND day = $2 AND stroops > 0) AS placed
+        WHERE place <= $3 ORDER BY scope, place
         """,
         network.value,
         day,
-        [scope.value for scope in Scope],
         each,
     )
     return [
@@ -193,40 +182,23 @@ async def stopped_since(db: Connection, network: Network) -> datetime | None:
     return found
 
 
-async def delete_days(db: Connection, *, before: date, limit: int) -> int:
-    """Forget at most `limit` counters of days before `before`; how many it were."""
-    rows = await db.fetch(
-        """
-        DELETE FROM sponsor_spend
-        WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM sponsor_spend WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))
-        RETURNING true
-        """,
-        before,
-        limit,
-    )
-    return len(rows)
-
-
-async def find_drift(db: Connection, *, since: date = date.min) -> list[Drift]:
-    """Every counter from `since` on that differs from the sum over its rows; none is right."""
+async def find_drift(db: Connection) -> list[Drift]:
+    """Every counter that differs from the sum over its rows, by one look; none is right."""
     rows = await db.fetch(
         """
         WITH moved AS (
             SELECT network, budget_on, payer, pay_to, caller, asset, asset_is_named,
                    fee_held AS held, fee_lost AS lost
-            FROM settlements WHERE budget_on >= $1),
+            FROM settlements),
         summed AS (
         """
         + _SUMMED
         + """)
         SELECT network, day, scope, name,
                coalesce(counted.stroops, 0) AS counted, coalesce(summed.stroops, 0) AS summed
-        FROM (SELECT * FROM sponsor_spend WHERE day >= $1) AS counted
-        FULL JOIN summed USING (network, day, scope, name)
+        FROM sponsor_spend counted FULL JOIN summed USING (network, day, scope, name)
         WHERE coalesce(counted.stroops, 0) <> coalesce(summed.stroops, 0)
         ORDER BY network, day, scope, name
-        """,
-        since,
+        """
     )
     return [Drift(**dict(row)) for row in rows]

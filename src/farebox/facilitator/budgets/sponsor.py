@@ -24,7 +24,6 @@ from farebox.x402.payment import PaymentTerms
 from farebox.x402.reasons import Reason
 
 _EVERY_S: Final = 1.0
-_READ_OF_EACH: Final = 1_000  # counters of a scope: who is not among them is refused by the journal
 
 log = structlog.get_logger(__name__)
 
@@ -78,9 +77,7 @@ class Sponsor:
         return Reason.SPONSOR_BALANCE_LOW if self.balance_is_low else None
 
     async def refresh(self) -> None:
-        """Read whether the network is stopped, and the counters near their limits.
-
-        It costs as much as there are of those, however many payers the day has had.
+        """Read whether the network is stopped, and every counter near its limit.
 
         Raises:
             DatabaseUnavailable: what was known stays.
@@ -93,9 +90,7 @@ class Sponsor:
         async with self._database.connection() as db:
             stopped = await budget_store.stopped_since(db, self._network)
             day = utc_day(self._clock.now())
-            self._counted = await budget_store.counters_from(
-                db, self._network, day, near, each=_READ_OF_EACH
-            )
+            self._counted = await budget_store.counters_from(db, self._network, day, near)
         if self.is_stopped != (stopped is not None):
             self.is_stopped = stopped is not None
             log.warning("sponsor.switched", network=self._network.value, stopped=self.is_stopped)

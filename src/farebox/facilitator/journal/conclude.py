@@ -4,8 +4,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-import structlog
-
 from farebox.facilitator.journal.foreign import (
     Authorization,
     ForeignLanding,
@@ -15,16 +13,13 @@ from farebox.facilitator.journal.foreign import (
 from farebox.facilitator.journal.landing import ending_of, landed_as
 from farebox.facilitator.settlement import Claim, Ending, Settlement, SettlementState
 from farebox.kernel.clock import Clock
-from farebox.stellar.rpc import LedgerStatus, TransactionFound
+from farebox.stellar.rpc import TransactionFound
 from farebox.submission.fate import Dead, SentEnvelope, Unproven
 from farebox.x402.reasons import Reason
 
 _JUDGED_BEFORE: Final = 12  # ledgers: so far back may lie the last one in which the nonce was free
 _LOOKED_FOR: Final = timedelta(seconds=60)  # past the time bound and the first look that failed
 _FORGOTTEN: Final = timedelta(minutes=10)  # a row that is looked at fails again long before
-
-
-log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class Conclusions:
@@ -47,17 +42,6 @@ class Conclusions:
         An envelope of ours that moved nothing may have failed because another transaction had used
         the authorization: then the payment was made, and not by us (decision D20).
         """
-        ending = await self._ending(fate, payment, sent)
-        if ending is not None:
-            _alarm(ending, fate, payment, sent)
-        return ending
-
-    async def _ending(
-        self,
-        fate: TransactionFound | Dead | Unproven,
-        payment: Claim | Settlement,
-        sent: SentEnvelope,
-    ) -> Ending | None:
         ending = ending_of(fate, payment)
         if isinstance(fate, TransactionFound):
             ending = landed_as(fate, ending, sent)
@@ -104,22 +88,3 @@ class Conclusions:
                 raise
             first = sent.sent_after_ledger + 1
             return await self._foreign.between(spent, first_ledger=first, last_ledger=fate.ledger)
-
-
-def _alarm(
-    ending: Ending,
-    fate: TransactionFound | Dead | Unproven,
-    payment: Claim | Settlement,
-    sent: SentEnvelope,
-) -> None:
-    """Log what an operator must look at (docs/operations.md, Alarms)."""
-    alarms = {
-        "settlement_unproven": ending.state is SettlementState.UNPROVEN,
-        "envelope_moved_more": ending.moved_more,
-        "success_without_transfer": isinstance(fate, TransactionFound)
-        and fate.status is LedgerStatus.SUCCESS
-        and ending.state is SettlementState.FAILED,
-    }
-    for alarm in (name for name, is_raised in alarms.items() if is_raised):
-        tx_hash, payer = sent.tx_hash.hex(), payment.identity.payer
-        log.error("settlement.alarm", alarm=alarm, tx_hash=tx_hash, payer=payer)

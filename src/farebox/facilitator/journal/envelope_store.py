@@ -28,38 +28,32 @@ async def read_standing(db: Connection, items: Sequence[Sending]) -> list[Standi
     """What each item meets now. Under the networks' lock it stays so until the commit."""
     rows = await db.fetch(
         """
-        SELECT EXISTS (SELECT FROM settlements s
-                       WHERE s.network = item.network AND s.payer = item.payer
-                         AND s.nonce = item.nonce AND s.claim_id = item.claim_id
-                         AND s.state = 'claimed')
+        SELECT EXISTS (
+                   SELECT FROM settlements s
+                   WHERE s.network = item.network AND s.payer = item.payer AND s.nonce = item.nonce
+                     AND s.claim_id = item.claim_id AND s.state = 'claimed')
         """
         " AND "
         + _LEASE_HOLDS
         + """ AS is_held,
-               EXISTS (SELECT FROM settlements s
-                       WHERE s.tx_hash = item.tx_hash AND s.claim_id = item.claim_id
-                         AND s.state = 'sending') AS is_written,
                EXISTS (
                    SELECT FROM settlements s
                    WHERE s.network = item.network AND s.source = item.source
                      AND s.state IN ('sending', 'submitted')) AS source_is_busy,
                EXISTS (SELECT FROM sponsor_stops stop WHERE stop.network = item.network)
                    AS is_stopped
-        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::text[], $6::bigint[],
-                    $7::bytea[])
-            WITH ORDINALITY AS item (network, payer, nonce, claim_id, source, epoch, tx_hash, i)
+        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::text[], $6::bigint[])
+            WITH ORDINALITY AS item (network, payer, nonce, claim_id, source, epoch, i)
         ORDER BY item.i
         """,
         *row_keys([item.claim.identity for item in items]),
         [item.claim.claim_id for item in items],
         [item.sent.source for item in items],
         [item.epoch for item in items],
-        [item.sent.tx_hash for item in items],
     )
     return [
         Standing(
             is_held=row["is_held"],
-            is_written=row["is_written"],
             source_is_busy=row["source_is_busy"],
             is_stopped=row["is_stopped"],
         )
@@ -248,7 +242,6 @@ _END: Final[LiteralString] = (
             SET state = ended.state, reason = ended.reason, detail = ended.detail,
                 ledger = ended.ledger, fee_charged = ended.fee_charged, finished_at = $8,
                 landed_hash = ended.landed_hash,
-                discovery = CASE WHEN ended.state = 'confirmed' THEN s.discovery END,
                 fee_held = CASE WHEN s.budget_on IS NULL THEN 0
                                 WHEN ended.state = 'unproven' THEN s.fee_held
                                 ELSE coalesce(ended.fee_charged, 0) END,

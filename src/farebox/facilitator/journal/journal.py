@@ -16,17 +16,15 @@ from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, OverBudget, j
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import envelope_store, store
 from farebox.facilitator.journal.restore_store import LostRecord, restore_settlement
-from farebox.facilitator.journal.success_attempts import SuccessAttempts
 from farebox.facilitator.settlement import Claim, Ending, Recording, Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.storage.batch import Batch, Item, Result
-from farebox.storage.faults import Conflict, DatabaseUnavailable
+from farebox.storage.batch import Batch
+from farebox.storage.faults import Conflict
 from farebox.storage.pool import Connection, Database
 from farebox.submission.fate import SentEnvelope
 
 _NO_BUDGETS: Final[Mapping[Network, Budgets]] = {}
-_REPEAT_AFTER_S: Final = (0.05, 0.5)  # an answer was lost: the server may be well
 _SOURCE_BUSY: Final = frozenset(
     ("settlements_one_in_flight", "settlements_tx_hash", "settlements_inner_hash")
 )
@@ -49,7 +47,6 @@ class SettlementJournal:
         budgets: Mapping[Network, Budgets] = _NO_BUDGETS,
     ) -> None:
         self._database, self._clock, self._budgets = database, clock, budgets
-        self.attempts = SuccessAttempts()
         self._found = Batch(self._find_all)
         self._claims = Batch(self._claim_all)
         self._sendings = Batch(self._write_down)
@@ -68,8 +65,8 @@ class SettlementJournal:
             return await store.find_by_hash(db, tx_hash)
 
     async def claim(self, claim: Claim) -> bool:
-        """Take a payment's identity; False when another claim has it."""
-        return await self._repeated(self._claims, claim)
+        """Take a payment's identity; False when somebody has it."""
+        return await self._claims.add(claim)
 
     async def release(self, identity: PaymentIdentity, claim_id: UUID) -> bool:
         """Give an identity back for which nothing was signed."""
@@ -110,7 +107,7 @@ class SettlementJournal:
         channel has now nothing is written. The most it may cost is reserved with it.
         """
         try:
-            return await self._repeated(self._sendings, self._item(claim, sent, epoch=epoch))
+            return await self._sendings.add(self._item(claim, sent, epoch=epoch))
         except Conflict as conflict:
             return _source_busy(conflict)
 
@@ -138,17 +135,11 @@ class SettlementJournal:
 
         Its fee stays spent, and the rest of what was reserved for it is free again.
         """
-        return await self._repeated(self._ends, (tx_hash, ending))
+        return await self._ends.add((tx_hash, ending))
 
     async def take_success(self, identity: PaymentIdentity, request_digest: bytes) -> bool:
-        """Own the one success of a confirmed payment: True for one call, ever.
-
-        A statement whose answer was lost is repeated under the same attempt id, here and by the
-        next call for the same request.
-        """
-        with self.attempts.attempt(identity, request_digest) as attempt_id:
-            wanted = (identity, request_digest, attempt_id)
-            return await self._repeated(self._successes, wanted)
+        """Own the one success of a confirmed payment: True exactly once, ever."""
+        return await self._successes.add((identity, request_digest))
 
     async def restore(self, lost: LostRecord) -> bool:
         """Put back the record of a landed payment of ours; False when there is one after all."""
@@ -178,19 +169,6 @@ class SettlementJournal:
         before = self._clock.now() - timedelta(seconds=older_than_s)
         async with self._database.connection() as db:
             return await store.release_stale_claims(db, network, before=before)
-
-    async def _repeated(self, batch: Batch[Item, Result], item: Item) -> Result:
-        """Repeat a statement that failed, or whose answer was lost; each of these may be repeated.
-
-        Raises:
-            DatabaseUnavailable: the database is away for longer.
-        """
-        for pause_s in _REPEAT_AFTER_S:
-            try:
-                return await batch.add(item)
-            except DatabaseUnavailable:
-                await self._clock.sleep(pause_s)
-        return await batch.add(item)
 
     def _budgets_of(self, network: Network) -> Budgets:
         return self._budgets.get(network, UNLIMITED)
@@ -222,11 +200,7 @@ class SettlementJournal:
             bearing = {each for item in items for each in item.charge().bearing()}
             counted = await budget_store.read_counters(db, bearing)
             verdicts = admit(items, standings, counted, budgets)
-            admitted = [
-                place
-                for place, each in enumerate(verdicts)
-                if each is Recording.WRITTEN and not standings[place].is_written
-            ]
+            admitted = [place for place, each in enumerate(verdicts) if each is Recording.WRITTEN]
             if admitted:
                 written = await envelope_store.record_sending(db, [items[i] for i in admitted])
                 for place, is_written in zip(admitted, written, strict=True):
@@ -266,7 +240,7 @@ class SettlementJournal:
             await store.hand_over(db, hashes, at=self._clock.now())
         return [None] * len(hashes)
 
-    async def _take_all(self, wanted: Sequence[tuple[PaymentIdentity, bytes, UUID]]) -> list[bool]:
+    async def _take_all(self, wanted: Sequence[tuple[PaymentIdentity, bytes]]) -> list[bool]:
         async with self._database.connection() as db:
             return await store.take_successes(db, wanted, at=self._clock.now())
 

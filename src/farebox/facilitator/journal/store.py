@@ -30,10 +30,7 @@ _SELECT: Final[LiteralString] = """
 
 
 async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool]:
-    """Take payments' identities; False where another claim has one already.
-
-    A claim that is repeated because its answer was lost is taken again.
-    """
+    """Take payments' identities; False where a row of one exists already."""
     rows = await db.fetch(
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
@@ -49,8 +46,7 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
                      asset, amount, pay_to, expires_at_ledger, caller, token_unverified,
                      max_timeout_s, discovery, i)
         ORDER BY network, payer, nonce, i  -- the same way round in every process
-        ON CONFLICT (network, payer, nonce) DO UPDATE SET claim_id = excluded.claim_id
-        WHERE settlements.claim_id = excluded.claim_id AND settlements.state = 'claimed'
+        ON CONFLICT (network, payer, nonce) DO NOTHING
         RETURNING claim_id
         """,
         *row_keys([claim.identity for claim in claims]),
@@ -133,39 +129,33 @@ async def release_stale_claims(db: Connection, network: Network, *, before: date
 
 
 async def take_successes(
-    db: Connection, wanted: Sequence[tuple[PaymentIdentity, bytes, UUID]], *, at: datetime
+    db: Connection, wanted: Sequence[tuple[PaymentIdentity, bytes]], *, at: datetime
 ) -> list[bool]:
-    """Own the one success of confirmed payments: True for exactly one attempt each, ever (D1).
+    """Own the one success of confirmed payments: True for exactly one caller each, ever (D1).
 
-    A payment is wanted by the digest of the request that was accepted for it, and the id of the
-    attempt. The attempt that has the success gets it again.
+    A payment is wanted by the digest of the request that was accepted for it.
     """
     rows = await db.fetch(
         """
-        WITH eligible AS (
-            SELECT s.network, s.payer, s.nonce, s.answered_by, item.attempt, item.i
-            FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::uuid[])
-                WITH ORDINALITY AS item (network, payer, nonce, digest, attempt, i)
+        WITH owned AS (
+            SELECT s.network, s.payer, s.nonce, item.i
+            FROM (SELECT DISTINCT ON (network, payer, nonce, digest) *
+                  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[]) WITH ORDINALITY
+                      AS item (network, payer, nonce, digest, i)
+                  ORDER BY network, payer, nonce, digest, i) AS item
             JOIN settlements s
               ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
              AND s.request_digest = item.digest
-            WHERE s.state = 'confirmed'
-              AND (s.answered_at IS NULL OR s.answered_by = item.attempt)
+            WHERE s.state = 'confirmed' AND s.answered_at IS NULL
             ORDER BY s.network, s.payer, s.nonce
-            FOR UPDATE OF s),
-        owned AS (
-            SELECT DISTINCT ON (network, payer, nonce) *
-            FROM eligible
-            ORDER BY network, payer, nonce, answered_by IS NOT DISTINCT FROM attempt DESC, i)
-        UPDATE settlements s
-        SET answered_at = coalesce(s.answered_at, $6), answered_by = owned.attempt
+            FOR UPDATE OF s)
+        UPDATE settlements s SET answered_at = $5
         FROM owned
         WHERE (s.network, s.payer, s.nonce) = (owned.network, owned.payer, owned.nonce)
         RETURNING owned.i
         """,
-        *row_keys([identity for identity, _, _ in wanted]),
-        [digest for _, digest, _ in wanted],
-        [attempt for _, _, attempt in wanted],
+        *row_keys([identity for identity, _ in wanted]),
+        [digest for _, digest in wanted],
         at,
     )
     taken = {row["i"] for row in rows}
@@ -218,7 +208,7 @@ def _settlement(row: Record) -> Settlement:
         sent = SentEnvelope(
             tx_hash=row["tx_hash"],
             inner_hash=row["inner_hash"],
-            envelope=Secret(row["envelope"] or b""),  # a final row may have lost it, see retention
+            envelope=Secret(row["envelope"]),
             source=Address(row["source"]),
             source_sequence=row["source_sequence"],
             max_time=row["max_time"],

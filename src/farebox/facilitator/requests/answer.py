@@ -57,7 +57,6 @@ class Answering:
         body: Body,
         on_settled: Callable[[PaymentIdentity], Awaitable[object]],
         has_left: Callable[[], Awaitable[bool]],
-        client: str = "",
     ) -> Answer | None:
         """What to write to the caller; None when it left before a success became its own.
 
@@ -78,7 +77,7 @@ class Answering:
             return Answer(kept, identity)
         on_claimed = None if named is None else partial(self._names.take, named)
         outcome = await self._settler.settle(
-            transfer, identity, on_claimed=on_claimed, caller=caller, client=client
+            transfer, identity, on_claimed=on_claimed, caller=caller
         )
         if isinstance(outcome, Settled):
             await on_settled(identity)

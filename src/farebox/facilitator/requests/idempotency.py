@@ -11,13 +11,11 @@ name.
 
 from collections.abc import Callable
 from typing import Final
-from uuid import UUID
 
 import structlog
 
 from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.journal import store
-from farebox.facilitator.journal.success_attempts import SuccessAttempts
 from farebox.facilitator.requests import idempotency_store
 from farebox.facilitator.requests.name import NamedRequest, NameKind, RequestName
 from farebox.facilitator.settling.outcome import (
@@ -47,8 +45,8 @@ Body = Callable[[SettleOutcome], bytes]  # an outcome as it is written to the ca
 class RequestNames:
     """The names of all requests, in the database the journal is in."""
 
-    def __init__(self, database: Database, clock: Clock, attempts: SuccessAttempts) -> None:
-        self._database, self._clock, self._attempts = database, clock, attempts
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database, self._clock = database, clock
 
     async def look_up(self, request: NamedRequest) -> bytes | None:
         """The answer kept for the request's key, if there is one.
@@ -89,30 +87,21 @@ class RequestNames:
         """
         identity = settled.identity
         try:
-            with self._attempts.attempt(identity, settled.request_digest) as attempt_id:
-                answer, is_owned = await self._own(request, settled, body, attempt_id)
+            async with self._database.transaction() as db:
+                await self._take(db, request)
+                now = self._clock.now()
+                (is_owned,) = await store.take_successes(
+                    db, [(identity, settled.request_digest)], at=now
+                )
+                answer = body(settled if is_owned else duplicate(identity, settled.tx_hash))
+                if request.key is None:
+                    return answer
+                kept = await idempotency_store.keep_answer(
+                    db, request.key, request.digest, answer, now=now
+                )
+                return kept if kept is not None else answer
         except DatabaseUnavailable:
             return body(Pending(identity.network, identity.payer, settled.tx_hash))
-        if is_owned:
-            self._attempts.note_answered(identity)
-        return answer
-
-    async def _own(
-        self, request: NamedRequest, settled: Settled, body: Body, attempt_id: UUID
-    ) -> tuple[bytes, bool]:
-        identity = settled.identity
-        async with self._database.transaction() as db:
-            await self._take(db, request)
-            now = self._clock.now()
-            wanted = (identity, settled.request_digest, attempt_id)
-            (is_owned,) = await store.take_successes(db, [wanted], at=now)
-            answer = body(settled if is_owned else duplicate(identity, settled.tx_hash))
-            if request.key is None:
-                return answer, is_owned
-            kept = await idempotency_store.keep_answer(
-                db, request.key, request.digest, answer, now=now
-            )
-            return kept if kept is not None else answer, is_owned
 
     async def keep(self, request: NamedRequest, outcome: SettleOutcome, answer: bytes) -> bytes:
         """What is answered: `answer`, or what the key was told before.

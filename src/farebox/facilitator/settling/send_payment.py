@@ -10,7 +10,6 @@ import structlog
 from farebox.facilitator.budgets.budget import OverBudget
 from farebox.facilitator.channels.source_line import HeldSource, NoSourceFree
 from farebox.facilitator.channels.sources import SourcePool
-from farebox.facilitator.journal.claim_returns import BrokenOff, ClaimReturns
 from farebox.facilitator.journal.conclude import Conclusions
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import Claim, Recording, Settlement, SettlementState
@@ -77,15 +76,9 @@ class PaymentSender:
     """One source account a payment, its envelope written down before the network sees it."""
 
     def __init__(
-        self,
-        network: SendingNetwork,
-        journal: SettlementJournal,
-        returns: ClaimReturns,
-        clock: Clock,
-        waits: Waits,
+        self, network: SendingNetwork, journal: SettlementJournal, clock: Clock, waits: Waits
     ) -> None:
         self._network, self._journal, self._clock, self._waits = network, journal, clock, waits
-        self._returns = returns
 
     async def carry_out(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
         """Sign, write down, send and wait; the claim ends in an outcome or is given back.
@@ -99,16 +92,13 @@ class PaymentSender:
         try:
             return await self._through_a_source(claim, accepted, began)
         except NoSourceFree as missed:
-            await self._returns.give_back(BrokenOff(claim))
+            await self._journal.release(claim.identity, claim.claim_id)
             raise NothingSent(
                 claim.identity.network, claim.identity.payer, retry_after_s=_RETRY_AFTER_S
             ) from missed
         except NotPayableNow as refusal:
-            await self._returns.give_back(BrokenOff(claim))
+            await self._journal.release(claim.identity, claim.claim_id)
             return NotSettled(refusal.reason, claim.identity.network, claim.identity.payer)
-        except DatabaseUnavailable:
-            await self._returns.give_back(BrokenOff(claim))
-            raise
 
     async def _through_a_source(
         self, claim: Claim, accepted: Accepted, began: float
@@ -123,7 +113,7 @@ class PaymentSender:
                 wait_s=max(0.0, left_s), prepare=prepare, place=place
             ) as source:
                 sent = await self._network.sealer.seal(accepted, source)
-                recorded = await self._write_down(claim, sent, epoch=source.lease.epoch)
+                recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
                 if recorded is Recording.WRITTEN:
                     until = began + self._waits.answer_s
                     return await self._send(claim, accepted, source, sent, until=until)
@@ -138,17 +128,8 @@ class PaymentSender:
             if leases_lost == _MAX_LEASES_LOST or left_s <= 0:
                 raise NoSourceFree
 
-    async def _write_down(
-        self, claim: Claim, sent: SentEnvelope, *, epoch: int
-    ) -> Recording | OverBudget:
-        try:
-            return await self._journal.sending(claim, sent, epoch=epoch)
-        except DatabaseUnavailable:  # it may be written down, and is not sent
-            await self._returns.give_back(BrokenOff(claim, sent.tx_hash))
-            raise
-
-    async def resume(self, known: Settlement, sent: SentEnvelope, *, until: float) -> SettleOutcome:
-        """Go on, until `until` (monotonic), where an earlier call or process left an envelope.
+    async def resume(self, known: Settlement, sent: SentEnvelope) -> SettleOutcome:
+        """Go on where an earlier call, or a process that is gone, left an envelope.
 
         The same envelope is sent again while its own time bound holds and no node is known to
         have it; otherwise, or when another process does so already, it is only watched.
@@ -156,6 +137,7 @@ class PaymentSender:
         Raises:
             DatabaseUnavailable: nothing was sent again.
         """
+        until = self._clock.monotonic() + self._waits.answer_s
         taken = None
         if known.state is SettlementState.SENDING:
             taken = await self._journal.take_over(known, sent.tx_hash)
@@ -302,6 +284,8 @@ class PaymentSender:
             if ending is None:  # reconciliation looks again
                 await self._journal.hand_over(sent.tx_hash)
                 return pending
+            if ending.moved_more:
+                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
             if not await self._journal.end(sent.tx_hash, ending):
                 # another process replaced this envelope or ended the row: its word is the answer
                 row = await self._journal.find(identity)

@@ -3,14 +3,12 @@
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import partial
 from typing import Final
 from uuid import uuid4
 
 import structlog
 
 from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.journal.claim_returns import BrokenOff, ClaimReturns
 from farebox.facilitator.journal.foreign import Authorization, ForeignLandings, LookUpFailed
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.journal.restore_store import LostRecord
@@ -31,7 +29,6 @@ from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.stellar.simulation_slots import Purpose, Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
@@ -39,7 +36,6 @@ from farebox.x402.reasons import Reason
 _LOOK_PAUSE_S: Final = 0.25
 _HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, well within this
 _RETRY_AFTER_S: Final = 5
-_CLAIMS: Final = 3  # of others, given back one after the other while this request waits
 _DRAIN_PAUSE_S: Final = 0.05
 
 log = structlog.get_logger(__name__)
@@ -53,7 +49,6 @@ class Settler:
         verifier: Verifier,
         senders: Mapping[Network, PaymentSender],
         journal: SettlementJournal,
-        returns: ClaimReturns,
         clock: Clock,
         waits: Waits,
         departure: Departure,
@@ -62,7 +57,7 @@ class Settler:
     ) -> None:
         self._verifier, self._senders, self._departure = verifier, senders, departure
         self._journal, self._clock, self._waits = journal, clock, waits
-        self._foreign, self._returns = foreign, returns
+        self._foreign = foreign
         self._callers = 0
         self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
@@ -81,7 +76,6 @@ class Settler:
         *,
         on_claimed: Callable[[], Awaitable[object]] | None = None,
         caller: OwnerId | None = None,
-        client: str = "",
     ) -> SettleOutcome:
         """Bring what `identify` found to the ledger, or report what became of it.
 
@@ -89,7 +83,7 @@ class Settler:
         a success: whoever answers must own it first (`own_success`). Once the payment is claimed
         the work goes on even when the caller leaves. `on_claimed` is awaited once it is claimed
         and before anything is signed; what it raises is raised here, after the claim was given
-        back. `caller` bears the cost if one is known; `client` is who rate limits count.
+        back. `caller` bears the cost if one is known.
 
         Raises:
             NothingSent: the service could not act; the same body may be repeated.
@@ -97,18 +91,10 @@ class Settler:
         """
         self._callers += 1
         try:
-            began = self._clock.monotonic()
-            for _ in range(_CLAIMS):
-                known = await self._journal.find(identity)
-                if known is None:
-                    requester = Requester(Purpose.SETTLEMENT, client)
-                    return await self._first(
-                        transfer, identity, on_claimed, caller, requester, began=began
-                    )
-                outcome = await self._repeat(known, transfer.payment.request_digest(), began=began)
-                if outcome is not None:
-                    return outcome
-            raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
+            known = await self._journal.find(identity)
+            if known is not None:
+                return await self._repeat(known, transfer.payment.request_digest())
+            return await self._first(transfer, identity, on_claimed, caller)
         finally:
             self._callers -= 1
 
@@ -128,10 +114,7 @@ class Settler:
             is_owned = await self._journal.take_success(identity, settled.request_digest)
         except DatabaseUnavailable:
             return Pending(identity.network, identity.payer, settled.tx_hash)
-        if not is_owned:
-            return duplicate(identity, settled.tx_hash)
-        self._journal.attempts.note_answered(identity)
-        return settled
+        return settled if is_owned else duplicate(identity, settled.tx_hash)
 
     async def drain(self, *, within_s: float | None = None) -> bool:
         """Return once nobody waits and nothing is carried out, or after so many seconds.
@@ -151,35 +134,23 @@ class Settler:
         identity: PaymentIdentity,
         on_claimed: Callable[[], Awaitable[object]] | None,
         caller: OwnerId | None,
-        requester: Requester,
-        *,
-        began: float,
     ) -> SettleOutcome:
+        began = self._clock.monotonic()
         digest = transfer.payment.request_digest()
-        verdict = await self._verifier.judge(transfer, requester, caller=caller)
+        verdict = await self._verifier.judge(transfer, caller=caller)
         if isinstance(verdict, Rejected):
             known = await self._journal.find(identity)  # settled while we judged: nonce spent
-            known_outcome = (
-                None if known is None else await self._repeat(known, digest, began=began)
-            )
-            return known_outcome or await self._refused(transfer, identity, verdict)
+            if known is not None:
+                return await self._repeat(known, digest)
+            return await self._refused(transfer, identity, verdict)
         claim = self._claim(identity, digest, verdict, caller)
-        if await self._is_claimed(claim):
+        if await self._journal.claim(claim):
             work = self._carry_out(claim, verdict, on_claimed, began=began)
             return await self._live_call(identity, work)
         known = await self._journal.find(identity)
-        known_outcome = None if known is None else await self._repeat(known, digest, began=began)
-        if known_outcome is None:
+        if known is None:
             raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
-        return known_outcome
-
-    async def _is_claimed(self, claim: Claim) -> bool:
-        """Whether this claim took the payment's identity; a lost answer gives it back."""
-        try:
-            return await self._journal.claim(claim)
-        except DatabaseUnavailable:
-            await self._returns.give_back(BrokenOff(claim))
-            raise
+        return await self._repeat(known, digest)
 
     async def _refused(
         self, transfer: SignedTransfer, identity: PaymentIdentity, verdict: Rejected
@@ -217,7 +188,7 @@ class Settler:
             try:
                 await on_claimed()
             except Exception:
-                await self._returns.give_back(BrokenOff(claim))
+                await self._journal.release(claim.identity, claim.claim_id)
                 raise
         sender = self._senders[claim.identity.network]
         return await sender.carry_out(claim, accepted, began=began)
@@ -251,32 +222,22 @@ class Settler:
         """Do the work to its end, whether or not the caller stays."""
         task = asyncio.create_task(work)
         self._live[identity] = task
-        task.add_done_callback(partial(self._forget, identity))
+        task.add_done_callback(lambda _: self._live.pop(identity, None))
         return await asyncio.shield(task)
 
-    def _forget(self, identity: PaymentIdentity, task: "asyncio.Task[SettleOutcome]") -> None:
-        if self._live.get(identity) is task:  # another may have taken its place
-            del self._live[identity]
-
-    async def _repeat(
-        self, known: Settlement, digest: bytes, *, began: float
-    ) -> SettleOutcome | None:
-        """What a later request for the same payment gets (decisions, Money).
-
-        None when the claim was given back meanwhile, so that the payment is free. The caller has
-        waited since `began` (monotonic).
-        """
+    async def _repeat(self, known: Settlement, digest: bytes) -> SettleOutcome:
+        """What a later request for the same payment gets (decisions, Money)."""
         is_same_request = known.request_digest == digest
-        until = began + (self._waits.answer_s if is_same_request else _HASH_WAIT_S)
-        hash_until = began + _HASH_WAIT_S
+        wait_s = self._waits.answer_s if is_same_request else _HASH_WAIT_S
+        until = self._clock.monotonic() + wait_s
+        hash_until = self._clock.monotonic() + _HASH_WAIT_S
         current: Settlement | None = known
         while current is not None:
             if current.state in FINAL or (current.sent is not None and not is_same_request):
                 return _known_answer(current, is_same_request=is_same_request)
             if current.sent is not None and known.identity not in self._live:
                 sender = self._senders[known.identity.network]
-                resumed = sender.resume(current, current.sent, until=until)
-                return await self._live_call(known.identity, resumed)
+                return await self._live_call(known.identity, sender.resume(current, current.sent))
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
                 break
@@ -287,19 +248,11 @@ class Settler:
                 current = await self._journal.find(known.identity)
             except DatabaseUnavailable:
                 break  # what was seen before still stands
-        return None if current is None else _unfinished(current)
-
-
-def _unfinished(row: Settlement) -> Pending:
-    """The answer while an envelope is on its way.
-
-    Raises:
-        NothingSent: no envelope is written down yet.
-    """
-    network, payer = row.identity.network, row.identity.payer
-    if row.sent is None:
-        raise NothingSent(network, payer, retry_after_s=_RETRY_AFTER_S)
-    return Pending(network, payer, row.tx_hash)
+        if current is not None and current.sent is not None:
+            return Pending(known.identity.network, known.identity.payer, current.tx_hash)
+        raise NothingSent(
+            known.identity.network, known.identity.payer, retry_after_s=_RETRY_AFTER_S
+        )
 
 
 def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotSettled:

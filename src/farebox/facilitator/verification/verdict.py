@@ -78,10 +78,6 @@ class Accepted:
 Verdict = Accepted | Rejected
 
 _ACCEPTED_CREDENTIALS: Final = frozenset((CredentialKind.ADDRESS, CredentialKind.ADDRESS_V2))
-_BY_KIND: Final = {
-    RefusalKind.ARCHIVED: Reason.RESTORE_REQUIRED,
-    RefusalKind.BALANCE: Reason.INSUFFICIENT_FUNDS,
-}
 _MAX_LAG_LEDGERS: Final = 12  # a node further behind what we have seen answers about the past
 
 
@@ -207,9 +203,8 @@ def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | 
         return simulation
     if simulation.latest_ledger < now.sequence:
         return Reason.NETWORK_UNAVAILABLE
-    if isinstance(simulation, NeedsRestore):
-        return Reason.RESTORE_REQUIRED
-    return _BY_KIND.get(simulation.kind, Reason.SIMULATION_FAILED)
+    needs_restore = isinstance(simulation, NeedsRestore) or simulation.kind is RefusalKind.ARCHIVED
+    return Reason.RESTORE_REQUIRED if needs_restore else Reason.SIMULATION_FAILED
 
 
 def judge_effect(

@@ -28,7 +28,6 @@ from farebox.stellar.simulation import (
     SimulationRefused,
     read_simulation,
 )
-from farebox.stellar.simulation_slots import Purpose, Requester
 from farebox.stellar.splice import simulation_envelope
 from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.reasons import Reason
@@ -42,7 +41,7 @@ _PUBLISHED_S: Final = 0.5  # until the entries of a ledger that is seen can be r
 class Simulator(Protocol):
     """The one call a verification makes."""
 
-    async def simulate(self, envelope: str, requester: Requester) -> RawSimulation: ...
+    async def simulate(self, envelope: str) -> RawSimulation: ...
 
 
 class Ledgers(Protocol):
@@ -91,12 +90,8 @@ class Verifier:
     def __init__(self, networks: Mapping[Network, VerifiedNetwork], clock: Clock) -> None:
         self._networks, self._clock = networks, clock
 
-    async def verify(
-        self, payment: Payment, *, caller: OwnerId | None = None, client: str = ""
-    ) -> Verdict:
+    async def verify(self, payment: Payment, *, caller: OwnerId | None = None) -> Verdict:
         """Whether the payment could be settled now, for this caller where one is known.
-
-        `client` is the name under which rate limits count whoever asks.
 
         One call to the network, and no trace of it. A second call, after the next ledger, where
         the first was refused for an entry that is missing: a node that is catching up lacks
@@ -105,8 +100,7 @@ class Verifier:
         transfer = self.examine(payment)
         if isinstance(transfer, Rejected):
             return transfer
-        requester = Requester(Purpose.VERIFICATION, client)
-        return await self.judge(transfer, requester, caller=caller)
+        return await self.judge(transfer, caller=caller)
 
     def examine(self, payment: Payment) -> SignedTransfer | Rejected:
         """Everything that needs neither the network nor the time: the same answer for ever."""
@@ -119,20 +113,14 @@ class Verifier:
         reason = judge_signatures(transfer)
         return transfer if reason is None else Rejected(reason, transfer.payer)
 
-    async def judge(
-        self, transfer: SignedTransfer, requester: Requester, *, caller: OwnerId | None = None
-    ) -> Verdict:
+    async def judge(self, transfer: SignedTransfer, *, caller: OwnerId | None = None) -> Verdict:
         """Hold an examined payment against the ledger as it stands."""
         network = self._networks[transfer.payment.terms.network]
-        reason = await self._judge(network, transfer, requester, caller)
+        reason = await self._judge(network, transfer, caller)
         return Rejected(reason, transfer.payer) if isinstance(reason, Reason) else reason
 
     async def _judge(
-        self,
-        network: VerifiedNetwork,
-        transfer: SignedTransfer,
-        requester: Requester,
-        caller: OwnerId | None,
+        self, network: VerifiedNetwork, transfer: SignedTransfer, caller: OwnerId | None
     ) -> Accepted | Reason:
         rules, terms, sponsor = network.rules, transfer.payment.terms, network.sponsor
         unpaid = sponsor.refusal(terms, transfer.payer, stroops=0, caller=caller)
@@ -143,7 +131,7 @@ class Verifier:
             expiry = judge_expiry(transfer.entry, terms, rules, now)
             if expiry is not None:
                 return expiry
-            simulated = await self._effect(network, transfer, now, requester)
+            simulated = await self._effect(network, transfer, now)
         except (ClockStale, RpcUnavailable):
             return Reason.NETWORK_UNAVAILABLE
         if isinstance(simulated, Reason):
@@ -155,28 +143,22 @@ class Verifier:
         return sponsor.refusal(terms, transfer.payer, stroops=cost, caller=caller) or accepted
 
     async def _effect(
-        self,
-        network: VerifiedNetwork,
-        transfer: SignedTransfer,
-        now: LedgerReading,
-        requester: Requester,
+        self, network: VerifiedNetwork, transfer: SignedTransfer, now: LedgerReading
     ) -> Simulated | Reason:
         """What the network would do; an entry that is missing is asked for in the next ledger."""
         envelope = simulation_envelope(
             transfer.envelope, source=network.rules.relayer, sequence=_SIMULATED_SEQUENCE
         )
-        simulation = await self._simulate(network, envelope, requester)
+        simulation = await self._simulate(network, envelope)
         if isinstance(simulation, SimulationRefused) and simulation.entry_is_missing:
             if not await self._pass_ledger(network.ledgers, simulation.latest_ledger):
                 return Reason.NETWORK_UNAVAILABLE
             now = network.ledgers.now()
-            simulation = await self._simulate(network, envelope, requester)
+            simulation = await self._simulate(network, envelope)
         return judge_simulation(simulation, now)
 
-    async def _simulate(
-        self, network: VerifiedNetwork, envelope: str, requester: Requester
-    ) -> Simulation:
-        return read_simulation((await network.simulator.simulate(envelope, requester)).result)
+    async def _simulate(self, network: VerifiedNetwork, envelope: str) -> Simulation:
+        return read_simulation((await network.simulator.simulate(envelope)).result)
 
     async def _pass_ledger(self, ledgers: Ledgers, sequence: int) -> bool:
         """Wait until a ledger after `sequence` closed; whether one did within ten seconds.
