@@ -75,7 +75,7 @@ class Node:
 
 
 async def test_waiting_for_others_takes_nothing_of_a_looks_own_time() -> None:
-    landings = ForeignLandings(Node(after_s=0.04), Nobody(), look_s=0.06, turn_s=5)
+    landings = ForeignLandings(Node(after_s=0.1), Nobody(), look_s=0.3, turn_s=5)
     assert (
         await asyncio.gather(*(landings.of_used_nonce(SPENT, as_of_ledger=110) for _ in range(6)))
         == [None] * 6
