@@ -195,7 +195,8 @@ async def _count(arena: Arena) -> Counted:
     (row,) = await arena.query(
         """
         SELECT (SELECT count(*) FROM settlements
-                WHERE state = 'confirmed' AND discovery IS NOT NULL) AS confirmed,
+                WHERE state = 'confirmed'
+                  AND (discovery IS NOT NULL OR listing_outcome IS NOT NULL)) AS confirmed,
                (SELECT count(*) FROM listings WHERE removed_at IS NULL) AS listings,
                (SELECT coalesce(sum(settlements), 0)::bigint FROM listing_payers) AS purchases,
                (SELECT count(*) FROM search_documents WHERE died IS NULL) AS documents,

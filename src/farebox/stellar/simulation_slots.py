@@ -43,7 +43,7 @@ def bounds_of(slots: int) -> Mapping[Purpose, Bounds]:
     half, quarter = slots // 2, slots // 4
     return {
         Purpose.SETTLEMENT: Bounds(slots, per_client=half, wait_s=10.0, next_wait_s=10.0),
-        Purpose.VERIFICATION: Bounds(half, per_client=quarter, wait_s=4.0, next_wait_s=1.0),
+        Purpose.VERIFICATION: Bounds(half, per_client=quarter, wait_s=4.0, next_wait_s=3.0),
     }
 
 

@@ -36,9 +36,7 @@ async def test_a_settled_payment_is_answered_as_before_once_its_envelope_is_gone
     tx_hash = await stage.settled(draft.request())
     before = (await told(stage, tx_hash), await stage.settle(draft.request()))
     assert await prune(stage) >= 1
-    left = (
-        "SELECT count(*) AS n FROM settlements WHERE envelope IS NOT NULL OR discovery IS NOT NULL"
-    )
+    left = "SELECT count(*) AS n FROM settlements WHERE envelope <> '' OR discovery IS NOT NULL"
     assert (await stage.query(left))[0]["n"] == 0
     assert (await told(stage, tx_hash), await stage.settle(draft.request())) == before
     assert before[1]["errorReason"] == Reason.DUPLICATE_SETTLEMENT

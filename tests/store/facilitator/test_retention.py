@@ -59,7 +59,7 @@ async def prune(
 
 async def with_envelope(database: Database) -> set[int]:
     async with database.connection() as db:
-        rows = await db.fetch("SELECT nonce FROM settlements WHERE envelope IS NOT NULL")
+        rows = await db.fetch("SELECT nonce FROM settlements WHERE envelope <> ''")
     return {row["nonce"] for row in rows}
 
 

@@ -23,12 +23,12 @@ async def drop_envelopes(
     rows = await db.fetch(
         """
         UPDATE settlements s
-        SET envelope = NULL,
+        SET envelope = '',
             discovery = CASE WHEN s.state = 'confirmed' AND s.listing_outcome IS NULL
                              THEN s.discovery END
         FROM (SELECT network, payer, nonce FROM settlements
               WHERE network = $1 AND expires_at_ledger < $2 AND finished_at < $3
-                AND envelope IS NOT NULL AND state IN ('confirmed', 'failed', 'dead')
+                AND envelope <> '' AND state IN ('confirmed', 'failed', 'dead')
               ORDER BY expires_at_ledger
               LIMIT $4 FOR UPDATE SKIP LOCKED) AS over
         WHERE s.network = over.network AND s.payer = over.payer AND s.nonce = over.nonce

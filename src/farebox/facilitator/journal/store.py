@@ -218,7 +218,7 @@ def _settlement(row: Record) -> Settlement:
         sent = SentEnvelope(
             tx_hash=row["tx_hash"],
             inner_hash=row["inner_hash"],
-            envelope=Secret(row["envelope"] or b""),  # a final row may have lost it, see retention
+            envelope=Secret(row["envelope"]),  # empty once a final row has lost it, see retention
             source=Address(row["source"]),
             source_sequence=row["source_sequence"],
             max_time=row["max_time"],

@@ -9,15 +9,10 @@ LOCK TABLE settlements, sponsor_spend IN ACCESS EXCLUSIVE MODE;
 -- The sponsor's counters: those near a limit are found without reading a day's counters. A level
 -- is an eighth of the natural logarithm, so that a counter changes its place in the index some
 -- hundred times in its life and not with every settlement; all other updates stay within the page.
--- The column rewrites the table, so days past their retention are left out first.
-CREATE TEMPORARY TABLE kept_spend ON COMMIT DROP AS
-    SELECT * FROM sponsor_spend WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7;
-TRUNCATE sponsor_spend;
 ALTER TABLE sponsor_spend
-    ADD COLUMN level smallint NOT NULL
+    ADD COLUMN level smallint
         GENERATED ALWAYS AS (CASE WHEN stroops > 0 THEN floor(ln(stroops::float8) * 8) ELSE -1 END)
         STORED;
-INSERT INTO sponsor_spend (network, day, scope, name, stroops) SELECT * FROM kept_spend;
 CREATE INDEX sponsor_spend_level ON sponsor_spend (network, day, scope, level);
 CREATE INDEX sponsor_spend_day ON sponsor_spend (day);
 
@@ -63,20 +58,10 @@ FROM settlements
 WHERE caller IS NOT NULL AND finished_at IS NOT NULL
 GROUP BY 1, 2, 3;
 
-DROP INDEX settlements_caller;
-
--- The envelope of a settlement that is final may go; one whose outcome cannot be proven keeps it
--- for the operator. Not checked against the rows there are: all of them meet the narrower rule
--- that it replaces, and settlements wait meanwhile.
-ALTER TABLE settlements
-    DROP CONSTRAINT settlements_check,
-    ADD CONSTRAINT settlements_signed CHECK (state = 'claimed' OR (
-        tx_hash IS NOT NULL AND source IS NOT NULL AND source_sequence IS NOT NULL
-        AND max_time IS NOT NULL AND sent_after_ledger IS NOT NULL
-        AND (envelope IS NOT NULL OR state IN ('confirmed', 'failed', 'dead')))) NOT VALID;
-
+-- The envelope of a settlement that is final may go: it is empty then. One whose outcome cannot be
+-- proven keeps it for the operator.
 CREATE INDEX settlements_prunable ON settlements (network, expires_at_ledger)
-    WHERE envelope IS NOT NULL AND state IN ('confirmed', 'failed', 'dead');
+    WHERE envelope <> '' AND state IN ('confirmed', 'failed', 'dead');
 
 -- A settlement's row is written five times: what the versions before leave is used again soon.
 ALTER TABLE settlements SET (
