@@ -181,10 +181,10 @@ class RpcNodes:
                 words = missed.message
                 continue
             if each.answered(answer.latest_ledger, newest):
-                if behind is None or is_queued(answer) or not is_queued(behind):
+                if behind is None or _is_queued(answer) or not _is_queued(behind):
                     return replace(answer, may_be_out=may_be_out)
                 return replace(behind, may_be_out=may_be_out)  # one of them has it
-            if behind is None or not is_queued(behind):
+            if behind is None or not _is_queued(behind):
                 behind = answer  # what a node that is behind refuses, another may take
         if behind is not None:
             return replace(behind, may_be_out=may_be_out)
@@ -286,7 +286,7 @@ class RpcNodes:
         )
 
 
-def is_queued(answer: SendAnswer) -> bool:
+def _is_queued(answer: SendAnswer) -> bool:
     """Whether the node has the envelope in its queue."""
     return answer.status in (SendStatus.PENDING, SendStatus.DUPLICATE)
 

@@ -34,5 +34,5 @@ class Absences:
         return Indeterminate()
 
     def forget(self, sent: SentEnvelope) -> None:
-        """The envelope was found, or its absence is to be proved anew."""
+        """The envelope was found: its absence would have to be proved anew."""
         self._first.pop(sent.tx_hash, None)
