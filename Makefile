@@ -1,6 +1,6 @@
 # Thin names over scripts/. Settings go behind the name: make demo ONCE=1, make bench BENCH=verify.
 
-.PHONY: demo test check bench e2e prove soak eval lock
+.PHONY: demo test check bench e2e prove soak eval lock docs
 
 demo: ; @scripts/demo
 test: ; @scripts/test
@@ -11,3 +11,4 @@ prove: ; @scripts/named prove "$(PROOF)"
 soak: ; @scripts/named prove soak
 eval: ; @scripts/named eval "$(EVAL)"
 lock: ; @scripts/lock
+docs: ; @scripts/docs

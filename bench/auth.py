@@ -1,8 +1,8 @@
-"""BENCH=auth: what it costs to be known: one route with a key and without, on one service.
+"""BENCH=auth: the cost of authentication: one route with a key and without, on one service.
 
-The request is a no-op: a payment that is refused before any node is asked. One process on a core of
-its own, rounds in turn, medians of the rounds; once with nobody counted, which is judged, and once
-with every request of both sides counted against a limit that none reaches, for the reader alone.
+The request is a no-op: a payment that is refused before any RPC call. One process on a core of
+its own, rounds in turn, medians of the rounds; once without rate limits, which is judged, and once
+with every request of both sides counted against a limit that none reaches, for information.
 """
 
 import contextlib
@@ -20,15 +20,15 @@ import aiohttp
 from bench.cores import Cores, divide_cores
 from bench.measure import Requests, Rounds, load, per_second
 from bench.payloads import Terms, broken_xdr_body
-from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, ServedNetwork, our_service, say, scratch_folder, subfolder
+from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 
 MOST_MS: Final = 1.0
 _WARM_S: Final = 1.0
 _CROWD: Final = 8
-_NOBODY: Final = "without"
+_NO_KEY: Final = "without"
 _KEY: Final = "with a key"
 _REFUSAL: Final = "invalid_exact_stellar_payload_malformed"
 _FREE: Final = {"FAREBOX_RATE_PER_ADDRESS": "0", "FAREBOX_RATE_PER_KEY": "0"}
@@ -38,7 +38,7 @@ _KINDS: Final = {"free": _FREE, "counted": _COUNTED}
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How long a run measures."""
+    """The rounds of a run."""
 
     rounds: int
     round_s: float
@@ -49,26 +49,26 @@ QUICK: Final = Size(rounds=3, round_s=1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """The rounds of both sides: one request after the other, and many at once."""
+class AuthMeasurement:
+    """The rounds of both sides: sequential and concurrent requests."""
 
-    alone: dict[str, Rounds] = field(default_factory=lambda: {_NOBODY: Rounds(), _KEY: Rounds()})
-    crowd: dict[str, Rounds] = field(default_factory=lambda: {_NOBODY: Rounds(), _KEY: Rounds()})
+    alone: dict[str, Rounds] = field(default_factory=lambda: {_NO_KEY: Rounds(), _KEY: Rounds()})
+    crowd: dict[str, Rounds] = field(default_factory=lambda: {_NO_KEY: Rounds(), _KEY: Rounds()})
 
     @property
     def overhead_ms_p50(self) -> float:
-        """How much later half of the answers to a key come, one request after the other."""
-        pairs = zip(self.alone[_KEY].results, self.alone[_NOBODY].results, strict=True)
+        """The median added latency of requests with a key, sequentially."""
+        pairs = zip(self.alone[_KEY].results, self.alone[_NO_KEY].results, strict=True)
         return round(median(mine.p50_ms - other.p50_ms for mine, other in pairs), 3)
 
     @property
     def rounds(self) -> list[Rounds]:
-        """All of them."""
+        """All rounds."""
         return [*self.alone.values(), *self.crowd.values()]
 
     def figures(self) -> dict[str, object]:
         """Everything measured, rounded for a reader."""
-        pairs = zip(self.crowd[_KEY].results, self.crowd[_NOBODY].results, strict=True)
+        pairs = zip(self.crowd[_KEY].results, self.crowd[_NO_KEY].results, strict=True)
         ratio = median(per_second(mine) / per_second(other) for mine, other in pairs)
         return {
             "overhead_ms_p50": self.overhead_ms_p50,
@@ -79,41 +79,43 @@ class Measured:
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether a key costs half of the requests a millisecond at most, and the figures."""
+    """Run the bench; return whether a key adds a millisecond at most to the median, and figures."""
     size = QUICK if quick else FULL
     began = time.monotonic()
     cores = divide_cores()
-    found: dict[str, Measured] = {}
+    by_kind: dict[str, AuthMeasurement] = {}
     with scratch_folder("farebox-bench-") as scratch:
         options = DevnetOptions(passphrase=Network.TESTNET.passphrase, log=scratch / "devnet.log")
         async with await start_devnet(options, progress=say) as devnet:
             scene = await devnet.scene(payers=1, payees=1)
             for kind, limits in _KINDS.items():
                 folder = subfolder(scratch, kind)
-                async with _sides(devnet, scene, folder, cores, limits) as (url, sides):
-                    found[kind] = await _measured(url, sides, size, kind)
-    free, counted = found["free"], found["counted"]
+                async with _open_sides(devnet, scene, folder, cores, limits) as (url, sides):
+                    by_kind[kind] = await _measure(url, sides, size, kind)
+    free, counted = by_kind["free"], by_kind["counted"]
     crowd = free.crowd[_KEY]
     figures: dict[str, object] = {
         "overhead_ms_p50": free.overhead_ms_p50,
         "counted_overhead_ms_p50": counted.overhead_ms_p50,
         "per_second": round(crowd.per_second, 1),
         "p99_ms": round(crowd.p99_ms, 3),
-        "per_second_without": round(free.crowd[_NOBODY].per_second, 1),
-        "p99_ms_without": round(free.crowd[_NOBODY].p99_ms, 3),
+        "per_second_without": round(free.crowd[_NO_KEY].per_second, 1),
+        "p99_ms_without": round(free.crowd[_NO_KEY].p99_ms, 3),
         "one_core_each": cores.service is not None,
-        **{kind: measured.figures() for kind, measured in found.items()},
+        **{kind: measurement.figures() for kind, measurement in by_kind.items()},
         "seconds": round(time.monotonic() - began, 1),
     }
-    as_expected = all(r.unexpected == 0 for measured in found.values() for r in measured.rounds)
+    as_expected = all(
+        r.unexpected == 0 for measurement in by_kind.values() for r in measurement.rounds
+    )
     return free.overhead_ms_p50 <= MOST_MS and as_expected, figures
 
 
 @contextlib.asynccontextmanager
-async def _sides(
+async def _open_sides(
     devnet: Devnet, scene: Scene, folder: Path, cores: Cores, limits: Mapping[str, str]
 ) -> AsyncIterator[tuple[str, dict[str, Requests]]]:
-    """A service and what each side asks of it."""
+    """Start a service; yield its URL and the requests of each side."""
     served = ServedNetwork(Network.TESTNET, devnet, scene.payers[0].secret)
     operator = secrets.token_urlsafe(32)
     digest = hashlib.sha256(operator.encode()).hexdigest()
@@ -122,34 +124,36 @@ async def _sides(
     bodies = tuple(broken_xdr_body("AAAA" * 64, terms, turn) for turn in range(8))
     prefix = cores.pin_service()
     async with our_service([served], folder=folder, prefix=prefix, settings=own) as url:
-        shown = {"Authorization": f"Bearer {await _personal_key(url, operator)}"}
+        headers = {"Authorization": f"Bearer {await _personal_key(url, operator)}"}
         yield (
             url,
             {
-                _NOBODY: Requests("/verify", bodies, (_REFUSAL,)),
-                _KEY: Requests("/verify", bodies, (_REFUSAL,), shown),
+                _NO_KEY: Requests("/verify", bodies, (_REFUSAL,)),
+                _KEY: Requests("/verify", bodies, (_REFUSAL,), headers),
             },
         )
 
 
 async def _personal_key(url: str, operator: str) -> str:
     body = {"name": "bench", "scopes": ["facilitator"]}
-    shown = {"Authorization": f"Bearer {operator}"}
+    headers = {"Authorization": f"Bearer {operator}"}
     async with (
         aiohttp.ClientSession() as session,
-        session.post(f"{url}/v1/api-keys", json=body, headers=shown) as answer,
+        session.post(f"{url}/v1/api-keys", json=body, headers=headers) as answer,
     ):
         if answer.status != 201:
-            raise RunFailed(f"no key could be made: {answer.status} {await answer.text()}")
+            raise RunFailed(f"no key could be created: {answer.status} {await answer.text()}")
         return str((await answer.json())["key"])
 
 
-async def _measured(url: str, sides: Mapping[str, Requests], size: Size, kind: str) -> Measured:
-    measured = Measured()
+async def _measure(
+    url: str, sides: Mapping[str, Requests], size: Size, kind: str
+) -> AuthMeasurement:
+    measurement = AuthMeasurement()
     for requests in sides.values():
         await load(url, requests, seconds=_WARM_S)
     for turn in range(size.rounds):
-        for in_flight, rounds in ((1, measured.alone), (_CROWD, measured.crowd)):
+        for in_flight, rounds in ((1, measurement.alone), (_CROWD, measurement.crowd)):
             for side, requests in sides.items():
                 result = await load(url, requests, seconds=size.round_s, in_flight=in_flight)
                 rounds[side].results.append(result)
@@ -160,8 +164,8 @@ async def _measured(url: str, sides: Mapping[str, Requests], size: Size, kind: s
                 )
                 if result.unexpected:
                     say(f"unexpected: {result.first_unexpected[-300:]}")
-    return measured
+    return measurement
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

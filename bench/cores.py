@@ -1,4 +1,4 @@
-"""Which core measures and which is measured."""
+"""Assigns CPU cores to the measured service and to the load."""
 
 import os
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class Cores:
     rest: frozenset[int]
 
     def pin_service(self) -> tuple[str, ...]:
-        """What to put before a command so that it runs on the service's core."""
+        """Return the command prefix that runs a program on the service's core."""
         return () if self.service is None else ("taskset", "-c", str(self.service))
 
 

@@ -12,8 +12,8 @@ from stellar_sdk import Keypair, SorobanServer
 from bench.cores import divide_cores
 from bench.measure import Requests, Rounds, load
 from bench.payloads import Terms, signed_transfer
-from e2e.ending import end_with_figures
 from e2e.machine import ROOT, RunFailed, say, scratch_folder
+from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, Scene, start_devnet
 from farebox.local.devnet_binary import cache_folder
@@ -28,10 +28,10 @@ _IN_PROCESS: Final = {
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether the devnet is fast enough, and the figures."""
+    """Run the bench; return whether the devnet is fast enough, and the figures."""
     began = time.monotonic()
-    applied = await _applied(quick=quick)
-    one, eight = await _simulated(seconds=1.0 if quick else 4.0, rounds=2 if quick else 5)
+    applied = await _measure_transfers(quick=quick)
+    one, eight = await _measure_simulations(seconds=1.0 if quick else 4.0, rounds=2 if quick else 5)
     figures: dict[str, object] = {
         **{_IN_PROCESS.get(name, name): value for name, value in applied.items()},
         "simulate_ms_p50": round(one.p50_ms, 3),
@@ -47,29 +47,29 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     return holds, figures
 
 
-async def _applied(*, quick: bool) -> dict[str, object]:
-    """The figures of the devnet's own bench program, built from the same sources."""
+async def _measure_transfers(*, quick: bool) -> dict[str, object]:
+    """Build and run the devnet's own bench program; return its figures."""
     target = cache_folder() / "devnet" / "target"
     if shutil.which("cargo") is None:
         raise RunFailed("there is no Rust compiler here: install cargo and run this again")
     say("building the devnet's bench program")
-    await _say_through(
+    await _run_program(
         ["cargo", "build", "--release", "--locked", "--bin", _PROGRAM, "--color", "never"],
         env={"CARGO_TARGET_DIR": str(target)},
     )
     say("applying asset-contract transfers on one core")
     program = str(target / "release" / _PROGRAM)
     short = ["--quick"] if quick else []
-    out = await _say_through([*divide_cores().pin_service(), program, *short], env={})
+    out = await _run_program([*divide_cores().pin_service(), program, *short], env={})
     try:
         figures: dict[str, object] = json.loads(out.splitlines()[-1])
     except (IndexError, ValueError) as error:
-        raise RunFailed(f"the devnet's bench program said no figures: {out[-300:]}") from error
+        raise RunFailed(f"the devnet's bench program printed no figures: {out[-300:]}") from error
     return figures
 
 
-async def _say_through(command: list[str], *, env: dict[str, str]) -> str:
-    """Run a program whose progress goes to our standard error; returns its standard output."""
+async def _run_program(command: list[str], *, env: dict[str, str]) -> str:
+    """Run a program with its progress on standard error; return its standard output."""
     process = await asyncio.create_subprocess_exec(
         *command, cwd=_SOURCES, env={**os.environ, **env}, stdout=asyncio.subprocess.PIPE
     )
@@ -84,8 +84,8 @@ async def _say_through(command: list[str], *, env: dict[str, str]) -> str:
     return out.decode(errors="replace")
 
 
-async def _simulated(*, seconds: float, rounds: int) -> tuple[Rounds, Rounds]:
-    """Latency of simulateTransaction over HTTP, one at a time and eight at a time."""
+async def _measure_simulations(*, seconds: float, rounds: int) -> tuple[Rounds, Rounds]:
+    """Measure simulateTransaction over HTTP, with one and with eight requests in flight."""
     with scratch_folder("farebox-bench-") as folder:
         options = DevnetOptions(Network.TESTNET.passphrase, log=folder / "devnet.log")
         async with await start_devnet(options, progress=say) as devnet:
@@ -95,16 +95,18 @@ async def _simulated(*, seconds: float, rounds: int) -> tuple[Rounds, Rounds]:
             await load(devnet.rpc_url, requests, seconds=1.0)
             one, eight = Rounds(), Rounds()
             for _ in range(rounds):
-                for lanes, found in ((1, one), (8, eight)):
-                    found.results.append(
-                        await load(devnet.rpc_url, requests, seconds=seconds, in_flight=lanes)
+                for in_flight, measured in ((1, one), (8, eight)):
+                    measured.results.append(
+                        await load(devnet.rpc_url, requests, seconds=seconds, in_flight=in_flight)
                     )
-                    say(f"simulate, {lanes} in flight: p50 {found.results[-1].p50_ms:.2f} ms")
+                    say(
+                        f"simulate, {in_flight} in flight: p50 {measured.results[-1].p50_ms:.2f} ms"
+                    )
             return one, eight
 
 
 def _simulate_bodies(rpc_url: str, scene: Scene) -> tuple[bytes, ...]:
-    """Signed transfers as simulateTransaction requests (enforcing)."""
+    """Build simulateTransaction requests (enforcing) of signed transfers."""
     terms = Terms(scene.asset, scene.payees[0].address, 10_000, 3600)
     keypair = Keypair.from_secret(scene.payers[0].secret.reveal())
     with SorobanServer(rpc_url) as server:
@@ -127,4 +129,4 @@ def _simulate_bodies(rpc_url: str, scene: Scene) -> tuple[bytes, ...]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

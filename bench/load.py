@@ -2,7 +2,7 @@
 
 One thread, non-blocking sockets and ready-made request bytes: about 15 µs of work a request.
 It runs as its own process (`main`), reads one plan as JSON on standard input and
-prints one result as JSON, so that it can be held on another core than the server it measures.
+prints one result as JSON, so that it can be pinned to another core than the server it measures.
 """
 
 import base64
@@ -23,7 +23,7 @@ _STALLED_S: Final = 30.0
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What to send: bodies in turn (base64), how many at once, for how long, and what to expect."""
+    """The bodies (base64, sent in turn), concurrency, duration and expected answers of a load."""
 
     host: str
     port: int
@@ -31,12 +31,12 @@ class Plan(msgspec.Struct, frozen=True):
     bodies: list[str]
     in_flight: int
     duration_s: float
-    expect: list[str]  # body i is answered by something that contains expect[i % len(expect)]
+    expect: list[str]  # the answer to body i must contain expect[i % len(expect)]
     headers: dict[str, str] = {}
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came back; times in milliseconds, `busy` the share of one core the generator used."""
+    """The result; times in milliseconds, `busy` is the generator's share of one core."""
 
     answers: int
     unexpected: int
@@ -49,18 +49,18 @@ class Result(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class _Lane:
+class _Connection:
     """One connection with at most one request on it."""
 
     sock: socket.socket
     index: int = 0
     sent_at: float = 0.0
     buffer: bytearray = field(default_factory=bytearray)
-    wanted: int = 0
+    expected_bytes: int = 0
 
 
 def request_bytes(plan: Plan) -> list[bytes]:
-    """Every request of the plan as the bytes that go on the wire."""
+    """Encode every request of the plan."""
     head = f"POST {plan.path} HTTP/1.1\r\nHost: {plan.host}:{plan.port}\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in plan.headers.items())
     head += "Content-Type: application/json\r\nContent-Length: "
@@ -69,10 +69,10 @@ def request_bytes(plan: Plan) -> list[bytes]:
 
 
 def run(plan: Plan) -> Result:
-    """Keep `in_flight` requests going for `duration_s` seconds and say how they were answered.
+    """Keep `in_flight` requests under way for `duration_s` seconds.
 
     Raises:
-        RuntimeError: the server closed a connection or nothing came back for thirty seconds.
+        RuntimeError: the server closed a connection or sent nothing for thirty seconds.
     """
     return _Generator(plan).run()
 
@@ -81,10 +81,10 @@ class _Generator:
     def __init__(self, plan: Plan) -> None:
         self._requests = request_bytes(plan)
         self._expected = [text.encode() for text in plan.expect]
-        self._lanes = [_open(plan) for _ in range(plan.in_flight)]
+        self._connections = [_open(plan) for _ in range(plan.in_flight)]
         self._selector = selectors.DefaultSelector()
-        for lane in self._lanes:
-            self._selector.register(lane.sock, selectors.EVENT_READ, lane)
+        for connection in self._connections:
+            self._selector.register(connection.sock, selectors.EVENT_READ, connection)
         self._duration_s = plan.duration_s
         self._turn = 0
         self._latencies: list[float] = []
@@ -94,45 +94,47 @@ class _Generator:
     def run(self) -> Result:
         cpu, began = time.process_time(), time.perf_counter()
         until = began + self._duration_s
-        for lane in self._lanes:
-            self._send(lane)
-        busy_lanes = len(self._lanes)
-        while busy_lanes:
-            for lane in self._answered():
+        for connection in self._connections:
+            self._send(connection)
+        busy_connections = len(self._connections)
+        while busy_connections:
+            for connection in self._wait_for_answers():
                 if time.perf_counter() < until:
-                    self._send(lane)
+                    self._send(connection)
                 else:
-                    busy_lanes -= 1
+                    busy_connections -= 1
         elapsed = time.perf_counter() - began
         busy = (time.process_time() - cpu) / elapsed
-        for lane in self._lanes:
-            lane.sock.close()
+        for connection in self._connections:
+            connection.sock.close()
         return self._result(elapsed, busy)
 
-    def _send(self, lane: _Lane) -> None:
-        lane.index = self._turn % len(self._requests)
-        lane.wanted = 0
-        lane.buffer.clear()
+    def _send(self, connection: _Connection) -> None:
+        connection.index = self._turn % len(self._requests)
+        connection.expected_bytes = 0
+        connection.buffer.clear()
         self._turn += 1
-        lane.sent_at = time.perf_counter()
-        lane.sock.sendall(self._requests[lane.index])
+        connection.sent_at = time.perf_counter()
+        connection.sock.sendall(self._requests[connection.index])
 
-    def _answered(self) -> Iterator[_Lane]:
-        """Wait for something to arrive; yield the connections whose answer is complete."""
+    def _wait_for_answers(self) -> Iterator[_Connection]:
+        """Wait for data; yield the connections whose answer is complete."""
         ready = self._selector.select(_STALLED_S)
         if not ready:
             raise RuntimeError("the server stopped answering")
         for key, _ in ready:
-            lane: _Lane = key.data
-            if _receive(lane):
-                self._latencies.append(time.perf_counter() - lane.sent_at)
-                self._judge(lane)
-                yield lane
+            connection: _Connection = key.data
+            if _receive(connection):
+                self._latencies.append(time.perf_counter() - connection.sent_at)
+                self._judge(connection)
+                yield connection
 
-    def _judge(self, lane: _Lane) -> None:
-        if self._expected[lane.index % len(self._expected)] not in lane.buffer:
+    def _judge(self, connection: _Connection) -> None:
+        if self._expected[connection.index % len(self._expected)] not in connection.buffer:
             self._unexpected += 1
-            self._first_unexpected = self._first_unexpected or lane.buffer.decode(errors="replace")
+            self._first_unexpected = self._first_unexpected or connection.buffer.decode(
+                errors="replace"
+            )
 
     def _result(self, elapsed: float, busy: float) -> Result:
         ordered = sorted(self._latencies)
@@ -148,27 +150,27 @@ class _Generator:
         )
 
 
-def _open(plan: Plan) -> _Lane:
+def _open(plan: Plan) -> _Connection:
     sock = socket.create_connection((plan.host, plan.port), timeout=10)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return _Lane(sock)
+    return _Connection(sock)
 
 
-def _receive(lane: _Lane) -> bool:
-    """Take what arrived; True once the answer is complete."""
-    chunk = lane.sock.recv(65536)
+def _receive(connection: _Connection) -> bool:
+    """Read the received data; True once the answer is complete."""
+    chunk = connection.sock.recv(65536)
     if not chunk:
         raise RuntimeError("the server closed a connection")
-    lane.buffer += chunk
-    if not lane.wanted:
-        end = lane.buffer.find(_HEAD_END)
+    connection.buffer += chunk
+    if not connection.expected_bytes:
+        end = connection.buffer.find(_HEAD_END)
         if end < 0:
             return False
-        length = _LENGTH.search(lane.buffer, 0, end)
+        length = _LENGTH.search(connection.buffer, 0, end)
         if length is None:
             raise RuntimeError("an answer without Content-Length")
-        lane.wanted = end + len(_HEAD_END) + int(length[1])
-    return len(lane.buffer) >= lane.wanted
+        connection.expected_bytes = end + len(_HEAD_END) + int(length[1])
+    return len(connection.buffer) >= connection.expected_bytes
 
 
 def main() -> int:

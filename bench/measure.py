@@ -9,15 +9,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from bench.child_process import generate_load
 from bench.load import Plan, Result
-from bench.part import generate_load
 
 IN_FLIGHT: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What to send in turn, and what each answer must contain."""
+    """The requests to send in turn, and the expected content of the answers."""
 
     path: str
     bodies: tuple[bytes, ...]
@@ -53,7 +53,7 @@ class Rounds:
 
     @property
     def unexpected(self) -> int:
-        """Answers that were not what was expected, all rounds together."""
+        """Unexpected answers of all rounds together."""
         return sum(r.unexpected for r in self.results)
 
     @property
@@ -98,7 +98,10 @@ async def load(
 
 
 def median_ratio(ours: Rounds, theirs: Rounds, measure: Callable[[Result], float]) -> float:
-    """Ours to theirs, round by round: what disturbs the machine disturbs neighbours alike."""
+    """Return the median ratio of ours to theirs, round by round.
+
+    Disturbances of the machine affect neighbouring rounds alike.
+    """
     pairs = zip(ours.results, theirs.results, strict=True)
     return round(median(measure(mine) / measure(other) for mine, other in pairs), 3)
 

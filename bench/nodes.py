@@ -1,7 +1,7 @@
 """BENCH=nodes: bytes read from a node whose ledgers are full, idle and for each settlement.
 
-A ledger of mainnet's size every five seconds; beside this checkout's service that of commit
-82b18cf, each with a database and channels of its own on the same devnet.
+A ledger of mainnet's size closes every five seconds. This checkout's service and that of commit
+82b18cf run on the same devnet, each with a database and channels of its own.
 """
 
 import asyncio
@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.cores import divide_cores
-from bench.nodes_ground import BEFORE, earlier_ground, exported_sources
+from bench.nodes_setup import BEFORE, export_sources, open_earlier_setup
 from bench.settle_drive import Load, sustained
-from bench.settle_ground import CADENCE_S, Ground, Side, ground
 from bench.settle_run import Run
-from e2e.ending import end_with_figures
+from bench.settle_setup import CADENCE_S, MeasuredFacilitator, SettleSetup, open_settle_setup
 from e2e.machine import RunFailed, say, scratch_folder
+from e2e.report import run_and_report
 
 IDLE_KB_PER_MINUTE: Final = 200.0
 META_BYTES: Final = 2_800_000  # of a full ledger of mainnet
 _MANY: Final = 200
 _AT_MOST_S: Final = 900.0
-_QUIET_S: Final = 12.0  # what a start asks for is done by then
+_QUIET_S: Final = 12.0  # the calls of a start are done by then
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Seconds without a caller, and ledgers that are measured after those that warm up."""
+    """The idle seconds, and the ledgers of the warm-up and of the measurement."""
 
     idle_s: float
     warm: int
@@ -39,8 +39,8 @@ QUICK: Final = Size(idle_s=20.0, warm=1, ledgers=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What one service read from the node."""
+class NodeTraffic:
+    """The bytes that one service read from the node."""
 
     idle_s: float
     idle: Mapping[str, int]  # bytes by method
@@ -48,11 +48,11 @@ class Read:
 
     @property
     def idle_kb_per_minute(self) -> float:
-        """Thousand bytes a minute while nobody asked for anything."""
+        """Thousand bytes a minute without requests."""
         return round(sum(self.idle.values()) / 1000 * 60 / self.idle_s, 1)
 
     def figures(self, suffix: str = "") -> dict[str, object]:
-        """The numbers of the last line."""
+        """Return the figures of the last line."""
         figures: dict[str, object] = {f"idle_kb_per_minute{suffix}": self.idle_kb_per_minute}
         for count, run in self.runs.items():
             figures[f"kb_per_settlement_{count}{suffix}"] = run.kb_per_settle
@@ -61,7 +61,7 @@ class Read:
         return figures
 
     def detail(self) -> dict[str, object]:
-        """The bytes by method, and what was settled."""
+        """Return the bytes by method, and the settlements."""
         return {
             "idle": dict(self.idle),
             **{
@@ -72,20 +72,20 @@ class Read:
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether what is promised holds, and the figures."""
+    """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
     began = time.monotonic()
     cores = divide_cores()
     try:
         async with asyncio.timeout(_AT_MOST_S):
             with scratch_folder("farebox-bench-") as scratch:
-                sources = await exported_sources(scratch)
-                async with ground(
+                sources = await export_sources(scratch)
+                async with open_settle_setup(
                     scratch, cores, payers=_MANY, ledger_meta_bytes=META_BYTES
-                ) as here:
-                    now = await _read_by(here, "farebox", size)
-                    earlier = await earlier_ground(here, sources)
-                    before = await _read_by(earlier, f"farebox-{BEFORE}", size)
+                ) as setup:
+                    now = await _measure_service(setup, "farebox", size)
+                    earlier = await open_earlier_setup(setup, sources)
+                    before = await _measure_service(earlier, f"farebox-{BEFORE}", size)
     except TimeoutError as error:
         raise RunFailed(f"the bench took more than {_AT_MOST_S:g} s") from error
     figures = figures_of(now, before)
@@ -94,31 +94,31 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     return holds(now), figures
 
 
-async def _read_by(here: Ground, name: str, size: Size) -> Read:
-    """One service alone on the devnet: idle, then with one and with many settlements a ledger."""
-    await here.create_channels(_MANY)
-    async with here.ours(name) as side:
+async def _measure_service(setup: SettleSetup, name: str, size: Size) -> NodeTraffic:
+    """Measure one service: idle, then with one and with many settlements a ledger."""
+    await setup.create_channels(_MANY)
+    async with setup.start_farebox(name) as side:
         idle = await _idle(side, size)
         runs = {}
         for count in (1, _MANY):
             load = Load(side, count)
-            runs[count] = (await sustained(here, [load], warm=size.warm, ledgers=size.ledgers))[0]
+            runs[count] = (await sustained(setup, [load], warm=size.warm, ledgers=size.ledgers))[0]
             say(f"{name}, {count} a ledger: {runs[count].kb_per_settle} KB a settlement")
-    return Read(size.idle_s, idle, runs)
+    return NodeTraffic(size.idle_s, idle, runs)
 
 
-async def _idle(side: Side, size: Size) -> dict[str, int]:
-    """Bytes by method while nobody asks for anything, ledgers closing all the time."""
+async def _idle(side: MeasuredFacilitator, size: Size) -> dict[str, int]:
+    """Measure the bytes by method without requests, while ledgers close."""
     await asyncio.sleep(_QUIET_S + CADENCE_S)
-    side.tap.reset()
+    side.relay.reset()
     await asyncio.sleep(size.idle_s)
-    read = dict(side.tap.bytes)
+    read = dict(side.relay.bytes)
     say(f"{side.name}, idle for {size.idle_s:g} s: {sum(read.values()) / 1000:.1f} KB")
     return read
 
 
-def figures_of(now: Read, before: Read) -> dict[str, object]:
-    """What is printed last: this checkout's figures, then those of the commit before."""
+def figures_of(now: NodeTraffic, before: NodeTraffic) -> dict[str, object]:
+    """Return this checkout's figures, then those of the earlier commit."""
     suffix = f"_{BEFORE}"
     return {
         **now.figures(),
@@ -128,11 +128,11 @@ def figures_of(now: Read, before: Read) -> dict[str, object]:
     }
 
 
-def holds(now: Read) -> bool:
+def holds(now: NodeTraffic) -> bool:
     """Whether an idle service reads little, and everything was settled."""
     is_settled = all(not run.failed and sum(run.series) for run in now.runs.values())
     return now.idle_kb_per_minute <= IDLE_KB_PER_MINUTE and is_settled
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

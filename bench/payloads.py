@@ -29,7 +29,7 @@ _CUTS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the seller asks for in every payment of a bench."""
+    """The payment terms of a bench."""
 
     asset: str
     pay_to: str
@@ -37,7 +37,7 @@ class Terms:
     max_timeout_s: int
 
     def requirements(self, *, amount: int | None = None) -> dict[str, object]:
-        """The requirements on the wire; `amount` to ask for something else than was signed."""
+        """Return the payment requirements; `amount` overrides the signed amount."""
         return {
             "scheme": "exact",
             "network": NETWORK,
@@ -52,7 +52,7 @@ class Terms:
 def signed_transfer(
     server: SorobanServer, payer: Keypair, terms: Terms, *, expires_at_ledger: int
 ) -> str:
-    """One payment of `terms` by `payer`: the assembled envelope in base64, its entry signed."""
+    """Build and sign one payment of `terms` by `payer`; return the envelope in base64."""
     envelope = _unsigned(payer.public_key, terms)
     recorded = server.simulate_transaction(envelope, use_upgraded_auth=False)
     if recorded.error or not recorded.results or not recorded.results[0].auth:
@@ -91,25 +91,25 @@ def _unsigned(payer: str, terms: Terms) -> TransactionEnvelope:
 
 
 def verify_body(transaction: str, terms: Terms) -> bytes:
-    """The /verify request of a good payment, as a resource server sends it."""
+    """Build the /verify request of a valid payment."""
     return _body(transaction, terms.requirements(), version=2)
 
 
 def broken_xdr_body(transaction: str, terms: Terms, turn: int) -> bytes:
-    """The envelope cut short, somewhere else each turn: valid base64, no transaction."""
+    """Build a request with a truncated envelope: valid base64, no transaction."""
     kept = len(transaction) * (turn % _CUTS + 1) // (_CUTS + 1)
     return _body(transaction[: kept - kept % 4], terms.requirements(), version=2)
 
 
 def wrong_version_body(transaction: str, terms: Terms, turn: int) -> bytes:
-    """A payment that says it speaks a version of the protocol that does not exist."""
+    """Build a request with an unknown protocol version."""
     return _body(transaction, terms.requirements(), version=3 + turn % _CUTS)
 
 
 def wrong_amount_body(transaction: str, terms: Terms, turn: int) -> bytes:
-    """Less was signed than is asked for, by a different amount each turn."""
-    asked = terms.amount + 1 + turn
-    return _body(transaction, terms.requirements(amount=asked), version=2)
+    """Build a request that requires more than was signed, by a different amount each turn."""
+    required = terms.amount + 1 + turn
+    return _body(transaction, terms.requirements(amount=required), version=2)
 
 
 def _body(transaction: str, requirements: dict[str, object], *, version: int) -> bytes:

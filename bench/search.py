@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.search_asker import Plan
-from bench.search_place import SERVER, Place, Seconds, find_place, serving
+from bench.search_client import Plan
+from bench.search_cluster import SERVER, Cluster, Seconds, find_cluster, serve_cluster
 from bench.search_plot import Bar, draw_latencies
 from bench.search_queries import KEYWORDS, Kind
 from bench.search_run import Run, measure
 from bench.search_samples import Samples
 from bench.search_sizes import build
-from e2e.ending import end_with_figures
 from e2e.machine import say
+from e2e.report import run_and_report
 
 _P50_MS: Final = 12.0
 _P95_MS: Final = 60.0
@@ -31,7 +31,7 @@ _UPSERTS_PER_S: Final = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is measured."""
+    """The sizes and repetitions of a run."""
 
     listings: tuple[int, ...]
     each: int  # queries of a kind of the largest size; half as many of the others
@@ -44,12 +44,12 @@ QUICK: Final = Size(listings=(10_000, 100_000), each=8, rounds=1, plain=2)
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether what is promised holds, and the figures."""
+    """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
     began = time.monotonic()
-    place = find_place()
-    built = await build(place, size.listings)
-    runs = await _runs(place, size)
+    cluster = find_cluster()
+    built = await build(cluster, size.listings)
+    runs = await _measure_sizes(cluster, size)
     figures = _figures(runs, built)
     if plot := os.environ.get("PLOT"):
         _draw(runs, Path(plot))
@@ -57,15 +57,15 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     return _holds(figures), figures
 
 
-async def _runs(place: Place, size: Size) -> dict[int, Run]:
+async def _measure_sizes(cluster: Cluster, size: Size) -> dict[int, Run]:
     runs = {}
-    with serving(place, is_building=False) as url:
+    with serve_cluster(cluster, is_building=False) as url:
         for listings in size.listings:
             is_largest = listings == max(size.listings)
-            index = str(place.index(listings)) if is_largest else ""
+            index = str(cluster.index(listings)) if is_largest else ""
             each, rounds = (size.each, size.rounds) if is_largest else (size.each // 2, 1)
-            asked = Plan("", listings, each, rounds, index, size.plain)
-            runs[listings] = await measure(url, asked)
+            plan = Plan("", listings, each, rounds, index, size.plain)
+            runs[listings] = await measure(url, plan)
             say(f"{listings:,}: {runs[listings].samples.keywords('ours').figures()}")
     return runs
 
@@ -115,7 +115,7 @@ def _ratio(ours: float | None, theirs: float | None) -> float | None:
 
 
 def _draw(runs: dict[int, Run], path: Path) -> None:
-    """Our latency by class and size, and the comparison engine's at the largest."""
+    """Draw our latency by class and size, and that of the comparison engine at the largest size."""
     sides = {f"farebox, {n:,}": run.samples for n, run in runs.items()}
     bars = {
         kind.value: {
@@ -132,8 +132,12 @@ def _draw(runs: dict[int, Run], path: Path) -> None:
 
 
 def _bar(samples: Samples, side: str, kind: Kind) -> Bar | None:
-    found = samples.of(side, kinds=(kind,))
-    return Bar(found.p50_ms, found.p95_ms) if found.p50_ms and found.p95_ms else None
+    samples_of_kind = samples.of(side, kinds=(kind,))
+    return (
+        Bar(samples_of_kind.p50_ms, samples_of_kind.p95_ms)
+        if samples_of_kind.p50_ms and samples_of_kind.p95_ms
+        else None
+    )
 
 
 def _holds(figures: dict[str, object]) -> bool:
@@ -153,4 +157,4 @@ def _holds(figures: dict[str, object]) -> bool:
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

@@ -10,8 +10,8 @@ from typing import Final
 
 import asyncpg
 
-from bench.search_fill import Share, fill, moment, workers
-from bench.search_place import database_of
+from bench.search_cluster import database_of
+from bench.search_fill import Share, current_time, fill, worker_count
 from e2e.machine import say
 from farebox.kernel.secret import Secret
 from farebox.storage.migrate import migrate, packaged_migrations
@@ -22,7 +22,7 @@ _LARGE: Final = """
     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam
     WHERE relnamespace = 'public'::regnamespace AND amname = 'gin' ORDER BY 1
 """
-# what triggers and the counting of payers would have kept
+# the counts that triggers and the payer count maintain
 _COUNTS: Final = """
     INSERT INTO listing_counts (stretch, network, type, extension_keys, shown)
     SELECT id >> 10, network, type, extension_keys, count(*) FROM listings GROUP BY 1, 2, 3, 4;
@@ -31,15 +31,15 @@ _COUNTS: Final = """
 """
 
 
-class Building:
-    """One database being made; what each part took is in `seconds`."""
+class DatabaseBuild:
+    """Builds one database; `seconds` has the duration of each part."""
 
     def __init__(self, server: Secret[str], size: int) -> None:
         self._server, self._url, self._size = server, database_of(server, size), size
         self.seconds: dict[str, float] = {}
 
     async def build(self) -> None:
-        """The database has its listings, everything search reads, and statistics."""
+        """Create the database with listings, search tables and statistics."""
         server = await asyncpg.connect(self._server.reveal())
         try:
             await server.execute(f"DROP DATABASE IF EXISTS listings_{self._size} WITH (FORCE)")
@@ -71,7 +71,7 @@ class Building:
             await db.execute("VACUUM ANALYZE")
 
     async def _tables(self) -> None:
-        count, now = workers(self._size), moment()
+        count, now = worker_count(self._size), current_time()
         shares = [
             Share(self._url.reveal(), self._size, worker, count, now) for worker in range(count)
         ]

@@ -1,4 +1,4 @@
-"""Fill one database's tables with a share of its listings: one of several processes does."""
+"""Fill the tables of a database with a share of its listings, in one of several processes."""
 
 import asyncio
 from collections import Counter
@@ -19,12 +19,12 @@ from farebox.search.read_texts import words_of
 from farebox.storage.pool import Connection
 
 BATCH: Final = 2_000
-_TOLD_EVERY: Final = 100_000
+_REPORT_EVERY: Final = 100_000
 _WORDS_AT_ONCE: Final = 20_000
 
 
 class Share(msgspec.Struct, frozen=True):
-    """Which batches of which database, and the moment that ages are counted from."""
+    """The batches of one process, and the time that ages are relative to."""
 
     url: str
     size: int
@@ -34,11 +34,11 @@ class Share(msgspec.Struct, frozen=True):
 
 
 def fill(share: Share) -> bool:
-    """The share is written; whether with vectors. For a process of a pool."""
-    return asyncio.run(_Filling(share).run())
+    """Write the share; return whether with vectors. Runs in a process pool."""
+    return asyncio.run(_Filler(share).run())
 
 
-class _Filling:
+class _Filler:
     def __init__(self, share: Share) -> None:
         self._share, self._index = share, StoredIndex()
         self._generator = Generator(size=share.size)
@@ -46,7 +46,7 @@ class _Filling:
         self._words = Counter[str]()
 
     async def run(self) -> bool:
-        told = _TOLD_EVERY
+        next_report = _REPORT_EVERY
         db = await asyncpg.connect(self._share.url, command_timeout=None)
         try:
             await db.execute("SET session_replication_role = replica")  # every parent row is there
@@ -57,9 +57,9 @@ class _Filling:
                 async with db.transaction():
                     await self._listings(db, batch)
                     await self._documents(db, batch)
-                if self._share.worker == 0 and first + step > told:
-                    say(f"about {told:,} of {self._share.size:,} listings")
-                    told += _TOLD_EVERY
+                if self._share.worker == 0 and first + step > next_report:
+                    say(f"about {next_report:,} of {self._share.size:,} listings")
+                    next_report += _REPORT_EVERY
             await self._put_words(db)
         finally:
             await db.close()
@@ -75,7 +75,7 @@ class _Filling:
         await db.copy_records_to_table("listing_payers", records=payers, columns=PAYER)
 
     async def _documents(self, db: Connection, batch: Sequence[Synthetic]) -> None:
-        """By the search's own index; what it leaves to be read later is read here."""
+        """Write documents by the search's own index, and process its queue of texts."""
         await self._index.put(db, [document(each, self._share.now) for each in batch])
         rows = await db.fetch("SELECT text FROM search_texts_waiting")
         await db.execute("DELETE FROM search_texts_waiting")
@@ -101,11 +101,11 @@ class _Filling:
             await word_store.add_words(db, {word: self._words[word] for word in part})
 
 
-def workers(size: int) -> int:
-    """Two for a large database: one would mostly wait for the server."""
-    return 2 if size >= _TOLD_EVERY else 1
+def worker_count(size: int) -> int:
+    """Return two workers for a large database, one otherwise."""
+    return 2 if size >= _REPORT_EVERY else 1
 
 
-def moment() -> datetime:
-    """What ages are counted from."""
+def current_time() -> datetime:
+    """Return the time that ages are relative to."""
     return datetime.now(UTC)

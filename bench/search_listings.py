@@ -1,4 +1,4 @@
-"""Synthetic listings: the same ones for the same seed, each a function of nothing but its turn."""
+"""Synthetic listings, each a function of seed and number alone."""
 
 import hashlib
 import itertools
@@ -49,15 +49,15 @@ class Synthetic:
 
     @property
     def key(self) -> str:
-        """What makes it one of its network."""
+        """The unique key within its network."""
         return f"{self.url}#{self.tool_name}" if self.tool_name else self.url
 
 
 class Generator:
-    """Draws listings from one vocabulary; what it gives depends on the seed and the turn alone.
+    """Draws listings from one vocabulary, by seed and number alone.
 
-    The later its turn, the fresher a listing, as in the order they are written in; one in
-    `_SCATTERED` was paid for at any other time. `size` is how many there are to be.
+    The higher its number, the fresher a listing; one in `_SCATTERED` has a random age. `size` is
+    the total number of listings.
     """
 
     def __init__(self, seed: int = SEED, *, size: int = 1_000_000) -> None:
@@ -76,78 +76,72 @@ class Generator:
             yield self.listing(number)
 
     def listing(self, number: int) -> Synthetic:
-        """One listing."""
-        chance = random.Random(self._seed * 1_000_003 + number)
-        turn = chance.choices(range(len(TOPICS)), cum_weights=self._topic_weights)[0]
+        """Draw one listing."""
+        rng = random.Random(self._seed * 1_000_003 + number)
+        turn = rng.choices(range(len(TOPICS)), cum_weights=self._topic_weights)[0]
         topic = TOPICS[turn]
-        own = self._own_words(chance, topic, 4)
-        brand = self._rare(chance) + chance.choice(("", "", self._rare(chance)))
-        is_mcp = chance.random() < _MCP_SHARE
+        own = self._own_words(rng, topic, 4)
+        brand = self._rare(rng) + rng.choice(("", "", self._rare(rng)))
+        is_mcp = rng.random() < _MCP_SHARE
         return Synthetic(
             number=number,
             type=ListingType.MCP if is_mcp else ListingType.HTTP,
-            network=Network.TESTNET if chance.random() < _TESTNET_SHARE else Network.PUBNET,
+            network=Network.TESTNET if rng.random() < _TESTNET_SHARE else Network.PUBNET,
             url=f"https://{brand}{number}.example/v1/{own[0]}/{own[1]}",
-            tool_name=f"{chance.choice(('get', 'find', 'make'))}_{own[0]}_{own[2]}" * is_mcp,
-            service_name=self._name(chance, brand, own),
-            tags=self._tags(chance, own),
-            description=self._description(chance, topic),
-            parameters=self._parameters(chance, topic),
-            pay_to=chance.choices(self._sellers, cum_weights=self._seller_weights)[0],
-            amount=chance.choice((1000, 5000, 10_000, 50_000, 100_000, 1_000_000)),
-            age_s=self._age_s(chance, number),
-            payers=tuple(
-                chance.sample(self._payers, min(_MOST_PAYERS, int(chance.paretovariate(1.6))))
-            ),
+            tool_name=f"{rng.choice(('get', 'find', 'make'))}_{own[0]}_{own[2]}" * is_mcp,
+            service_name=self._name(rng, brand, own),
+            tags=self._tags(rng, own),
+            description=self._description(rng, topic),
+            parameters=self._parameters(rng, topic),
+            pay_to=rng.choices(self._sellers, cum_weights=self._seller_weights)[0],
+            amount=rng.choice((1000, 5000, 10_000, 50_000, 100_000, 1_000_000)),
+            age_s=self._age_s(rng, number),
+            payers=tuple(rng.sample(self._payers, min(_MOST_PAYERS, int(rng.paretovariate(1.6))))),
             topic=turn,
         )
 
-    def _age_s(self, chance: random.Random, number: int) -> int:
+    def _age_s(self, rng: random.Random, number: int) -> int:
         part = max(0.0, 1 - number / self._size)
         if number % _SCATTERED == 0:
-            part = chance.random()
+            part = rng.random()
         return int(_OLDEST_S * part**2)
 
-    def _who_paid(self, chance: random.Random) -> tuple[Address, ...]:
-        count = min(_MOST_PAYERS, int(chance.paretovariate(1.6)))
-        return tuple(chance.sample(self._payers, count))
-
-    def _own_words(self, chance: random.Random, topic: Topic, count: int) -> list[str]:
+    def _own_words(self, rng: random.Random, topic: Topic, count: int) -> list[str]:
         weights = self._word_weights[len(topic.words)]
-        return chance.choices(topic.words, cum_weights=weights, k=count)
+        return rng.choices(topic.words, cum_weights=weights, k=count)
 
-    def _rare(self, chance: random.Random) -> str:
-        return self.words[chance.randrange(2000, len(self.words))]
+    def _rare(self, rng: random.Random) -> str:
+        return self.words[rng.randrange(2000, len(self.words))]
 
-    def _name(self, chance: random.Random, brand: str, own: list[str]) -> str:
+    def _name(self, rng: random.Random, brand: str, own: list[str]) -> str:
         parts = [brand.capitalize(), own[0].capitalize()]
-        if chance.random() < 0.4:
+        if rng.random() < 0.4:
             parts.append(own[3].capitalize())
-        if chance.random() < 0.6:
-            parts.append(chance.choice(_KINDS).capitalize())
+        if rng.random() < 0.6:
+            parts.append(rng.choice(_KINDS).capitalize())
         return " ".join(dict.fromkeys(parts))[:32]
 
-    def _tags(self, chance: random.Random, own: list[str]) -> tuple[str, ...]:
-        more = chance.choices(self.words, cum_weights=self._weights, k=2)
-        return tuple(dict.fromkeys([own[0], own[1], *more]))[: chance.randint(1, 5)]
+    def _tags(self, rng: random.Random, own: list[str]) -> tuple[str, ...]:
+        more = rng.choices(self.words, cum_weights=self._weights, k=2)
+        return tuple(dict.fromkeys([own[0], own[1], *more]))[: rng.randint(1, 5)]
 
-    def _description(self, chance: random.Random, topic: Topic) -> str:
-        length = chance.randint(*_DESCRIPTION)
-        plain = chance.choices(self.words, cum_weights=self._weights, k=length)
-        own = iter(self._own_words(chance, topic, length))
+    def _description(self, rng: random.Random, topic: Topic) -> str:
+        length = rng.randint(*_DESCRIPTION)
+        plain = rng.choices(self.words, cum_weights=self._weights, k=length)
+        own = iter(self._own_words(rng, topic, length))
         for place in range(length):
-            drawn = chance.random()
+            drawn = rng.random()
             if drawn < _GLUE_SHARE:
-                plain[place] = GLUE[int(len(GLUE) * chance.random() ** 2)]
+                plain[place] = GLUE[int(len(GLUE) * rng.random() ** 2)]
             elif drawn < _GLUE_SHARE + _TOPIC_SHARE:
                 plain[place] = next(own)
-        if chance.random() < 0.3:
-            plain.append(chance.choice(PLACES).capitalize())
+        if rng.random() < 0.3:
+            plain.append(rng.choice(PLACES).capitalize())
         return " ".join(plain).capitalize() + "."
 
-    def _parameters(self, chance: random.Random, topic: Topic) -> str:
-        names = self._own_words(chance, topic, chance.randint(1, 3))
-        plain = chance.choices(self.words, cum_weights=self._weights, k=chance.randint(2, 9))
+    def _parameters(self, rng: random.Random, topic: Topic) -> str:
+        names = self._own_words(rng, topic, rng.randint(1, 3))
+        plain = rng.choices(self.words, cum_weights=self._weights, k=rng.randint(2, 9))
         return " ".join(itertools.chain(names, plain))
 
 

@@ -19,7 +19,7 @@ _DECADES: Final = (0.1, 1000.0)  # ms
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Half of the answers took no longer than one, nineteen of twenty than the other."""
+    """The median and the 95th percentile of a series."""
 
     p50_ms: float
     p95_ms: float
@@ -45,8 +45,8 @@ def draw_latencies(path: Path, groups: Mapping[str, Mapping[str, Bar]], title: s
             if label in bars:
                 x = left + wide * 0.1 + thick * place
                 parts += _bar(x, thick, bars[label], _COLOURS[place % len(_COLOURS)])
-    said = "bar: half of the answers took no longer; line: nineteen of twenty"
-    parts.append(_text(_WIDTH / 2, _HEIGHT - 14, said, anchor="middle"))
+    text = "bar: median; line: 95th percentile"
+    parts.append(_text(_WIDTH / 2, _HEIGHT - 14, text, anchor="middle"))
     path.write_text("\n".join([*parts, "</svg>"]) + "\n")
 
 
@@ -88,6 +88,6 @@ def _bar(x: float, thick: float, bar: Bar, colour: str) -> list[str]:
     ]
 
 
-def _text(x: float, y: float, said: str, *, anchor: str = "start", size: int = 12) -> str:
+def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"'
-    return f'<text {place} fill="#222222">{escape(said)}</text>'
+    return f'<text {place} fill="#222222">{escape(text)}</text>'

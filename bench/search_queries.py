@@ -1,4 +1,4 @@
-"""The queries of the bench, drawn from the listings, so that each class is what it says."""
+"""The queries of the bench by class, drawn from the listings."""
 
 import itertools
 import random
@@ -10,8 +10,7 @@ from typing import Final
 from bench.search_listings import SEED, Generator, Synthetic
 from bench.search_topics import TOPICS
 from bench.search_words import GLUE, PLACES
-from farebox.catalog.listing import ListingType
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters, ListingType
 from farebox.kernel.networks import Network
 
 _COMMON_RANKS: Final = 40  # the most frequent words
@@ -19,20 +18,20 @@ _RARE_RANK: Final = 1500
 
 
 class Kind(StrEnum):
-    """What a query is like."""
+    """The class of a query."""
 
     SELECTIVE = "selective"  # a word that few listings have, with another of the same listing
     MEDIUM = "medium"  # two or three words of one subject
     COMMON = "common"  # one to three of the most frequent words
     EXPRESSION = "expression"  # phrases, `or`, `-`
-    SENTENCE = "sentence"  # what a person or an agent would say
+    SENTENCE = "sentence"  # a natural-language question
 
 
 KEYWORDS: Final = (Kind.SELECTIVE, Kind.MEDIUM, Kind.COMMON, Kind.EXPRESSION)
 
 
-class Narrowed(StrEnum):
-    """What it is filtered by."""
+class FilterKind(StrEnum):
+    """The filter of a query."""
 
     NOTHING = "no filter"
     NETWORK = "network"
@@ -48,23 +47,23 @@ class Query:
     text: str
     pay_to: str
 
-    def filters(self, narrowed: Narrowed) -> Filters:
-        """What the search is asked to narrow by."""
-        match narrowed:
-            case Narrowed.NETWORK:
-                return Filters(network=Network.PUBNET.value)
-            case Narrowed.TYPE:
-                return Filters(type=ListingType.MCP)
-            case Narrowed.PAY_TO:
-                return Filters(pay_to=self.pay_to)
-            case Narrowed.NOTHING:
-                return Filters()
+    def filters(self, filter_kind: FilterKind) -> ListingFilters:
+        """Return the filters of the search request."""
+        match filter_kind:
+            case FilterKind.NETWORK:
+                return ListingFilters(network=Network.PUBNET.value)
+            case FilterKind.TYPE:
+                return ListingFilters(type=ListingType.MCP)
+            case FilterKind.PAY_TO:
+                return ListingFilters(pay_to=self.pay_to)
+            case FilterKind.NOTHING:
+                return ListingFilters()
 
 
 def draw(generator: Generator, *, listings: int, each: int) -> tuple[Query, ...]:
     """`each` different queries of every kind, the same ones for the same listings."""
-    chance = random.Random(SEED + 1)
-    source = _Source(generator, chance, listings)
+    rng = random.Random(SEED + 1)
+    source = _Source(generator, rng, listings)
     return tuple(
         query for kind in Kind for query in itertools.islice(_different(source, kind), each)
     )
@@ -80,8 +79,8 @@ def _different(source: "_Source", kind: Kind) -> Iterator[Query]:
 
 
 class _Source:
-    def __init__(self, generator: Generator, chance: random.Random, listings: int) -> None:
-        self._chance, self._generator, self._listings = chance, generator, listings
+    def __init__(self, generator: Generator, rng: random.Random, listings: int) -> None:
+        self._rng, self._generator, self._listings = rng, generator, listings
         self._rank = {word: rank for rank, word in enumerate(generator.words)}
         self._ways: dict[Kind, Callable[[Synthetic], str]] = {
             Kind.SELECTIVE: self._selective,
@@ -92,9 +91,9 @@ class _Source:
         }
 
     def draw(self, kind: Kind) -> Query:
-        """One query out of one listing."""
+        """Draw one query from one listing."""
         while True:
-            listing = self._generator.listing(self._chance.randint(1, self._listings))
+            listing = self._generator.listing(self._rng.randint(1, self._listings))
             text = self._ways[kind](listing)
             if text:
                 return Query(kind, text, listing.pay_to)
@@ -108,23 +107,23 @@ class _Source:
         rare = [each for each in words if self._rank.get(each, 0) >= _RARE_RANK]
         if not rare or len(words) < 3:
             return ""
-        word = self._chance.choice(rare)
-        other = self._chance.choice([each for each in words if each != word])
-        return self._chance.choice((word, f"{word} {other}", f"{other} {word}"))
+        word = self._rng.choice(rare)
+        other = self._rng.choice([each for each in words if each != word])
+        return self._rng.choice((word, f"{word} {other}", f"{other} {word}"))
 
     def _medium(self, listing: Synthetic) -> str:
         words = TOPICS[listing.topic].words[:8]
-        return " ".join(self._chance.sample(words, self._chance.choice((2, 2, 3))))
+        return " ".join(self._rng.sample(words, self._rng.choice((2, 2, 3))))
 
     def _common(self, listing: Synthetic) -> str:
         del listing
         words = self._generator.words[:_COMMON_RANKS]
-        return " ".join(self._chance.sample(words, self._chance.choice((1, 2, 2, 3))))
+        return " ".join(self._rng.sample(words, self._rng.choice((1, 2, 2, 3))))
 
     def _expression(self, listing: Synthetic) -> str:
-        one, two, three, *_ = self._chance.sample(TOPICS[listing.topic].words[:8], 4)
-        other = self._chance.choice(self._generator.words[:_COMMON_RANKS])
-        return self._chance.choice(
+        one, two, three, *_ = self._rng.sample(TOPICS[listing.topic].words[:8], 4)
+        other = self._rng.choice(self._generator.words[:_COMMON_RANKS])
+        return self._rng.choice(
             (
                 f'"{one} {two}"',
                 f'"{one} {two}" -{three}',
@@ -136,11 +135,11 @@ class _Source:
 
     def _sentence(self, listing: Synthetic) -> str:
         topic = TOPICS[listing.topic]
-        place = self._chance.choice(PLACES).capitalize()
-        if self._chance.random() < 0.5:
-            return self._chance.choice(topic.wishes).format(place=place)
-        one, two, three = self._chance.sample(topic.words, 3)
-        return self._chance.choice(
+        place = self._rng.choice(PLACES).capitalize()
+        if self._rng.random() < 0.5:
+            return self._rng.choice(topic.requests).format(place=place)
+        one, two, three = self._rng.sample(topic.words, 3)
+        return self._rng.choice(
             (
                 f"I am looking for a service that gives me {one} and {two} in {place}",
                 f"which agent can {one} the {two} of my {three} every day",

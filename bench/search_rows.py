@@ -25,7 +25,7 @@ PAYER: Final = ("listing_id", "payer", "settlements", "first_at", "last_at")
 
 
 def listing_row(each: Synthetic, now: datetime) -> tuple[object, ...]:
-    """As in `LISTING`."""
+    """Build a row of `listings`, columns as in `LISTING`."""
     at = _at(each, now)
     return (
         *(each.number, each.network, each.key, each.type, each.url, each.tool_name or None),
@@ -36,7 +36,7 @@ def listing_row(each: Synthetic, now: datetime) -> tuple[object, ...]:
 
 
 def extensions_of(each: Synthetic) -> bytes:
-    """What a seller declares: one object, with an example and a schema."""
+    """Build the discovery extension of a seller, with an example and a schema."""
     names = each.parameters.split()
     query = {name: {"type": "string", "description": f"The {name}"} for name in names}
     body = {
@@ -47,21 +47,21 @@ def extensions_of(each: Synthetic) -> bytes:
 
 
 def terms_row(each: Synthetic, now: datetime) -> tuple[object, ...]:
-    """As in `TERMS`."""
+    """Build a row of `listing_terms`, columns as in `TERMS`."""
     asset = USDC[each.network].contract
     at = _at(each, now)
     return each.number, "exact", asset, each.amount, each.pay_to, 60, each.number, at
 
 
 def payer_rows(each: Synthetic, now: datetime) -> Iterator[tuple[object, ...]]:
-    """As in `PAYER`."""
+    """Build the rows of `listing_payers`, columns as in `PAYER`."""
     at = _at(each, now)
     for turn, payer in enumerate(each.payers):
         yield each.number, payer, 1 + turn % 3, at - timedelta(days=1), at
 
 
 def document(each: Synthetic, now: datetime) -> SearchDocument:
-    """What the catalog hands to the search."""
+    """Build the document that the catalog gives to the search."""
     return SearchDocument(
         listing_id=each.number,
         network=each.network,

@@ -1,4 +1,4 @@
-"""One size measured: a copy of its database, a process that writes and a process that asks."""
+"""Measures one size: a copy of its database, a writing process and a searching process."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,9 +9,9 @@ from typing import Final
 import asyncpg
 import msgspec
 
-from bench import search_asker, search_writer
-from bench.part import end, heard, start_part
-from bench.search_place import named_database
+from bench import search_client, search_writer
+from bench.child_process import finish, start_process, stop
+from bench.search_cluster import named_database
 from bench.search_samples import Samples
 from e2e.machine import RunFailed
 from farebox.kernel.secret import Secret
@@ -23,62 +23,62 @@ _ONE_THREAD: Final = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of one size."""
+    """The result of one size."""
 
     samples: Samples
     stages: tuple[str, ...]
-    written: search_writer.Written
+    written: search_writer.WriteReport
     megabytes: dict[str, float]
 
     @property
     def upserts_per_s(self) -> float:
-        """Listings written each second while the search was asked."""
+        """Listings written each second during the measurement."""
         return round(self.written.upserts / self.written.seconds, 1)
 
 
-async def measure(url: Secret[str], plan: search_asker.Plan) -> Run:
-    """Ask as planned, of a copy of the database, while listings are written to it.
+async def measure(url: Secret[str], plan: search_client.Plan) -> Run:
+    """Run the plan on a copy of the database while listings are written to it.
 
     Raises:
-        RunFailed: a process of it failed.
+        RunFailed: a child process failed.
     """
-    async with _copied(url, plan.listings) as copy:
+    async with _copy_database(url, plan.listings) as copy:
         megabytes = await _megabytes(copy)
-        told = search_writer.Plan(copy.reveal(), plan.listings, PER_S)
-        writer = await start_part("search_writer", _ONE_THREAD)
+        writer_plan = search_writer.Plan(copy.reveal(), plan.listings, PER_S)
+        writer = await start_process("search_writer", _ONE_THREAD)
         try:
-            await _tell(writer, msgspec.json.encode(told) + b"\n")
-            asker = await start_part("search_asker", _ONE_THREAD)
-            asked = msgspec.structs.replace(plan, url=copy.reveal())
-            answer = await _ended(asker, msgspec.json.encode(asked))
-            written = await _ended(writer, b"")
+            await _send_line(writer, msgspec.json.encode(writer_plan) + b"\n")
+            client = await start_process("search_client", _ONE_THREAD)
+            client_plan = msgspec.structs.replace(plan, url=copy.reveal())
+            answer = await _finish_process(client, msgspec.json.encode(client_plan))
+            written = await _finish_process(writer, b"")
         finally:
-            await end(writer)
-    found = msgspec.json.decode(answer, type=search_asker.Answer)
+            await stop(writer)
+    report = msgspec.json.decode(answer, type=search_client.ClientReport)
     return Run(
-        Samples(found.samples),
-        tuple(found.stages),
-        msgspec.json.decode(written, type=search_writer.Written),
+        Samples(report.samples),
+        tuple(report.stages),
+        msgspec.json.decode(written, type=search_writer.WriteReport),
         megabytes,
     )
 
 
-async def _tell(process: asyncio.subprocess.Process, line: bytes) -> None:
+async def _send_line(process: asyncio.subprocess.Process, line: bytes) -> None:
     assert process.stdin is not None
     process.stdin.write(line)
     await process.stdin.drain()
 
 
-async def _ended(process: asyncio.subprocess.Process, last: bytes) -> bytes:
-    out, _ = await heard(process, last)
+async def _finish_process(process: asyncio.subprocess.Process, last_input: bytes) -> bytes:
+    out, _ = await finish(process, last_input)
     if process.returncode:
-        raise RunFailed("a process of the bench failed: the lines above say why")
+        raise RunFailed("a process of the bench failed; its error is above")
     return out
 
 
 @asynccontextmanager
-async def _copied(url: Secret[str], listings: int) -> AsyncIterator[Secret[str]]:
-    """A copy of a size's database that is thrown away: what is kept stays as it was built."""
+async def _copy_database(url: Secret[str], listings: int) -> AsyncIterator[Secret[str]]:
+    """Copy a size's database, so that the build stays unchanged; drop the copy at the end."""
     db = await asyncpg.connect(url.reveal(), command_timeout=None)
     try:
         await db.execute(f"DROP DATABASE IF EXISTS {_COPY} WITH (FORCE)")
@@ -93,7 +93,7 @@ async def _copied(url: Secret[str], listings: int) -> AsyncIterator[Secret[str]]
 
 
 async def _megabytes(url: Secret[str]) -> dict[str, float]:
-    """The largest tables and indexes of the catalog."""
+    """Measure the largest tables and indexes of the catalog."""
     db = await asyncpg.connect(url.reveal())
     try:
         rows = await db.fetch(

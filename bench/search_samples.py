@@ -1,4 +1,4 @@
-"""What was measured, query by query, and its figures."""
+"""The samples of the search bench and their figures."""
 
 import math
 import sys
@@ -11,23 +11,23 @@ from bench.search_queries import KEYWORDS, Kind
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True):
-    """One answer."""
+    """The latency of one answer."""
 
     side: str  # ours, tantivy or plain
     kind: str
-    narrowed: str
+    filter_kind: str
     page: int  # from 1
     ms: float
     hits: int
 
 
 def log_to_stderr() -> None:
-    """Standard output is for what was measured."""
+    """Log to standard error; standard output is for the samples."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """The smallest value that `share` of all do not exceed; None without any."""
+    """Return the smallest value that `share` of all do not exceed; None for no values."""
     ordered = sorted(values)
     if not ordered:
         return None
@@ -49,9 +49,9 @@ class Samples:
         *,
         kinds: Iterable[Kind] = tuple(Kind),
         page: int | None = None,
-        narrowed: str | None = None,
+        filter_kind: str | None = None,
     ) -> "Samples":
-        """Those of one side, of these kinds, of this page and filter."""
+        """Select the samples of one side, these kinds, this page and filter."""
         wanted = {kind.value for kind in kinds}
         return Samples(
             each
@@ -59,17 +59,17 @@ class Samples:
             if each.side == side
             and each.kind in wanted
             and page in (None, each.page)
-            and narrowed in (None, each.narrowed)
+            and filter_kind in (None, each.filter_kind)
         )
 
     @property
     def p50_ms(self) -> float | None:
-        """Half of the answers took no longer."""
+        """The median latency."""
         return percentile((each.ms for each in self._samples), 0.5)
 
     @property
     def p95_ms(self) -> float | None:
-        """Nineteen of twenty answers took no longer."""
+        """The 95th percentile of the latency."""
         return percentile((each.ms for each in self._samples), 0.95)
 
     def figures(self) -> dict[str, object]:
@@ -88,16 +88,16 @@ class Samples:
 
     def _of_kind(self, side: str, kind: Kind) -> dict[str, object]:
         mine = self.of(side, kinds=(kind,))
-        filters = dict.fromkeys(each.narrowed for each in mine)
+        filters = dict.fromkeys(each.filter_kind for each in mine)
         return {
             **mine.figures(),
             "first_page": _both(mine.of(side, page=1)),
             "tenth_page": _both(mine.of(side, page=10)),
-            "filters": {name: _both(mine.of(side, page=1, narrowed=name)) for name in filters},
+            "filters": {name: _both(mine.of(side, page=1, filter_kind=name)) for name in filters},
         }
 
     def keywords(self, side: str) -> "Samples":
-        """All but the sentences."""
+        """Select all classes but sentences."""
         return self.of(side, kinds=KEYWORDS)
 
     def worst(self, side: str) -> tuple[float, float]:

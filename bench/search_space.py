@@ -1,9 +1,9 @@
-"""`make bench BENCH=search-space`: how much the buckets of the search by meaning lose, and find.
+"""`make bench BENCH=search-space`: the recall of the buckets and signatures of the semantic search.
 
-Draws short texts from the list of synonyms, asks for the nearest ones exactly and through buckets
-and signatures, and prints the shares that are found. `WRITE=1` computes the points anew from other
-texts (an hour of a core) and writes them over `src/farebox/semantic/space.bin`: every vector that
-was kept has to be made again then, so the number in `farebox.semantic.generation` is to be raised.
+It draws short texts from the list of synonyms, finds their nearest neighbours exactly and through
+buckets and signatures, and prints the recall. `WRITE=1` computes the points again from other texts
+(an hour of a core) and overwrites `src/farebox/semantic/space.bin`: every stored vector must be
+computed again then, so raise the number in `farebox.semantic.generation`.
 """
 
 import os
@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say
+from e2e.report import run_and_report
 from farebox.search.vocabulary.synonyms import synonym_groups
 from farebox.semantic import space
 from farebox.semantic.encoder import Encoder, load_encoder
@@ -50,39 +50,37 @@ _FORMS: Final = (
 )
 
 
-def drawn_texts(count: int, *, seed: int) -> list[str]:
-    """Texts of listings and queries that nobody wrote, mostly of one subject each."""
+def draw_texts(count: int, *, seed: int) -> list[str]:
+    """Draw random texts of listings and queries, mostly of one subject each."""
     groups = synonym_groups()
-    dice = random.Random(seed)
+    rng = random.Random(seed)
 
     def word(near: int) -> str:
-        at = (
-            near + dice.randint(-_SPREAD, _SPREAD) if dice.random() < 0.65 else dice.randrange(9999)
-        )
-        return " ".join(dice.choice(groups[at % len(groups)].entries))
+        at = near + rng.randint(-_SPREAD, _SPREAD) if rng.random() < 0.65 else rng.randrange(9999)
+        return " ".join(rng.choice(groups[at % len(groups)].entries))
 
-    made = []
+    texts = []
     for _ in range(count):
-        near = dice.randrange(len(groups))
-        made.append(dice.choice(_FORMS).format(*(word(near) for _ in range(4))))
-    return made
+        near = rng.randrange(len(groups))
+        texts.append(rng.choice(_FORMS).format(*(word(near) for _ in range(4))))
+    return texts
 
 
-def _read(encoder: Encoder, texts: list[str]) -> Rows:
+def _encode(encoder: Encoder, texts: list[str]) -> Rows:
     rows = [encoder.encode(texts[at : at + 512]) for at in range(0, len(texts), 512)]
     return np.concatenate(rows)
 
 
 def _points(rows: Rows) -> Rows:
-    """Middles of `POINTS` groups of rows, found by going back and forth (k-means)."""
-    chance = np.random.default_rng(3)
-    points = rows[chance.choice(len(rows), POINTS, replace=False)].copy()
+    """Compute `POINTS` centroids of the rows by k-means."""
+    rng = np.random.default_rng(3)
+    points = rows[rng.choice(len(rows), POINTS, replace=False)].copy()
     for _ in range(_ROUNDS):
         own = _nearest_points(rows, points)
         sums = np.zeros_like(points)
         np.add.at(sums, own, rows)
         empty = np.bincount(own, minlength=POINTS) == 0
-        sums[empty] = rows[chance.choice(len(rows), int(empty.sum()))]
+        sums[empty] = rows[rng.choice(len(rows), int(empty.sum()))]
         points = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     return points
 
@@ -98,27 +96,31 @@ def _measure(rows: Rows) -> dict[str, object]:
     buckets = np.array([code.bucket for code in codes])
     signatures = np.frombuffer(b"".join(code.signature for code in codes), np.uint8)
     signatures = signatures.reshape(len(rows), -1)
-    through = dict.fromkeys(_PROBES, 0.0)
-    by_signature = 0.0
-    asked = np.random.default_rng(5).choice(len(rows), _ASKED, replace=False)
-    for place in asked:
-        nearest = np.argsort(-(rows @ rows[place]))[1 : _NEAREST + 1]
-        probe = known.probe(codes[place].vector)
+    bucket_recall = dict.fromkeys(_PROBES, 0.0)
+    signature_recall = 0.0
+    queries = np.random.default_rng(5).choice(len(rows), _ASKED, replace=False)
+    for index in queries:
+        nearest = np.argsort(-(rows @ rows[index]))[1 : _NEAREST + 1]
+        probe = known.probe(codes[index].vector)
         for probes in _PROBES:
-            through[probes] += np.isin(buckets[nearest], probe.buckets[:probes]).mean() / _ASKED
-        differences = np.bitwise_count(signatures ^ signatures[place]).sum(axis=1)
+            bucket_recall[probes] += (
+                np.isin(buckets[nearest], probe.buckets[:probes]).mean() / _ASKED
+            )
+        differences = np.bitwise_count(signatures ^ signatures[index]).sum(axis=1)
         pool = np.argsort(differences, kind="stable")[:_POOL]
-        by_signature += np.isin(nearest, pool).mean() / _ASKED
+        signature_recall += np.isin(nearest, pool).mean() / _ASKED
     return {
         "texts": len(rows),
         "fullest_bucket": round(float(np.bincount(buckets - BUCKETS.start).max() / len(rows)), 4),
-        **{f"found_in_{probes}_buckets": round(share, 3) for probes, share in through.items()},
-        f"found_in_{_POOL}_signatures": round(by_signature, 3),
+        **{
+            f"found_in_{probes}_buckets": round(share, 3) for probes, share in bucket_recall.items()
+        },
+        f"found_in_{_POOL}_signatures": round(signature_recall, 3),
     }
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether signatures lose next to nothing, and the figures.
+    """Run the bench; return whether the recall of signatures is high enough, and the figures.
 
     Raises:
         RunFailed: the language model is not installed.
@@ -127,14 +129,14 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     if encoder is None:
         raise RunFailed("the language model is not installed: scripts/setup dev installs it")
     if os.environ.get("WRITE") == "1":
-        points = _points(_read(encoder, drawn_texts(_TO_WRITE, seed=7)))
+        points = _points(_encode(encoder, draw_texts(_TO_WRITE, seed=7)))
         Path(str(space.__file__)).with_name("space.bin").write_bytes(
             b"".join(space.as_bytes(points))
         )
         space.known_space.cache_clear()
         say("the points are written")
     began = time.monotonic()
-    rows = _read(encoder, drawn_texts(_QUICK if quick else _TEXTS, seed=11))
+    rows = _encode(encoder, draw_texts(_QUICK if quick else _TEXTS, seed=11))
     each_ms = 1000 * (time.monotonic() - began) / len(rows)
     figures = _measure(rows) | {"encode_ms": round(each_ms, 2)}
     found = figures[f"found_in_{_POOL}_signatures"]
@@ -142,4 +144,4 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

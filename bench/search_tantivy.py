@@ -1,4 +1,4 @@
-"""The same listings in tantivy, the fastest embedded engine there is as a package: the yardstick.
+"""The same listings in tantivy, an embedded search engine, for comparison.
 
 It ranks by BM25 over four boosted fields with English stemming, the same words and filters; it has
 no cursors, no freshness and no semantic stage.
@@ -13,7 +13,7 @@ import tantivy
 
 from bench.search_listings import Generator
 from bench.search_queries import Kind, Query
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 
 _BOOSTS: Final = {"name": 8.0, "tags": 4.0, "description": 2.0, "parameters": 1.0}
 _FILTERED: Final = ("network", "type", "pay_to")
@@ -22,7 +22,7 @@ _HEAP_BYTES: Final = 256_000_000
 
 
 def build(folder: Path, size: int) -> float:
-    """The index of the first `size` listings is in the folder; returns the seconds it took."""
+    """Build the index of the first `size` listings in the folder; return the seconds."""
     folder.mkdir()
     schema = tantivy.SchemaBuilder()
     for field in _BOOSTS:
@@ -64,29 +64,29 @@ class Engine:
         self._index.reload()
         self._searcher = self._index.searcher()
 
-    def find(self, query: Query, filters: Filters, *, limit: int, page: int) -> list[int]:
-        """The ids of one page, best first; pages are counted from 0."""
-        wanted = self._parsed(query)
-        narrowed = {
+    def find(self, query: Query, filters: ListingFilters, *, limit: int, page: int) -> list[int]:
+        """Find the ids of one page, best first; pages are counted from 0."""
+        parsed = self._parsed(query)
+        filter_values = {
             "network": filters.network,
             "type": filters.type,
             "pay_to": filters.pay_to,
         }
         terms = [
             tantivy.Query.term_query(self._index.schema, field, value)
-            for field, value in narrowed.items()
+            for field, value in filter_values.items()
             if value is not None
         ]
         if terms:
             must = [
                 (tantivy.Occur.Must, tantivy.Query.const_score_query(each, 0)) for each in terms
             ]
-            wanted = tantivy.Query.boolean_query([(tantivy.Occur.Must, wanted), *must])
-        found = self._searcher.search(wanted, limit, count=False, offset=limit * page)
+            parsed = tantivy.Query.boolean_query([(tantivy.Occur.Must, parsed), *must])
+        found = self._searcher.search(parsed, limit, count=False, offset=limit * page)
         return [int(self._searcher.doc(address)["id"][0]) for _, address in found.hits]
 
     def _parsed(self, query: Query) -> tantivy.Query:
-        """The web expression in the engine's own grammar; a sentence asks for any of its words."""
+        """Translate the query to the engine's grammar; a sentence matches any of its words."""
         text = re.sub(r"\bor\b", "OR", query.text)
         return self._index.parse_query(
             text,
@@ -97,7 +97,7 @@ class Engine:
 
 
 def _english() -> tantivy.TextAnalyzer:
-    """Words without stop words, stemmed, as PostgreSQL's `english` reads them."""
+    """Build an analyzer like PostgreSQL's `english`: stop words removed, stemmed."""
     plain = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
     plain = plain.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.stopword("english"))
     return plain.filter(tantivy.Filter.stemmer("english")).build()

@@ -1,4 +1,4 @@
-"""Eighteen subjects whose words keep company, as descriptions of one kind of service do."""
+"""Eighteen subjects with words that occur together in descriptions of one kind of service."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A subject: its words, the frequent ones first, and what somebody would ask for."""
+    """A subject: its words, the frequent ones first, and natural-language requests."""
 
     words: tuple[str, ...]
-    wishes: tuple[str, ...]  # in plain sentences; {place} is a city
+    requests: tuple[str, ...]  # in plain sentences; {place} is a city
 
 
-def _topic(words: str, *wishes: str) -> Topic:
-    return Topic(tuple(words.split()), wishes)
+def _topic(words: str, *requests: str) -> Topic:
+    return Topic(tuple(words.split()), requests)
 
 
 TOPICS: Final = (

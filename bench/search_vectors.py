@@ -1,8 +1,8 @@
 """Vectors for a million listings in a minute, where the language model would take hours.
 
 The model reads a few texts of every subject. A listing's vector lies between two of its subject's,
-with some noise: so vectors have the form of real ones and crowd together as they do. What a query
-finds among them is not judged here.
+with some noise, so vectors have the distribution of real ones. The bench does not judge the results
+of queries.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _ONE, _OTHER, _NOISE = 0.7, 0.5, 0.5  # parts of the length
 
 
 class Vectors:
-    """Codes of listings; one for a process."""
+    """Computes the codes of listings, one instance for each process."""
 
     def __init__(self, generator: Generator) -> None:
         import numpy as np
@@ -38,13 +38,13 @@ class Vectors:
         self._space = known_space()
 
     def codes(self, listings: Sequence[Synthetic]) -> "list[Code]":
-        """What is kept of each listing's vector: the same for the same listings."""
+        """Compute the stored codes of listings; deterministic."""
         import numpy as np
 
-        chance = np.random.default_rng(SEED + listings[0].number)
+        rng = np.random.default_rng(SEED + listings[0].number)
         topics = [each.topic for each in listings]
-        one, other = chance.integers(0, _READ, (2, len(listings)))
-        noise = chance.standard_normal((len(listings), self._read.shape[2]), dtype=np.float32)
+        one, other = rng.integers(0, _READ, (2, len(listings)))
+        noise = rng.standard_normal((len(listings), self._read.shape[2]), dtype=np.float32)
         rows = (
             np.float32(_ONE) * self._read[topics, one]
             + np.float32(_OTHER) * self._read[topics, other]
@@ -54,20 +54,20 @@ class Vectors:
 
 
 def _texts(generator: Generator) -> list[str]:
-    """The first listings of every subject, topic by topic."""
+    """Collect texts of the first listings of every subject."""
     found: list[list[str]] = [[] for _ in TOPICS]
     number = 1
     while any(len(texts) < _READ for texts in found):
         each = generator.listing(number)
         if len(found[each.topic]) < _READ:
-            said = (each.service_name, each.description, ", ".join(each.tags))
-            found[each.topic].append(". ".join(said))
+            fields = (each.service_name, each.description, ", ".join(each.tags))
+            found[each.topic].append(". ".join(fields))
         number += 1
     return [text for texts in found for text in texts]
 
 
 def open_vectors(generator: Generator) -> Vectors | None:
-    """None where the language model is not installed: the search has no semantic stage then."""
+    """Open the vectors; None when the language model is not installed."""
     try:
         return Vectors(generator)
     except (ImportError, LookupError):

@@ -1,4 +1,4 @@
-"""Sixty thousand words with English-like frequencies, made here from a small list and a seed.
+"""Sixty thousand words with English-like frequencies, generated from a small list and a seed.
 
 The head is the vocabulary of paid interfaces, most frequent first; the tail is built from English
 prefixes, syllables and suffixes, so that it stems and splits into trigrams as English does.
@@ -41,10 +41,10 @@ _SLOPE: Final = 1.05
 
 
 def vocabulary(seed: int) -> tuple[str, ...]:
-    """The words that carry meaning, most frequent first; the same ones for the same seed."""
-    chance = random.Random(seed)
+    """Generate the content words, most frequent first; deterministic for a seed."""
+    rng = random.Random(seed)
     words = dict.fromkeys(HEAD)
-    for word in itertools.chain(_sprinkled(chance), _made(chance)):
+    for word in itertools.chain(_interleave_places(rng), _generate_words(rng)):
         words[word] = None
         if len(words) >= COUNT:
             break
@@ -52,26 +52,26 @@ def vocabulary(seed: int) -> tuple[str, ...]:
 
 
 def frequencies(count: int, *, shift: float = 3.0) -> list[float]:
-    """Weights of the ranks by the law of Zipf and Mandelbrot, added up as `choices` takes them.
+    """Return cumulative weights of the ranks by the Zipf-Mandelbrot law.
 
-    The larger `shift`, the less of everything the first ones have.
+    A larger `shift` gives the first ranks a smaller share.
     """
     return list(itertools.accumulate((rank + shift) ** -_SLOPE for rank in range(1, count + 1)))
 
 
-def _sprinkled(chance: random.Random) -> Iterator[str]:
-    """Places, a little rarer than the head, among made-up words."""
+def _interleave_places(rng: random.Random) -> Iterator[str]:
+    """Yield place names among generated words, a little rarer than the head."""
     for place in PLACES:
         yield place
-        yield from itertools.islice(_made(chance), 5)
+        yield from itertools.islice(_generate_words(rng), 5)
 
 
-def _made(chance: random.Random) -> Iterator[str]:
+def _generate_words(rng: random.Random) -> Iterator[str]:
     while True:
-        syllables = chance.choices((1, 2, 3), (3, 6, 1))[0]
-        word = chance.choice(_PREFIXES)
+        syllables = rng.choices((1, 2, 3), (3, 6, 1))[0]
+        word = rng.choice(_PREFIXES)
         for _ in range(syllables):
-            word += chance.choice(_ONSETS) + chance.choice(_VOWELS) + chance.choice(_CODAS)
-        word += chance.choice(_SUFFIXES)
+            word += rng.choice(_ONSETS) + rng.choice(_VOWELS) + rng.choice(_CODAS)
+        word += rng.choice(_SUFFIXES)
         if len(word) > 3:
             yield word

@@ -1,7 +1,7 @@
-"""Write listings at an even pace in a process of its own: new ones, and payments for known ones.
+"""Writes listings at a constant rate in a process of its own: new ones and known ones.
 
-`main` reads one plan as JSON on standard input, writes until standard input ends, and writes what
-came of it as JSON on standard output.
+`main` reads one plan as JSON on standard input, writes listings until standard input ends, and
+prints a report as JSON on standard output.
 """
 
 import asyncio
@@ -19,27 +19,27 @@ from farebox.buyer.tokens import USDC
 from farebox.catalog import listing_store
 from farebox.catalog.listing import ListedTerms, ListingType, Metadata, Resource
 from farebox.catalog.search_document import SearchIndex
-from farebox.catalog.settled import Settled, SettledResource
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.catalog.settled_payment import SettledPayment, SettledResource
+from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.secret import Secret
 from farebox.search.index_store import StoredIndex
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
-_LEDGER = 2_000_000_000  # later than any that was listed
+_LEDGER = 2_000_000_000  # later than that of any listing
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """How fast to write, and into what."""
+    """The database and the rate of the writer."""
 
     url: str
     listings: int
     per_s: float
 
 
-class Written(msgspec.Struct, frozen=True):
-    """What was written."""
+class WriteReport(msgspec.Struct, frozen=True):
+    """The result of the writer."""
 
     upserts: int
     failed: int
@@ -49,23 +49,23 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Writer:
-    """Half of what it writes is new; the other half are payments for listings that are there."""
+    """Writes new listings and payments for existing ones in turn."""
 
     def __init__(self, plan: Plan, database: Database, index: SearchIndex) -> None:
         self._plan, self._database, self._index = plan, database, index
-        self._generator, self._chance = Generator(), random.Random(time.time_ns())
+        self._generator, self._rng = Generator(), random.Random(time.time_ns())
         self._took: list[float] = []
         self._failed = 0
 
-    async def run(self, stopped: asyncio.Event) -> Written:
-        """Write until it is stopped; a write that takes longer than its turn delays the next."""
+    async def run(self, stopped: asyncio.Event) -> WriteReport:
+        """Write until stopped; a slow write delays the next one."""
         began = time.perf_counter()
         turn = 0
         while not stopped.is_set():
             await asyncio.sleep(max(0.0, began + turn / self._plan.per_s - time.perf_counter()))
             await self._write(turn)
             turn += 1
-        return Written(
+        return WriteReport(
             upserts=turn - self._failed,
             failed=self._failed,
             seconds=round(time.perf_counter() - began, 1),
@@ -76,7 +76,7 @@ class Writer:
     async def _write(self, turn: int) -> None:
         is_new = turn % 2 == 0
         known = self._plan.listings
-        number = known + 1 + turn if is_new else self._chance.randint(1, known)
+        number = known + 1 + turn if is_new else self._rng.randint(1, known)
         began = time.perf_counter()
         try:
             await self._put(_settled(self._generator.listing(number), turn))
@@ -85,7 +85,7 @@ class Writer:
         self._took.append((time.perf_counter() - began) * 1000)
 
     async def _put(self, new: SettledResource) -> None:
-        """What the catalog does with a settlement, without the outbox it came from."""
+        """Ingest a settlement as the catalog does, without the outbox."""
         network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
         async with self._database.transaction() as db:
             binding = await listing_store.find_binding(db, network, new.resource.key)
@@ -95,10 +95,10 @@ class Writer:
                 listing_id = await listing_store.insert_listing(db, new)
             else:
                 listing_id = binding.listing_id
-                await listing_store.replace_text(db, listing_id, new)
+                await listing_store.update_resource(db, listing_id, new)
             if listing_id is None:
                 return
-            await listing_store.put_terms(db, listing_id, new.settled)
+            await listing_store.upsert_terms(db, listing_id, new.settled)
             payer = new.settled.identity.payer
             await listing_store.count_payment(db, listing_id, payer, at=new.settled.at)
             document = await listing_store.touch(db, listing_id, at=new.settled.at)
@@ -131,10 +131,12 @@ def _settled(each: Synthetic, turn: int) -> SettledResource:
         tool_name=each.tool_name or None,
         method="GET" if each.type is ListingType.HTTP else None,
     )
-    return SettledResource(Settled(identity, terms, _LEDGER + turn, datetime.now(UTC)), resource)
+    return SettledResource(
+        SettledPayment(identity, terms, _LEDGER + turn, datetime.now(UTC)), resource
+    )
 
 
-async def _written(plan: Plan) -> Written:
+async def _run_plan(plan: Plan) -> WriteReport:
     stopped = asyncio.Event()
 
     def wait() -> None:
@@ -152,5 +154,5 @@ def main() -> int:
     """Run the plan on the first line of standard input."""
     log_to_stderr()
     plan = msgspec.json.decode(sys.stdin.buffer.readline(), type=Plan)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_written(plan))) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(_run_plan(plan))) + b"\n")
     return 0

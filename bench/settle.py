@@ -1,6 +1,7 @@
-"""BENCH=settle: settlements a ledger with 1, 19 and 220 channels, beside the npm facilitator.
+"""BENCH=settle: settlements a ledger with 1, 19 and 220 channels, and those of the npm facilitator.
 
-What landed is read from the ledger, RPC calls are counted at the devnet. PLOT=path draws it.
+Landed payments are read from the ledger, RPC calls are counted at the devnet. PLOT=path draws
+a plot.
 """
 
 import asyncio
@@ -12,21 +13,21 @@ from pathlib import Path
 from typing import Final
 
 from bench.cores import Cores, divide_cores
+from bench.facilitators import PEER
 from bench.settle_capacity import admitted, envelope_parts, fill, usage_of
 from bench.settle_drive import Load, burst, sustained
-from bench.settle_ground import CADENCE_S, Ground, ground
-from bench.settle_peer import theirs
+from bench.settle_peer import start_npm_facilitator
 from bench.settle_plot import draw_ledgers
 from bench.settle_run import Run
-from bench.sides import PEER
-from e2e.ending import end_with_figures
+from bench.settle_setup import CADENCE_S, SettleSetup, open_settle_setup
 from e2e.machine import HorizonStub, RunFailed, say, scratch_folder
 from e2e.packages import install
+from e2e.report import run_and_report
 
 _MANY: Final = 220
 _SOME: Final = 19
 _BURST: Final = 76
-_PATIENT: Final = {  # a burst of four payments a channel waits for three ledgers before it
+_BURST_SETTINGS: Final = {  # a burst of four payments a channel waits for three ledgers
     "FAREBOX_CHANNEL_WAIT_S": "60",
     "FAREBOX_SETTLE_DEADLINE_S": "120",
 }
@@ -41,7 +42,7 @@ _AT_MOST_S: Final = 900.0
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Ledgers that are measured after those that warm up."""
+    """The ledgers of the warm-up and of the measurement."""
 
     few: int
     few_warm: int
@@ -57,8 +58,8 @@ QUICK: Final = Size(few=2, few_warm=1, many=5, many_warm=1, slp7=0, slp7_warm=0,
 
 
 @dataclass(slots=True)
-class Found:
-    """Every run, by what it was."""
+class Measurements:
+    """The runs of both facilitators, by number of channels or signers."""
 
     ours: dict[int, Run]
     theirs: dict[int, Run]
@@ -71,80 +72,80 @@ class Found:
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether what is promised holds, and the figures."""
+    """Run the bench; return whether the thresholds hold, and the figures."""
     size = QUICK if quick else FULL
     began = time.monotonic()
     await asyncio.to_thread(install, PEER)
     cores = divide_cores()
-    found = Found({}, {})
+    measurements = Measurements({}, {})
     try:
         async with asyncio.timeout(_AT_MOST_S):
             with scratch_folder("farebox-bench-") as scratch:
-                await _mainnet(found, scratch, cores, size)
+                await _mainnet(measurements, scratch, cores, size)
                 if size.slp7:
-                    await _slp7(found, scratch, cores, size)
+                    await _slp7(measurements, scratch, cores, size)
     except TimeoutError as error:
         raise RunFailed(f"the bench took more than {_AT_MOST_S:g} s") from error
-    figures = _figures(found)
+    figures = _figures(measurements)
     if plot := os.environ.get("PLOT"):
-        _draw(found, Path(plot))
+        _draw(measurements, Path(plot))
     figures["one_core_each"] = cores.service is not None
     figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures), figures
 
 
-async def _mainnet(found: Found, scratch: Path, cores: Cores, size: Size) -> None:
+async def _mainnet(measurements: Measurements, scratch: Path, cores: Cores, size: Size) -> None:
     async with AsyncExitStack() as stack:
-        here = await stack.enter_async_context(ground(scratch, cores, payers=_MANY))
+        setup = await stack.enter_async_context(open_settle_setup(scratch, cores, payers=_MANY))
         horizon = HorizonStub(cadence_s=CADENCE_S)
         horizon_url = await stack.enter_async_context(horizon.serving())
         for count in (1, _SOME) if size.has_single else (_SOME,):
-            await _side_by_side(found, here, horizon_url, count, size)
-        await _bursts(found, here, horizon_url)
-        await here.create_channels(_MANY)
-        found.ledger_bytes = (await here.reader.limits()).transaction_bytes
-        async with here.ours("farebox") as side:
+            await _side_by_side(measurements, setup, horizon_url, count, size)
+        await _bursts(measurements, setup, horizon_url)
+        await setup.create_channels(_MANY)
+        measurements.ledger_bytes = (await setup.reader.limits()).transaction_bytes
+        async with setup.start_farebox("farebox") as side:
             load = Load(side, _MANY)
-            runs = await sustained(here, [load], warm=size.many_warm, ledgers=size.many)
-            found.ours[_MANY] = runs[0]
-            found.memory_mb = side.peak_mb()
+            runs = await sustained(setup, [load], warm=size.many_warm, ledgers=size.many)
+            measurements.ours[_MANY] = runs[0]
+            measurements.memory_mb = side.peak_mb()
 
 
 async def _side_by_side(
-    found: Found, here: Ground, horizon_url: str, count: int, size: Size
+    measurements: Measurements, setup: SettleSetup, horizon_url: str, count: int, size: Size
 ) -> None:
-    """Both facilitators at once, each with `count` accounts: together far from a full ledger."""
-    await here.create_channels(count)
+    """Measure both facilitators at once, each with `count` accounts, far from a full ledger."""
+    await setup.create_channels(count)
     async with (
-        here.ours(f"farebox-{count}") as ours,
-        theirs(here, horizon_url, signers=count) as npm,
+        setup.start_farebox(f"farebox-{count}") as ours,
+        start_npm_facilitator(setup, horizon_url, signers=count) as npm,
     ):
         loads = [Load(ours, count), Load(npm, count)]
-        runs = await sustained(here, loads, warm=size.few_warm, ledgers=size.few)
-        found.ours[count], found.theirs[count] = runs
+        runs = await sustained(setup, loads, warm=size.few_warm, ledgers=size.few)
+        measurements.ours[count], measurements.theirs[count] = runs
 
 
-async def _bursts(found: Found, here: Ground, horizon_url: str) -> None:
-    async with here.ours("farebox-burst", _PATIENT) as side:
-        found.our_burst = await burst(here, side, _BURST)
-    async with theirs(here, horizon_url, signers=_SOME) as side:
-        found.their_burst = await burst(here, side, _BURST)
+async def _bursts(measurements: Measurements, setup: SettleSetup, horizon_url: str) -> None:
+    async with setup.start_farebox("farebox-burst", _BURST_SETTINGS) as side:
+        measurements.our_burst = await burst(setup, side, _BURST)
+    async with start_npm_facilitator(setup, horizon_url, signers=_SOME) as side:
+        measurements.their_burst = await burst(setup, side, _BURST)
 
 
-async def _slp7(found: Found, scratch: Path, cores: Cores, size: Size) -> None:
-    """As many channels as the proposal's limits admit, computed from the network's settings."""
-    use = usage_of(found.ours[_MANY].landed)
-    async with ground(scratch, cores, payers=1000, limits="slp7") as here:
-        limits = await here.reader.limits()
+async def _slp7(measurements: Measurements, scratch: Path, cores: Cores, size: Size) -> None:
+    """Measure as many channels as the limits of the SLP-7 proposal admit."""
+    use = usage_of(measurements.ours[_MANY].landed)
+    async with open_settle_setup(scratch, cores, payers=1000, limits="slp7") as setup:
+        limits = await setup.reader.limits()
         channels = admitted(limits, use)
         say(f"slp7 admits {channels} settlements a ledger")
-        await here.create_channels(channels)
-        async with here.ours("farebox") as side:
+        await setup.create_channels(channels)
+        async with setup.start_farebox("farebox") as side:
             load = Load(side, channels)
-            runs = await sustained(here, [load], warm=size.slp7_warm, ledgers=size.slp7)
-            found.slp7_run = runs[0]
+            runs = await sustained(setup, [load], warm=size.slp7_warm, ledgers=size.slp7)
+            measurements.slp7_run = runs[0]
             used = fill(runs[0].landed, runs[0].ledgers, limits)
-            found.slp7 = {
+            measurements.slp7 = {
                 "channels": channels,
                 "fill": used,
                 "binds": [name for name in used if used[name] == max(used.values())],
@@ -153,43 +154,51 @@ async def _slp7(found: Found, scratch: Path, cores: Cores, size: Size) -> None:
             }
 
 
-def _figures(found: Found) -> dict[str, object]:
-    many = found.ours[_MANY]
-    every = [*found.ours.values(), *(each for each in (found.our_burst, found.slp7_run) if each)]
-    ours, npm = found.our_burst, found.their_burst
+def _figures(measurements: Measurements) -> dict[str, object]:
+    many = measurements.ours[_MANY]
+    all_runs = [
+        *measurements.ours.values(),
+        *(each for each in (measurements.our_burst, measurements.slp7_run) if each),
+    ]
+    ours, npm = measurements.our_burst, measurements.their_burst
     ratio = _share(ours) / _share(npm) if ours and npm and _share(npm) else 0.0
-    fills = found.slp7["fill"] if found.slp7 else None
+    fills = measurements.slp7["fill"] if measurements.slp7 else None
     return {
-        "per_ledger_1": _rate(found.ours, 1),
-        "per_ledger_19": _rate(found.ours, _SOME),
+        "per_ledger_1": _rate(measurements.ours, 1),
+        "per_ledger_19": _rate(measurements.ours, _SOME),
         "per_ledger_220": many.per_ledger,
         "per_ledger_220_min": min(many.series),
-        "npm_per_ledger_1": _rate(found.theirs, 1),
-        "npm_per_ledger_19": _rate(found.theirs, _SOME),
-        "sequence_errors": sum(each.sequence_errors for each in every),
-        "failed": sum(each.failed for each in every),
+        "npm_per_ledger_1": _rate(measurements.theirs, 1),
+        "npm_per_ledger_19": _rate(measurements.theirs, _SOME),
+        "sequence_errors": sum(each.sequence_errors for each in all_runs),
+        "failed": sum(each.failed for each in all_runs),
         "p50_s": many.latency_s(0.5),
         "p95_s": many.latency_s(0.95),
         "ratio_19": round(ratio, 2),
         "rpc_per_settle": many.rpc_per_settle,
-        "npm_rpc_per_settle": found.theirs[_SOME].rpc_per_settle,
-        "memory_mb": found.memory_mb,
+        "npm_rpc_per_settle": measurements.theirs[_SOME].rpc_per_settle,
+        "memory_mb": measurements.memory_mb,
         "fill_slp7": max(fills.values()) if isinstance(fills, dict) else None,
         "envelope": envelope_parts(many.landed),
-        "ledger_bytes": found.ledger_bytes,
-        "envelopes_per_ledger": found.ledger_bytes // envelope_parts(many.landed)["bytes"],
+        "ledger_bytes": measurements.ledger_bytes,
+        "envelopes_per_ledger": measurements.ledger_bytes // envelope_parts(many.landed)["bytes"],
         "burst": {each.side: _burst_figures(each) for each in (ours, npm) if each},
-        "ours": {str(count): each.figures() for count, each in found.ours.items()},
-        "npm": {str(count): each.figures() for count, each in found.theirs.items()},
-        "slp7": found.slp7,
+        "ours": {str(count): each.figures() for count, each in measurements.ours.items()},
+        "npm": {str(count): each.figures() for count, each in measurements.theirs.items()},
+        "slp7": measurements.slp7,
     }
 
 
-def _draw(found: Found, path: Path) -> None:
-    """The runs with mainnet's limits, whole, beside the byte ceiling of a ledger."""
-    series = {_named("farebox", "channel", n): run.whole_series for n, run in found.ours.items()}
-    npm = {_named("npm", "signer", n): run.whole_series for n, run in found.theirs.items()}
-    ceiling = found.ledger_bytes // envelope_parts(found.ours[_MANY].landed)["bytes"]
+def _draw(measurements: Measurements, path: Path) -> None:
+    """Draw the runs with mainnet's limits and the byte limit of a ledger."""
+    series = {
+        _series_name("farebox", "channel", n): run.whole_series
+        for n, run in measurements.ours.items()
+    }
+    npm = {
+        _series_name("npm", "signer", n): run.whole_series for n, run in measurements.theirs.items()
+    }
+    ceiling = measurements.ledger_bytes // envelope_parts(measurements.ours[_MANY].landed)["bytes"]
     draw_ledgers(
         path,
         series | npm,
@@ -200,7 +209,7 @@ def _draw(found: Found, path: Path) -> None:
     say(f"drawn to {path}")
 
 
-def _named(side: str, source: str, count: int) -> str:
+def _series_name(side: str, source: str, count: int) -> str:
     return f"{side}, {count} {source}{'s' if count > 1 else ''}"
 
 
@@ -220,7 +229,7 @@ def _burst_figures(run: Run) -> dict[str, object]:
         "first_s": round(times[0], 2) if times else None,
         "median_s": round(times[len(times) // 2], 2) if times else None,
         "last_s": round(times[-1], 2) if times else None,
-        "settings": dict(_PATIENT) if run.side.startswith("farebox") else {},
+        "settings": dict(_BURST_SETTINGS) if run.side.startswith("farebox") else {},
         "reasons": run.figures()["reasons"],
         "send_answers": dict(run.sends),
     }
@@ -243,4 +252,4 @@ def _holds(figures: dict[str, object]) -> bool:
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

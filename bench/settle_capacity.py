@@ -1,4 +1,4 @@
-"""What a settlement takes of a ledger, what a ledger has, and which limit is met first."""
+"""The resources of a settlement, the limits of a ledger, and the limit that binds first."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ _SIGNATURE: Final = 4 + 4 + 64  # hint, length, signature
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one transaction declares of everything a ledger limits."""
+    """The resources that one transaction declares, as far as a ledger limits them."""
 
     transactions: int
     transaction_bytes: int
@@ -30,7 +30,7 @@ class Usage:
 
 
 def usage_of(landed: Sequence[Landed]) -> Usage:
-    """The largest use of each kind among some of the transactions."""
+    """Return the largest use of each resource among fifty transactions."""
     found = [_usage(each.envelope) for each in landed[:50] if each.is_success]
     if not found:
         raise RunFailed("nothing landed whose size could be read")
@@ -38,9 +38,9 @@ def usage_of(landed: Sequence[Landed]) -> Usage:
 
 
 def admitted(limits: LedgerLimits, use: Usage) -> int:
-    """How many such transactions fit in one ledger; instructions count in one cluster.
+    """Return how many such transactions fit in one ledger; instructions count in one cluster.
 
-    Payments to one seller touch one entry, so they run one after the other.
+    Payments to one seller write one entry, so they run sequentially.
     """
     return min(int(getattr(limits, name)) // int(getattr(use, name)) for name in Usage.__slots__)
 
@@ -48,7 +48,7 @@ def admitted(limits: LedgerLimits, use: Usage) -> int:
 def fill(
     landed: Iterable[Landed], ledgers: Sequence[int], limits: LedgerLimits
 ) -> dict[str, float]:
-    """The share of each limit that was used, mean over the ledgers."""
+    """Return the used share of each limit, mean over the ledgers."""
     used: dict[int, Counter[str]] = defaultdict(Counter)
     for each in landed:
         use = _usage(each.envelope)
@@ -90,7 +90,7 @@ def _transaction(inner: bytes) -> xdr.TransactionV1Envelope:
 
 
 def envelope_parts(landed: Sequence[Landed]) -> dict[str, int]:
-    """The bytes of one settlement's envelope, by what they are for."""
+    """Return the bytes of one settlement's envelope, by part."""
     raw = landed[-1].envelope
     inner = inner_envelope(raw)
     envelope = _transaction(inner)

@@ -1,4 +1,4 @@
-"""What the ledger says: which payments landed in which ledger, and how full each ledger was."""
+"""Reads the landed payments and the limits of ledgers."""
 
 import base64
 from collections import Counter
@@ -18,8 +18,8 @@ from farebox.stellar.transfer_envelope import TransferEnvelope, read_transfer_en
 
 _PAGE: Final = 200
 _FEE_BUMP: Final = (5).to_bytes(4, "big")
-_BUMP_BEFORE: Final = 48  # what a fee bump has before the envelope it wraps
-_BUMP_AFTER: Final = 80  # and behind it, with one signature
+_BUMP_BEFORE: Final = 48  # bytes of a fee bump before the wrapped envelope
+_BUMP_AFTER: Final = 80  # and after it, with one signature
 
 
 class _Transaction(msgspec.Struct):
@@ -42,7 +42,7 @@ class _PageAnswer(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """A transfer that a ledger took in."""
+    """A transfer that was included in a ledger."""
 
     identity: Identity
     ledger: int
@@ -53,7 +53,7 @@ class Landed:
 
 
 class LedgerReader:
-    """Asks the devnet itself, past every relay."""
+    """Calls the devnet directly, without a relay."""
 
     def __init__(self, session: aiohttp.ClientSession, rpc_url: str) -> None:
         self._session, self._rpc_url = session, rpc_url
@@ -61,18 +61,18 @@ class LedgerReader:
     @classmethod
     @asynccontextmanager
     async def open(cls, rpc_url: str) -> AsyncIterator[Self]:
-        """A reader for the length of the block."""
+        """Open a reader for the length of the block."""
         async with aiohttp.ClientSession() as session:
             yield cls(session, rpc_url)
 
     async def latest(self) -> int:
-        """The newest closed ledger."""
+        """Read the number of the newest closed ledger."""
         # getLatestLedger carries the whole ledger
-        said = msgspec.json.decode(await self._ask("getHealth", {}))
-        return int(said["result"]["latestLedger"])
+        response = msgspec.json.decode(await self._ask("getHealth", {}))
+        return int(response["result"]["latestLedger"])
 
     async def landed(self, first: int, last: int) -> list[Landed]:
-        """Every transfer that landed from ledger `first` to ledger `last`."""
+        """Read every transfer that landed from ledger `first` to ledger `last`."""
         found: list[Landed] = []
         params: dict[str, object] = {"startLedger": first, "pagination": {"limit": _PAGE}}
         while True:
@@ -88,13 +88,13 @@ class LedgerReader:
             params = {"pagination": {"limit": _PAGE, "cursor": page.cursor}}
 
     async def limits(self) -> LedgerLimits:
-        """What the network's own settings give to the contract calls of one ledger."""
+        """Read the limits of one ledger for contract calls from the network's settings."""
         keys = setting_keys()
         wanted = [base64.b64encode(key).decode() for key in keys]
-        said = msgspec.json.decode(await self._ask("getLedgerEntries", {"keys": wanted}))
+        response = msgspec.json.decode(await self._ask("getLedgerEntries", {"keys": wanted}))
         entries = {
             base64.b64decode(each["key"]): base64.b64decode(each["xdr"])
-            for each in said["result"]["entries"]
+            for each in response["result"]["entries"]
         }
         settings = read_network_settings(entries)
         if settings is None:
@@ -127,15 +127,15 @@ def _code(text: str) -> str:
     result = read_transaction_result(text)
     if result is None:
         return "unreadable"
-    return result.telling_operation_code or result.telling_code
+    return result.effective_operation_code or result.effective_code
 
 
 def inner_envelope(envelope: bytes) -> bytes:
-    """The transaction inside a fee bump of one signature; any other envelope as it is."""
+    """Return the transaction inside a fee bump with one signature, or the envelope itself."""
     return envelope[_BUMP_BEFORE:-_BUMP_AFTER] if envelope.startswith(_FEE_BUMP) else envelope
 
 
 def per_ledger(landed: Iterable[Landed], ledgers: range) -> list[int]:
-    """Successful payments in each of the ledgers."""
+    """Count the successful payments in each of the ledgers."""
     counted = Counter(each.ledger for each in landed if each.is_success)
     return [counted[ledger] for ledger in ledgers]

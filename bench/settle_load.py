@@ -1,4 +1,4 @@
-"""Callers of /settle: each sends its next payment when the last one is answered.
+"""A load generator for /settle: each caller sends its next payment after the last answer.
 
 It runs as a process of its own (`main`), reads one plan as JSON on standard input and prints one
 `Report` as JSON. Times are of the monotonic clock, which all processes of a machine share.
@@ -21,9 +21,9 @@ _AGAIN: Final = frozenset({"settlement_pending", "service_unavailable", "network
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """Which bodies to send where, how many at once, and for how long.
+    """The bodies, servers, concurrency and duration of a load.
 
-    With `patience_s` a caller whose connection broke, or who was told to ask again, repeats the
+    With `patience_s` a caller whose connection broke, or whose answer asks for a retry, repeats the
     same body at the next server for that long; without it the first answer counts.
     """
 
@@ -37,7 +37,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """How one payment was answered; status 0 when it never was."""
+    """The answer to one payment; status 0 when there was none."""
 
     index: int  # into the plan's bodies
     sent_at: float
@@ -47,27 +47,27 @@ class Answer(msgspec.Struct, frozen=True):
     reason: str = ""
     transaction: str = ""
     attempts: int = 1
-    successes: int = 0  # answers that said success, over all attempts
+    successes: int = 0  # answers of success, over all attempts
 
     @property
     def is_final(self) -> bool:
-        """Whether it is an answer, and one that does not ask to come again."""
+        """Whether it is an answer that does not ask for a retry."""
         return self.status != 0 and self.reason not in _AGAIN
 
 
 class Report(msgspec.Struct, frozen=True):
-    """Every answer, in the order they came."""
+    """Every answer in order of arrival."""
 
     answers: list[Answer]
 
 
-class _Said(msgspec.Struct):
+class _ResponseBody(msgspec.Struct):
     success: bool = False
     errorReason: str = ""  # noqa: N815 - as on the wire
     transaction: str = ""
 
 
-class _Broken(Exception):
+class _ConnectionBroken(Exception):
     """The connection ended before an answer was whole."""
 
 
@@ -79,17 +79,17 @@ class _Connection:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, body: bytes, *, within_s: float) -> tuple[int, bytes]:
-        """Status and body of the answer.
+        """Send one request; return status and body of the answer.
 
         Raises:
-            _Broken: there was none.
+            _ConnectionBroken: there was no answer.
         """
         try:
             async with asyncio.timeout(within_s):
                 return await self._ask(body)
         except (OSError, EOFError, TimeoutError, ValueError) as error:
             self.close()
-            raise _Broken from error
+            raise _ConnectionBroken from error
 
     async def _ask(self, body: bytes) -> tuple[int, bytes]:
         if self._streams is None:
@@ -103,14 +103,14 @@ class _Connection:
         return int(answer.split(b" ", 2)[1]), await reader.readexactly(int(length))
 
     def close(self) -> None:
-        """Give it up."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
         self._streams = None
 
 
 async def run_plan(plan: Plan) -> Report:
-    """Carry the plan out."""
+    """Run the plan."""
     return await _Callers(plan).run()
 
 
@@ -144,22 +144,22 @@ class _Callers:
         while True:
             connection = connections[(number + attempts) % len(connections)]
             attempts += 1
-            status, said = 0, _Said(errorReason="no_answer")
-            with suppress(_Broken):
+            status, response = 0, _ResponseBody(errorReason="no_answer")
+            with suppress(_ConnectionBroken):
                 status, raw = await connection.ask(
                     self._bodies[index], within_s=self._plan.answer_s
                 )
-                said = _read(raw)
-            successes += said.success
+                response = _parse_body(raw)
+            successes += response.success
             now = time.monotonic()
             answer = Answer(
                 index=index,
                 sent_at=began,
                 answered_at=now,
                 status=status,
-                success=said.success,
-                reason=said.errorReason,
-                transaction=said.transaction,
+                success=response.success,
+                reason=response.errorReason,
+                transaction=response.transaction,
                 attempts=attempts,
                 successes=successes,
             )
@@ -168,12 +168,12 @@ class _Callers:
             await asyncio.sleep(_PAUSE_S)
 
 
-def _read(raw: bytes) -> _Said:
+def _parse_body(raw: bytes) -> _ResponseBody:
     try:
-        found: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
-        return msgspec.convert({k: v for k, v in found.items() if v is not None}, _Said)
+        fields: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
+        return msgspec.convert({k: v for k, v in fields.items() if v is not None}, _ResponseBody)
     except msgspec.MsgspecError:
-        return _Said(errorReason=raw[:80].decode(errors="replace"))
+        return _ResponseBody(errorReason=raw[:80].decode(errors="replace"))
 
 
 def main() -> int:

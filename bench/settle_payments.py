@@ -36,8 +36,8 @@ class Payment:
 
 
 @dataclass(frozen=True, slots=True)
-class Press:
-    """Prints payments of the same terms by the payers of a scene, each in turn."""
+class PaymentFactory:
+    """Creates payments of the same terms by the payers of a scene, each in turn."""
 
     terms: Terms
     payers: tuple[SigningKey, ...]
@@ -50,7 +50,7 @@ class Press:
 
     @classmethod
     async def open(cls, rpc_url: str, scene: Scene, *, payers: int) -> Self:
-        """Have the first payer's payment built and simulated, and take it apart."""
+        """Build and simulate the first payer's payment, and use it as a template."""
         terms = Terms(scene.asset, scene.payees[0].address, 10_000, MAX_TIMEOUT_S)
         keypairs = [Keypair.from_secret(each.secret.reveal()) for each in scene.payers[:payers]]
         envelope = await asyncio.to_thread(_first, rpc_url, keypairs[0], terms)
@@ -70,7 +70,7 @@ class Press:
         )
 
     def payments(self, count: int, *, now: int) -> list[Payment]:
-        """`count` new payments, valid for `LIFE_LEDGERS` from ledger `now` on."""
+        """Sign `count` new payments, valid for `LIFE_LEDGERS` from ledger `now` on."""
         expiry = (now + LIFE_LEDGERS).to_bytes(4, "big")
         return [self._payment(self.payers[i % len(self.payers)], expiry) for i in range(count)]
 

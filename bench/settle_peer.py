@@ -1,20 +1,22 @@
-"""The npm facilitator with several signers, measured as ours is."""
+"""Starts the npm facilitator with several signers, for measurement."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from bench.settle_ground import Ground, Side
-from bench.settle_tap import Tap
-from bench.sides import PEER, THEIRS
+from bench.facilitators import PEER, THEIRS
+from bench.settle_relay import RpcRelay
+from bench.settle_setup import MeasuredFacilitator, SettleSetup
 from e2e.machine import ROOT, node_server
 
 
 @asynccontextmanager
-async def theirs(ground: Ground, horizon_url: str, *, signers: int) -> AsyncIterator[Side]:
-    """The npm facilitator on the service's core, its signers taking turns."""
-    tap = Tap(ground.devnet.rpc_url)
-    async with tap.serving() as rpc_url:
-        secrets = [signer.secret.reveal() for signer in ground.signers[:signers]]
+async def start_npm_facilitator(
+    setup: SettleSetup, horizon_url: str, *, signers: int
+) -> AsyncIterator[MeasuredFacilitator]:
+    """Start the npm facilitator on the service's core; it uses its signers in turn."""
+    relay = RpcRelay(setup.devnet.rpc_url)
+    async with relay.serving() as rpc_url:
+        secrets = [signer.secret.reveal() for signer in setup.signers[:signers]]
         env = {
             "RPC_URL": rpc_url,
             "RELAYER_SECRET": ",".join(secrets),
@@ -23,8 +25,8 @@ async def theirs(ground: Ground, horizon_url: str, *, signers: int) -> AsyncIter
         async with node_server(
             PEER / "facilitator.mjs",
             env=env,
-            log=ground.folder / f"npm-{signers}.log",
-            prefix=ground.cores.pin_service(),
+            log=setup.folder / f"npm-{signers}.log",
+            prefix=setup.cores.pin_service(),
             preloads=[ROOT / "e2e" / "horizon.cjs"],
         ) as url:
-            yield Side(f"{THEIRS} with {signers}", url, tap)
+            yield MeasuredFacilitator(f"{THEIRS} with {signers}", url, relay)

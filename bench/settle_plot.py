@@ -26,7 +26,7 @@ def draw_ledgers(
 ) -> None:
     """Write one line for each series, ledger by ledger, below a dashed ceiling.
 
-    `dotted` names those that are drawn so that a line below them can be seen.
+    `dotted` names the series that are drawn as dotted lines.
     """
     longest = max(len(values) for values in series.values())
     top = -(-max(ceiling, *(max(values) for values in series.values())) // _STEP) * _STEP
@@ -57,7 +57,7 @@ class _Plot:
         return round(self._bottom - (self._bottom - _TOP) * count / self._top, 1)
 
     def grid(self) -> list[str]:
-        """Axes with their numbers."""
+        """Draw the axes with their numbers."""
         lines = [
             _line(_LEFT, self._y(count), self._right, self._y(count), "#e2e2e2")
             + _text(_LEFT - 8, self._y(count) + 4, str(count), anchor="end")
@@ -71,7 +71,7 @@ class _Plot:
         return [*lines, *numbers, _text(middle, self._bottom + 36, "ledger", anchor="middle")]
 
     def dashed(self, count: int, name: str) -> str:
-        """A level that cannot be passed."""
+        """Draw the ceiling as a dashed line."""
         y = self._y(count)
         line = _line(_LEFT, y, self._right, y, "#333333", extra=' stroke-dasharray="5 4"')
         return line + _text(_LEFT + 4, y - 6, name)
@@ -79,7 +79,7 @@ class _Plot:
     def line(
         self, name: str, values: Sequence[int], colour: str, turn: int, style: str
     ) -> list[str]:
-        """One series and its name at the right."""
+        """Draw one series and its name at the right."""
         points = " ".join(f"{self._x(i)},{self._y(value)}" for i, value in enumerate(values))
         y = _TOP + 18 * turn + 6
         return [
@@ -93,6 +93,6 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, *, extra: str
     return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}"{extra}/>'
 
 
-def _text(x: float, y: float, said: str, *, anchor: str = "start", size: int = 12) -> str:
+def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12) -> str:
     place = f'x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}"'
-    return f'<text {place} fill="#222222">{escape(said)}</text>'
+    return f'<text {place} fill="#222222">{escape(text)}</text>'

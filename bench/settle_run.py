@@ -1,20 +1,20 @@
-"""What ledgers, relays and callers saw of one side's payments."""
+"""The measurements of one facilitator's payments by ledger, relay and callers."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 
-from bench.settle_ground import CADENCE_S, Side
 from bench.settle_ledger import Landed, per_ledger
 from bench.settle_load import Answer
 from bench.settle_payments import Payment
-from bench.settle_tap import BadSequence
+from bench.settle_relay import BadSequence
+from bench.settle_setup import CADENCE_S, MeasuredFacilitator
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What one side used in a window."""
+class WindowUsage:
+    """The RPC calls and CPU of one facilitator in a window."""
 
     calls: Counter[str]
     cpu_share: float | None
@@ -28,12 +28,12 @@ class Window:
     ledgers: range
     began: float
     ended: float
-    sides: list[Seen]
+    sides: list[WindowUsage]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What became of one side's payments; the window is the ledgers that were measured."""
+    """The payments of one facilitator; the window is the measured ledgers."""
 
     side: str
     payments: Sequence[Payment]
@@ -60,16 +60,16 @@ class Run:
 
     @property
     def sequence_errors(self) -> int:
-        """How often the network refused a transaction for its sequence number.
+        """Refusals of transactions for their sequence number.
 
-        An envelope that is sent again after it landed is refused so as well, by which its number
-        was right: it is not counted here but in `resent_after_landing`.
+        An envelope that is resent after it landed is refused as well, although its number was
+        right: `resent_after_landing` counts it instead.
         """
         return len(self.bad_sequences) - self.resent_after_landing
 
     @property
     def resent_after_landing(self) -> int:
-        """Envelopes of an uncertain fate that were sent again and had landed before."""
+        """Envelopes that were resent after they had landed."""
         ledgers = {each.tx_hash: each.ledger for each in self.landed}
         return sum(
             each.tx_hash in ledgers and ledgers[each.tx_hash] <= each.latest_ledger
@@ -83,12 +83,12 @@ class Run:
 
     @property
     def failed(self) -> int:
-        """Answers that were not success, or were and the ledger has not exactly one landing."""
+        """The answers without success, and successes without exactly one landing."""
         return len(self.answers) - len(self.paid)
 
     @property
     def paid(self) -> list[Answer]:
-        """Answers of success that the ledger bears out."""
+        """The answers of success that the ledger confirms."""
         landings = Counter(each.identity for each in self.landed if each.is_success)
         return [
             each
@@ -97,24 +97,24 @@ class Run:
         ]
 
     def latency_s(self, share: float) -> float:
-        """The quantile of the answers that came within the window."""
+        """Return a quantile of the latency of answers within the window."""
         began, ended = self.window
-        found = sorted(
+        times = sorted(
             each.answered_at - each.sent_at
             for each in self.answers
             if began <= each.answered_at <= ended
         )
-        return _quantile(found, share)
+        return _quantile(times, share)
 
     def after_close_s(self, share: float) -> float:
-        """The quantile of how long after a ledger closed the answers came, within the window."""
+        """Return a quantile of the time from a ledger's close to the answers, within the window."""
         began, ended = self.window
-        found = sorted(
+        times = sorted(
             (each.answered_at - began) % CADENCE_S
             for each in self.answers
             if began <= each.answered_at <= ended
         )
-        return _quantile(found, share)
+        return _quantile(times, share)
 
     @property
     def rpc_per_settle(self) -> float:
@@ -129,7 +129,7 @@ class Run:
         return round(self.bytes.total() / 1000 / settled, 1) if settled else 0.0
 
     def figures(self) -> dict[str, object]:
-        """For a reader."""
+        """Return the figures, rounded for a reader."""
         reasons = Counter(
             each.reason or str(each.status) for each in self.answers if not each.success
         )
@@ -158,26 +158,26 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return round(ordered[min(last, int(len(ordered) * share))], 3) if ordered else 0.0
 
 
-def run_of(
-    side: Side,
+def build_run(
+    side: MeasuredFacilitator,
     payments: Sequence[Payment],
     answers: Sequence[Answer],
     landed: Sequence[Landed],
     window: Window,
-    seen: Seen,
+    usage: WindowUsage,
 ) -> Run:
-    """One side's part of what was seen."""
-    mine = frozenset(each.identity for each in payments)
+    """Build the run of one facilitator from the measurements of all."""
+    identities = frozenset(each.identity for each in payments)
     return Run(
         side=side.name,
         payments=payments,
         answers=answers,
-        landed=[each for each in landed if each.identity in mine],
+        landed=[each for each in landed if each.identity in identities],
         ledgers=window.ledgers,
         window=(window.began, window.ended),
-        calls=seen.calls,
-        sends=side.tap.sends.copy(),
-        bad_sequences=tuple(side.tap.bad_sequences),
-        cpu_share=seen.cpu_share,
-        bytes=seen.bytes,
+        calls=usage.calls,
+        sends=side.relay.sends.copy(),
+        bad_sequences=tuple(side.relay.bad_sequences),
+        cpu_share=usage.cpu_share,
+        bytes=usage.bytes,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from e2e.clients import SignedPayment
-from e2e.machine import ROOT, RunFailed, environment, node_command, say
+from e2e.machine import ROOT, RunFailed, build_environment, node_command, say
 from e2e.stage import HORIZON_PRELOAD, PRICE_UNITS, Market, Stage
 
 _FAREBOX: Final = "from farebox.cli.main import main; main()"
@@ -19,7 +19,7 @@ _PAYMENT_S: Final = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Payments of one network: how many were tried, which landed, and what was said otherwise."""
+    """Payments of one network: how many were tried, which landed, and the faults."""
 
     tried: int
     hashes: tuple[str, ...]
@@ -32,7 +32,7 @@ class Tally:
 
 
 async def pay_with_npm(stage: Stage, market: Market, count: int) -> Tally:
-    """Buy `count` times with @x402/fetch and ask the ledger what really happened."""
+    """Buy `count` times with @x402/fetch and confirm the payments on the ledger."""
     before = await market.seller_balance()
     hashes: list[str] = []
     faults: list[str] = []
@@ -44,11 +44,11 @@ async def pay_with_npm(stage: Stage, market: Market, count: int) -> Tally:
         else:
             faults.append(_fault(line))
             say(f"{market.network}: not paid: {faults[-1]}")
-    return await _confirmed(market, count, hashes, faults, before)
+    return await _confirm_on_ledger(market, count, hashes, faults, before)
 
 
 async def sign_with_npm(stage: Stage, market: Market, count: int) -> list[SignedPayment]:
-    """Payments signed by the npm packages for the seller's offer, none of them spent."""
+    """Sign payments with the npm packages for the seller's offer, without settling them."""
     signed = []
     async for line in _npm_buyer(stage, market, "sign", count):
         if "payment" not in line:
@@ -59,26 +59,26 @@ async def sign_with_npm(stage: Stage, market: Market, count: int) -> list[Signed
 
 
 async def pay_with_farebox(stage: Stage, market: Market, count: int) -> Tally:
-    """Buy `count` times with `farebox pay` and ask the ledger what really happened."""
+    """Buy `count` times with `farebox pay` and confirm the payments on the ledger."""
     wallet = stage.folder / f"wallet-{market.network.name.lower()}.json"
     await asyncio.to_thread(_write_wallet, market, wallet)
     before = await market.seller_balance()
     hashes: list[str] = []
     faults: list[str] = []
     for _ in range(count):
-        code, said = await _run_farebox(pay_arguments(stage, market, wallet))
-        report = _last_json(said)
+        code, output = await _run_farebox(pay_arguments(stage, market, wallet))
+        report = _last_json(output)
         if code == 0 and report.get("paid") is True:
             hashes.append(str(report["transaction"]))
             say(f"{market.network}: paid {len(hashes)}/{count} by farebox pay")
         else:
-            faults.append(f"exit {code}: {said.strip()[-300:]}")
+            faults.append(f"exit {code}: {output.strip()[-300:]}")
             say(f"{market.network}: not paid: {faults[-1]}")
-    return await _confirmed(market, count, hashes, faults, before)
+    return await _confirm_on_ledger(market, count, hashes, faults, before)
 
 
 def pay_arguments(stage: Stage, market: Market, wallet: Path) -> list[str]:
-    """The command line of one purchase."""
+    """Build the command line of one purchase."""
     arguments = ["pay", stage.url(market), "--yes", "--json", "--wallet", str(wallet)]
     arguments += ["--network", market.network.name.lower()]
     arguments += ["--rpc-url", market.served.devnet.rpc_url]
@@ -90,7 +90,7 @@ def pay_arguments(stage: Stage, market: Market, wallet: Path) -> list[str]:
 async def _npm_buyer(
     stage: Stage, market: Market, mode: str, count: int
 ) -> AsyncIterator[Mapping[str, Any]]:
-    given = {
+    options = {
         "mode": mode,
         "url": stage.url(market),
         "network": market.network.value,
@@ -100,7 +100,7 @@ async def _npm_buyer(
     }
     process = await asyncio.create_subprocess_exec(
         *node_command(ROOT / "e2e" / "buyer.mjs", [HORIZON_PRELOAD]),
-        env=environment({"BUYER": json.dumps(given), **stage.node_env}),
+        env=build_environment({"BUYER": json.dumps(options), **stage.node_env}),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         limit=2**20,
@@ -113,8 +113,8 @@ async def _npm_buyer(
             lines += 1
             yield json.loads(raw)
         if lines != count:
-            said = (await process.stderr.read()).decode(errors="replace")
-            raise RunFailed(f"the npm buyer ended early:\n{said[-800:]}")
+            output = (await process.stderr.read()).decode(errors="replace")
+            raise RunFailed(f"the npm buyer ended early:\n{output[-800:]}")
         await process.wait()
     finally:
         if process.returncode is None:
@@ -128,24 +128,24 @@ async def _run_farebox(arguments: list[str]) -> tuple[int, str]:
         "-c",
         _FAREBOX,
         *arguments,
-        env=environment({}),
+        env=build_environment({}),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        said, _ = await asyncio.wait_for(process.communicate(), _PAYMENT_S)
+        output, _ = await asyncio.wait_for(process.communicate(), _PAYMENT_S)
     except TimeoutError:
         process.kill()
         await process.wait()
         return -1, "no answer within two minutes"
-    return process.returncode or 0, said.decode(errors="replace")
+    return process.returncode or 0, output.decode(errors="replace")
 
 
-async def _confirmed(
+async def _confirm_on_ledger(
     market: Market, tried: int, hashes: list[str], faults: list[str], before: int
 ) -> Tally:
-    """Keep the receipts that the ledger bears out; the seller's balance must agree."""
+    """Keep the receipts that the ledger confirms; the seller's balance must agree."""
     landed: list[str] = []
     for transaction in dict.fromkeys(hashes):
         status = await market.ledger.transaction_status(transaction)
@@ -159,9 +159,9 @@ async def _confirmed(
     return Tally(tried, tuple(landed), tuple(faults))
 
 
-def _last_json(said: str) -> dict[str, Any]:
-    """The one line of JSON among what was printed; empty when there is none."""
-    for line in reversed(said.splitlines()):
+def _last_json(output: str) -> dict[str, Any]:
+    """Read the last line of JSON in an output; empty when there is none."""
+    for line in reversed(output.splitlines()):
         with contextlib.suppress(ValueError):
             report: dict[str, Any] = json.loads(line)
             return report

@@ -1,9 +1,9 @@
-"""E2E=catalog: what real settlements list, read by stock npm and PyPI clients of the bazaar.
+"""E2E=catalog: listings of real settlements, read by stock npm and PyPI clients of the bazaar.
 
-On both networks an unmodified npm seller declares itself and is paid by an unmodified npm buyer,
-and a tool is settled with what @x402/extensions declares of it. Then @x402/extensions 2.27 and the
-PyPI package x402 browse and search; every answer is held against what was settled. The rules of
-filter honesty (V0 to V7) are asked without a client.
+On both networks an unmodified npm seller declares its resource and is paid by an unmodified npm
+buyer, and a tool is settled with the declaration of @x402/extensions. Then @x402/extensions 2.27
+and the PyPI package x402 browse and search; every answer is compared with the settlements. The
+rules of filter honesty (V0 to V7) are checked without a client.
 """
 
 import asyncio
@@ -14,25 +14,25 @@ from typing import Any, Final
 import aiohttp
 
 from e2e.buyers import pay_with_npm, sign_with_npm
+from e2e.catalog_expectations import Entry, Expectation, Kind, build_expectations, find_faults
 from e2e.catalog_readers import npm_answers, pypi_answers
-from e2e.catalog_truth import Asked, Entry, Kind, faults, questions
 from e2e.clients import SignedPayment
-from e2e.ending import end_with_figures
 from e2e.facilitator import FOLDER
 from e2e.filter_honesty import broken_rules
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.packages import changed_packages, install
-from e2e.stage import DESCRIPTION, Market, Stage, running_stage
+from e2e.report import run_and_report
+from e2e.stage import DESCRIPTION, Market, Stage, open_stage
 from farebox.local.devnet import HeaderForm
 
 UNMODIFIED: Final = ("x402-core-2.27", "x402-extensions-2.27", "@x402/extensions", "@x402/express")
-SELLER_DECLARES: Final[Mapping[str, object]] = {
+SELLER_DECLARATION: Final[Mapping[str, object]] = {
     "input": {"month": "2026-11"},
     "inputSchema": {"properties": {"month": {"type": "string"}}, "required": ["month"]},
     "output": {"example": {"report": "paid for"}},
 }
 TOOL: Final = "weather_forecast"
-TOOL_DECLARES: Final[Mapping[str, object]] = {
+TOOL_DECLARATION: Final[Mapping[str, object]] = {
     "toolName": TOOL,
     "description": "Rain and wind for a place, hour by hour",
     "transport": "streamable-http",
@@ -43,7 +43,7 @@ TOOL_DECLARES: Final[Mapping[str, object]] = {
     },
     "example": {"city": "Paris"},
 }
-TOOL_SAYS: Final[Mapping[str, object]] = {
+TOOL_METADATA: Final[Mapping[str, object]] = {
     "description": "Weather forecasts for any city",
     "mimeType": "application/json",
     "serviceName": "Skies",
@@ -53,34 +53,34 @@ _LISTED_S: Final = 30.0
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether everything holds, and the figures; short or long it is the same."""
+    """Run the target; return whether it holds, and the figures. It has no short form."""
     del quick
     began = time.monotonic()
     await asyncio.to_thread(install, FOLDER)
     with scratch_folder("farebox-e2e-") as scratch:
         local = {"FAREBOX_CATALOG_LOCAL": "1"}
         folder = subfolder(scratch, "catalog")
-        async with running_stage(
-            HeaderForm.SECONDS, folder, settings=local, discovery=SELLER_DECLARES
+        async with open_stage(
+            HeaderForm.SECONDS, folder, settings=local, discovery=SELLER_DECLARATION
         ) as stage:
             entries, unsettled = await _list_everything(stage)
-            found, asked = await _read_everything(stage, entries)
+            findings, answers = await _read_everything(stage, entries)
             broken = await broken_rules(stage.service_url, entries)
         changed = await asyncio.to_thread(changed_packages, FOLDER, UNMODIFIED, scratch)
     figures: dict[str, object] = {
         "listed": len(entries),
         "settlements_failed": unsettled,
-        "answers": asked,
-        "answers_not_parsed": found,
+        "answers": answers,
+        "answers_not_parsed": findings,
         "filter_rules_broken": broken,
-        "packages_changed": [f"{each.package}: {each.why}" for each in changed],
+        "packages_changed": [f"{each.package}: {each.difference}" for each in changed],
         "seconds": round(time.monotonic() - began, 1),
     }
-    return not (unsettled or found or broken or changed), figures
+    return not (unsettled or findings or broken or changed), figures
 
 
 async def _list_everything(stage: Stage) -> tuple[list[Entry], list[str]]:
-    """One HTTP resource and one tool on each network, by settlements; what could not be settled."""
+    """One HTTP resource and one tool on each network, settled; return listings and faults."""
     unsettled: list[str] = []
     for market in stage.markets:
         tally = await pay_with_npm(stage, market, 1)
@@ -89,7 +89,7 @@ async def _list_everything(stage: Stage) -> tuple[list[Entry], list[str]]:
         (settled,) = await _settle_tool(stage, market, signed)
         if not settled.get("answer", {}).get("success"):
             unsettled.append(f"{market.network}: {settled}")
-    raw = await _until_listed(stage, 2 * len(stage.markets))
+    raw = await _wait_until_listed(stage, 2 * len(stage.markets))
     entries = []
     for item in raw:
         network = item["accepts"][0]["network"]
@@ -99,13 +99,13 @@ async def _list_everything(stage: Stage) -> tuple[list[Entry], list[str]]:
 
 
 async def _settle_tool(stage: Stage, market: Market, signed: SignedPayment) -> list[dict[str, Any]]:
-    asked = {
+    request = {
         "payment": signed.payment,
         "terms": signed.terms,
-        "resource": {"url": _tool_url(stage, market), **TOOL_SAYS},
-        "discovery": TOOL_DECLARES,
+        "resource": {"url": _tool_url(stage, market), **TOOL_METADATA},
+        "discovery": TOOL_DECLARATION,
     }
-    answers = await asyncio.to_thread(npm_answers, stage.service_url, {"settle": [asked]})
+    answers = await asyncio.to_thread(npm_answers, stage.service_url, {"settle": [request]})
     return answers["settle"]
 
 
@@ -113,8 +113,8 @@ def _tool_url(stage: Stage, market: Market) -> str:
     return f"{stage.seller_url}/{market.network.label}/mcp"
 
 
-async def _until_listed(stage: Stage, count: int) -> list[dict[str, Any]]:
-    """The listings in their order, once there are as many as were settled for."""
+async def _wait_until_listed(stage: Stage, count: int) -> list[dict[str, Any]]:
+    """Wait until `count` resources are listed; return them in order."""
     deadline = time.monotonic() + _LISTED_S
     async with aiohttp.ClientSession() as session:
         while True:
@@ -128,18 +128,18 @@ async def _until_listed(stage: Stage, count: int) -> list[dict[str, Any]]:
 
 
 def _entry(stage: Stage, market: Market, item: Mapping[str, Any]) -> Entry:
-    """What must be shown of an item; of the extension what was declared, as the item has it."""
+    """Build the expected listing of an item; check that its declaration is unchanged."""
     is_tool = item["type"] == "mcp"
     accepts = item["accepts"][0]
     bazaar = item["extensions"]["bazaar"]
     declared = bazaar["info"]["input"]
     expected = (
-        {"toolName": TOOL, "inputSchema": TOOL_DECLARES["inputSchema"]}
+        {"toolName": TOOL, "inputSchema": TOOL_DECLARATION["inputSchema"]}
         if is_tool
-        else {"method": "GET", "queryParams": SELLER_DECLARES["input"]}
+        else {"method": "GET", "queryParams": SELLER_DECLARATION["input"]}
     )
     if {key: declared.get(key) for key in expected} != expected:
-        raise RunFailed(f"the declaration was changed on its way: {declared}")
+        raise RunFailed(f"the declaration was changed: {declared}")
     return Entry(
         network=market.network.value,
         type=item["type"],
@@ -154,41 +154,43 @@ def _entry(stage: Stage, market: Market, item: Mapping[str, Any]) -> Entry:
             "extra": {"areFeesSponsored": True},
         },
         bazaar=bazaar,
-        says=TOOL_SAYS if is_tool else {"description": DESCRIPTION, "mimeType": "application/json"},
+        metadata=TOOL_METADATA
+        if is_tool
+        else {"description": DESCRIPTION, "mimeType": "application/json"},
     )
 
 
 async def _read_everything(stage: Stage, entries: Sequence[Entry]) -> tuple[list[str], int]:
-    """What stock clients did not understand or were told wrong, and how many answers they had."""
-    lists, searches = questions(entries)
+    """Read the catalog with stock clients; return the faults and the number of answers."""
+    lists, searches = build_expectations(entries)
     by_kind = {entry.kind: entry for entry in entries}
-    say(f"npm and PyPI clients ask {len(lists)} pages and {len(searches)} searches")
-    asked = {"list": lists, "search": searches}
-    plain = {name: [dict(each.parameters) for each in asked[name]] for name in asked}
+    say(f"npm and PyPI clients read {len(lists)} pages and {len(searches)} searches")
+    expectations = {"list": lists, "search": searches}
+    plain = {name: [dict(each.parameters) for each in expectations[name]] for name in expectations}
     npm = await asyncio.to_thread(npm_answers, stage.service_url, plain)
     pypi = await asyncio.to_thread(
         pypi_answers, stage.service_url, lists=plain["list"], searches=plain["search"]
     )
-    found = _judged("npm @x402/extensions 2.27", asked, npm, by_kind)
-    found += _judged("PyPI x402", asked, pypi, by_kind)
-    for line in found:
+    findings = _find_faults("npm @x402/extensions 2.27", expectations, npm, by_kind)
+    findings += _find_faults("PyPI x402", expectations, pypi, by_kind)
+    for line in findings:
         say(line)
-    return found, 2 * (len(lists) + len(searches))
+    return findings, 2 * (len(lists) + len(searches))
 
 
-def _judged(
+def _find_faults(
     client: str,
-    asked: Mapping[str, Sequence[Asked]],
+    expectations: Mapping[str, Sequence[Expectation]],
     answers: Mapping[str, Sequence[Mapping[str, Any]]],
     entries: Mapping[Kind, Entry],
 ) -> list[str]:
     return [
         f"{client}: {line}"
-        for name, each in asked.items()
-        for question, seen in zip(each, answers[name], strict=True)
-        for line in faults(name, question, seen, entries)
+        for name, each in expectations.items()
+        for expectation, result in zip(each, answers[name], strict=True)
+        for line in find_faults(name, expectation, result, entries)
     ]
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

@@ -13,76 +13,76 @@ from x402.extensions.bazaar import (
 )
 from x402.http import FacilitatorConfig, HTTPFacilitatorClientSync
 
-from e2e.machine import ROOT, RunFailed, environment, node_command
+from e2e.machine import ROOT, RunFailed, build_environment, node_command
 
 Answers = list[dict[str, Any]]  # each `{"answer": …}` or `{"error": …}`
-Question = Mapping[str, Any]  # parameters by their name on the wire, and `walk`
+Parameters = Mapping[str, Any]  # of a request by their name on the wire, and `walk`
 _MAX_PAGES: Final = 100
 _PYTHON_NAMES: Final = {"payTo": "pay_to"}
 
 
-def npm_answers(facilitator: str, asked: Mapping[str, object]) -> dict[str, Answers]:
+def npm_answers(facilitator: str, requests: Mapping[str, object]) -> dict[str, Answers]:
     """Every answer to `settle`, `list` and `search` as the npm client returned it."""
-    given = {"facilitator": facilitator, "settle": [], "list": [], "search": []} | dict(asked)
-    done = subprocess.run(
+    options = {"facilitator": facilitator, "settle": [], "list": [], "search": []} | dict(requests)
+    completed = subprocess.run(
         node_command(ROOT / "e2e" / "catalog.mjs"),
-        env=environment({"CATALOG": json.dumps(given)}),
+        env=build_environment({"CATALOG": json.dumps(options)}),
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise RunFailed(f"catalog.mjs failed:\n{done.stderr.strip()[-800:]}")
-    answers: dict[str, Answers] = json.loads(done.stdout.splitlines()[-1])
+    if completed.returncode:
+        raise RunFailed(f"catalog.mjs failed:\n{completed.stderr.strip()[-800:]}")
+    answers: dict[str, Answers] = json.loads(completed.stdout.splitlines()[-1])
     return answers
 
 
 def pypi_answers(
-    facilitator: str, *, lists: Sequence[Question], searches: Sequence[Question]
+    facilitator: str, *, lists: Sequence[Parameters], searches: Sequence[Parameters]
 ) -> dict[str, Answers]:
     """Every answer to `list` and `search` as the PyPI client returned it, in wire spelling."""
     with HTTPFacilitatorClientSync(FacilitatorConfig(url=facilitator)) as plain:
-        bazaar = with_bazaar(plain).extensions.bazaar  # type: ignore[arg-type] # it works with this one alone
+        bazaar = with_bazaar(plain).extensions.bazaar  # type: ignore[arg-type] # the type is too narrow upstream
 
-        def listed(asked: Question) -> dict[str, Any]:
-            found = bazaar.list_resources(ListDiscoveryResourcesParams(**_python(asked)))
+        def list_resources(parameters: Parameters) -> dict[str, Any]:
+            page = bazaar.list_resources(ListDiscoveryResourcesParams(**_python(parameters)))
             return {
-                "x402Version": found.x402_version,
-                "items": [item.to_dict() for item in found.items],
-                "pagination": asdict(found.pagination),
+                "x402Version": page.x402_version,
+                "items": [item.to_dict() for item in page.items],
+                "pagination": asdict(page.pagination),
             }
 
-        def searched(asked: Question) -> dict[str, Any]:
-            found = bazaar.search(SearchDiscoveryResourcesParams(**_python(asked)))
-            resources = [item.to_dict() for item in found.resources]
+        def search(parameters: Parameters) -> dict[str, Any]:
+            page = bazaar.search(SearchDiscoveryResourcesParams(**_python(parameters)))
+            resources = [item.to_dict() for item in page.resources]
             body = {
-                "x402Version": found.x402_version,
+                "x402Version": page.x402_version,
                 "resources": resources,
-                "partialResults": found.partial_results,
-                "pagination": asdict(found.pagination) if found.pagination else None,
+                "partialResults": page.partial_results,
+                "pagination": asdict(page.pagination) if page.pagination else None,
             }
             for _ in range(_MAX_PAGES):
-                if not asked.get("walk") or found.pagination is None:
+                if not parameters.get("walk") or page.pagination is None:
                     break
-                if found.pagination.cursor is None:
+                if page.pagination.cursor is None:
                     break
-                following = _python(asked) | {"cursor": found.pagination.cursor}
-                found = bazaar.search(SearchDiscoveryResourcesParams(**following))
-                resources += [item.to_dict() for item in found.resources]
+                following = _python(parameters) | {"cursor": page.pagination.cursor}
+                page = bazaar.search(SearchDiscoveryResourcesParams(**following))
+                resources += [item.to_dict() for item in page.resources]
             return body
 
-        return {"list": _each(lists, listed), "search": _each(searches, searched)}
+        return {"list": _each(lists, list_resources), "search": _each(searches, search)}
 
 
-def _python(asked: Question) -> dict[str, Any]:
-    return {_PYTHON_NAMES.get(k, k): value for k, value in asked.items() if k != "walk"}
+def _python(parameters: Parameters) -> dict[str, Any]:
+    return {_PYTHON_NAMES.get(k, k): value for k, value in parameters.items() if k != "walk"}
 
 
-def _each(asked: Sequence[Question], call: Callable[[Question], dict[str, Any]]) -> Answers:
+def _each(requests: Sequence[Parameters], call: Callable[[Parameters], dict[str, Any]]) -> Answers:
     answers: Answers = []
-    for question in asked:
+    for parameters in requests:
         try:
-            answers.append({"answer": call(question)})
+            answers.append({"answer": call(parameters)})
         except Exception as error:  # noqa: BLE001 - whatever a foreign client raises is the finding
             answers.append({"error": f"{type(error).__name__}: {error}"})
     return answers

@@ -9,9 +9,9 @@ from typing import Any, Final
 from x402.http import FacilitatorConfig, HTTPFacilitatorClient
 from x402.schemas import PaymentPayload, PaymentRequirements
 
-from e2e.machine import ROOT, RunFailed, environment, node_command
+from e2e.machine import ROOT, RunFailed, build_environment, node_command
 
-# What each answer must say once the foreign client has parsed it.
+# The expected content of each answer once a foreign client has parsed it.
 _EXPECTED: Final[Mapping[str, Mapping[str, object]]] = {
     "verify_valid": {"isValid": True},
     "verify_invalid": {
@@ -30,43 +30,43 @@ _EXPECTED: Final[Mapping[str, Mapping[str, object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class SignedPayment:
-    """A payment on the wire with the terms it was signed for."""
+    """A payment with the terms it was signed for."""
 
     payment: dict[str, Any]
     terms: dict[str, Any]
 
-    def asked_for_more(self) -> dict[str, Any]:
-        """The same payment held against terms of one base unit more: it must be refused."""
+    def with_higher_price(self) -> dict[str, Any]:
+        """Return the payment with terms of one base unit more, which must be refused."""
         dearer = self.terms | {"amount": str(int(self.terms["amount"]) + 1)}
         payment = self.payment | {"accepted": self.payment["accepted"] | dearer}
         return {"payment": payment, "terms": dearer}
 
 
 def npm_answers(facilitator: str, signed: SignedPayment) -> dict[str, Any]:
-    """Every answer as the npm client returned it, or the error it threw."""
-    given = {
+    """Return every answer as parsed by the npm client, or its error."""
+    options = {
         "facilitator": facilitator,
         "good": {"payment": signed.payment, "terms": signed.terms},
-        "bad": signed.asked_for_more(),
+        "bad": signed.with_higher_price(),
     }
-    done = subprocess.run(
+    completed = subprocess.run(
         node_command(ROOT / "e2e" / "answers.mjs"),
-        env=environment({"ANSWERS": json.dumps(given)}),
+        env=build_environment({"ANSWERS": json.dumps(options)}),
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise RunFailed(f"answers.mjs failed:\n{done.stderr.strip()[-800:]}")
-    answers: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if completed.returncode:
+        raise RunFailed(f"answers.mjs failed:\n{completed.stderr.strip()[-800:]}")
+    answers: dict[str, Any] = json.loads(completed.stdout.splitlines()[-1])
     return answers
 
 
 async def pypi_answers(facilitator: str, signed: SignedPayment) -> dict[str, Any]:
-    """Every answer as the PyPI client returned it, or the error it raised."""
+    """Return every answer as parsed by the PyPI client, or its error."""
     good = PaymentPayload.model_validate(signed.payment)
     terms = PaymentRequirements.model_validate(signed.terms)
-    wrong = signed.asked_for_more()
+    wrong = signed.with_higher_price()
     bad = PaymentPayload.model_validate(wrong["payment"])
     dearer = PaymentRequirements.model_validate(wrong["terms"])
     async with HTTPFacilitatorClient(FacilitatorConfig(url=facilitator)) as client:
@@ -75,16 +75,16 @@ async def pypi_answers(facilitator: str, signed: SignedPayment) -> dict[str, Any
             return client.get_supported()
 
         return {
-            "supported": await _parsed(supported()),
-            "verify_valid": await _parsed(client.verify(good, terms)),
-            "verify_invalid": await _parsed(client.verify(bad, dearer)),
-            "settle_ok": await _parsed(client.settle(good, terms)),
-            "settle_repeated": await _parsed(client.settle(good, terms)),
-            "settle_failed": await _parsed(client.settle(bad, dearer)),
+            "supported": await _parse(supported()),
+            "verify_valid": await _parse(client.verify(good, terms)),
+            "verify_invalid": await _parse(client.verify(bad, dearer)),
+            "settle_ok": await _parse(client.settle(good, terms)),
+            "settle_repeated": await _parse(client.settle(good, terms)),
+            "settle_failed": await _parse(client.settle(bad, dearer)),
         }
 
 
-async def _parsed(call: Any) -> dict[str, Any]:
+async def _parse(call: Any) -> dict[str, Any]:
     try:
         model = await call
     except Exception as error:  # noqa: BLE001 - whatever a foreign client raises is the finding
@@ -92,17 +92,17 @@ async def _parsed(call: Any) -> dict[str, Any]:
     return {"answer": model.model_dump(by_alias=True, exclude_none=True, mode="json")}
 
 
-def faults(answers: Mapping[str, Any], *, network: str) -> list[str]:
-    """What is wrong with the parsed answers; empty when everything was understood."""
-    found = [f"{name}: {seen['error']}" for name, seen in answers.items() if "error" in seen]
+def find_faults(answers: Mapping[str, Any], *, network: str) -> list[str]:
+    """Find the faults of parsed answers; empty when there are none."""
+    found = [f"{name}: {result['error']}" for name, result in answers.items() if "error" in result]
     if found:
         return found
     kinds = answers["supported"]["answer"]["kinds"]
     if not any(k["network"] == network and k["scheme"] == "exact" for k in kinds):
         found.append(f"supported: no kind for {network}")
     for name, expected in _EXPECTED.items():
-        seen = answers[name]["answer"]
-        wrong = {k: seen.get(k) for k, value in expected.items() if seen.get(k) != value}
+        result = answers[name]["answer"]
+        wrong = {k: result.get(k) for k, value in expected.items() if result.get(k) != value}
         if wrong:
             found.append(f"{name}: {wrong}")
     return found

@@ -2,8 +2,8 @@
 
 First stage, `--header seconds` (what every older client decodes): an unmodified npm seller and
 buyer pay through our service, and foreign facilitator clients parse every kind of answer. Second
-stage, `--header ms` (protocol 30): our own `farebox pay` makes the same purchases, and what the npm
-packages do there is reported as found.
+stage, `--header ms` (protocol 30): our own `farebox pay` makes the same purchases, and the
+results of the npm packages are reported for information.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from e2e.buyers import Tally, pay_with_farebox, pay_with_npm, sign_with_npm
-from e2e.clients import faults, npm_answers, pypi_answers
-from e2e.ending import end_with_figures
+from e2e.clients import find_faults, npm_answers, pypi_answers
 from e2e.machine import ROOT, say, scratch_folder, subfolder
-from e2e.packages import Changed, changed_packages, install
-from e2e.stage import Market, Stage, running_stage
+from e2e.packages import ChangedPackage, changed_packages, install
+from e2e.report import run_and_report
+from e2e.stage import Market, Stage, open_stage
 from farebox.kernel.networks import Network
 from farebox.local.devnet import HeaderForm
 
@@ -36,7 +36,7 @@ UNMODIFIED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much a run does on each network."""
+    """The number of payments on each network."""
 
     payments: int
     npm_on_ms: int
@@ -50,18 +50,18 @@ QUICK: Final = Size(payments=2, npm_on_ms=1)
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether everything holds, and the figures."""
+    """Run the target; return whether it holds, and the figures."""
     size = QUICK if quick else FULL
     began = time.monotonic()
     await asyncio.to_thread(install, FOLDER)
     with scratch_folder("farebox-e2e-") as scratch:
-        async with running_stage(HeaderForm.SECONDS, subfolder(scratch, "seconds")) as stage:
-            bought = await _each(stage, size.payments, pay_with_npm)
+        async with open_stage(HeaderForm.SECONDS, subfolder(scratch, "seconds")) as stage:
+            bought = await _buy_on_each(stage, size.payments, pay_with_npm)
             parsed = {m.network.value: await _parse_answers(stage, m) for m in stage.markets}
             horizon_reads = stage.horizon.reads
-        async with running_stage(HeaderForm.MS, subfolder(scratch, "ms")) as stage:
-            own = await _each(stage, size.payments, pay_with_farebox)
-            on_ms = await _each(stage, size.npm_on_ms, pay_with_npm)
+        async with open_stage(HeaderForm.MS, subfolder(scratch, "ms")) as stage:
+            own = await _buy_on_each(stage, size.payments, pay_with_farebox)
+            on_ms = await _buy_on_each(stage, size.npm_on_ms, pay_with_npm)
         changed = await asyncio.to_thread(changed_packages, FOLDER, UNMODIFIED, scratch)
     figures = _figures(bought, own, on_ms, parsed, changed) | {
         "horizon_reads": horizon_reads,
@@ -78,24 +78,24 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     return holds, figures
 
 
-async def _each(stage: Stage, count: int, buy: Buy) -> Purchases:
-    """The same purchases on both networks at once."""
+async def _buy_on_each(stage: Stage, count: int, buy: Buy) -> Purchases:
+    """Make the same purchases on both networks at once."""
     tallies = await asyncio.gather(*(buy(stage, market, count) for market in stage.markets))
     return dict(zip((m.network for m in stage.markets), tallies, strict=True))
 
 
 async def _parse_answers(stage: Stage, market: Market) -> list[str]:
-    """What foreign clients did not understand on one network; empty when all was well."""
+    """Check the answers of one network with foreign clients; empty when there are no faults."""
     say(f"{market.network}: foreign clients parse every answer")
     for_npm, for_pypi = await sign_with_npm(stage, market, 2)
     network = market.network.value
     npm = await asyncio.to_thread(npm_answers, stage.service_url, for_npm)
     pypi = await pypi_answers(stage.service_url, for_pypi)
-    found = [f"npm @x402/core 2.27: {line}" for line in faults(npm, network=network)]
-    found += [f"PyPI x402: {line}" for line in faults(pypi, network=network)]
-    for line in found:
+    findings = [f"npm @x402/core 2.27: {line}" for line in find_faults(npm, network=network)]
+    findings += [f"PyPI x402: {line}" for line in find_faults(pypi, network=network)]
+    for line in findings:
         say(f"{market.network}: {line}")
-    return found
+    return findings
 
 
 def _complete(purchases: Purchases, least: int) -> bool:
@@ -118,18 +118,18 @@ def _figures(
     own: Purchases,
     on_ms: Purchases,
     parsed: dict[str, list[str]],
-    changed: list[Changed],
+    changed: list[ChangedPackage],
 ) -> dict[str, object]:
     return {
         "paid": sum(tally.paid for tally in bought.values()),
         "tried": sum(tally.tried for tally in bought.values()),
         "networks": _counts(bought),
         "answers_not_parsed": [line for lines in parsed.values() for line in lines],
-        "packages_changed": [f"{c.package}: {c.why}" for c in changed],
+        "packages_changed": [f"{c.package}: {c.difference}" for c in changed],
         "farebox_pay_header_ms": _counts(own),
         "npm_header_ms": _counts(on_ms),
     }
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

@@ -1,8 +1,8 @@
 """Upstream's rules of filter honesty: a filter is applied, or the answer names it.
 
-V0 an unfiltered page is well formed; V1 to V4 a well-formed value that nobody has (network,
+V0 an unfiltered page is well formed; V1 to V4 a well-formed value that no listing has (network,
 recipient, type, scheme) gives an empty page, never the whole catalog and never a refusal; V5 the
-same for an extension; V6 what is malformed is refused or bounded, never ignored; V7 the networks'
+same for an extension; V6 a malformed value is refused or bounded, never ignored; V7 the networks'
 pages divide the catalog between them, and an unknown parameter is named.
 """
 
@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import aiohttp
 
-from e2e.catalog_truth import Entry
+from e2e.catalog_expectations import Entry
 
-_NOBODY: Final = {
+_UNMATCHED: Final = {
     "V1": "network=eip155:8453",
     "V2": "payTo=0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
     "V3": "type=a2a",
@@ -26,17 +26,17 @@ _SEARCH: Final = "query=forecast+report&"
 
 
 async def broken_rules(service: str, entries: Sequence[Entry]) -> list[str]:
-    """Which rules browsing or searching breaks, and how; empty when all hold."""
+    """Find the rules that browsing or searching breaks; empty when all hold."""
     async with aiohttp.ClientSession() as session:
         broken: list[str] = []
         for path, member in (("resources?", "items"), (f"search?{_SEARCH}", "resources")):
-            asked = _Asked(session, f"{service}/discovery/{path}", member)
-            broken += await _rules(asked, entries)
+            endpoint = _Endpoint(session, f"{service}/discovery/{path}", member)
+            broken += await _check_rules(endpoint, entries)
         return broken
 
 
-class _Asked:
-    """One of the two paths, asked with one query after the other."""
+class _Endpoint:
+    """The browse or the search endpoint."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, member: str) -> None:
         self._session, self._url, self.member = session, url, member
@@ -46,43 +46,43 @@ class _Asked:
         async with self._session.get(self._url + query) as answer:
             return answer.status, await answer.json()
 
-    async def shown(self, query: str) -> list[str] | None:
-        """Resources of the page by their networks; None unless it is a whole page."""
+    async def list_shown(self, query: str) -> list[str] | None:
+        """List the resources of a page with their networks; None when it is malformed."""
         status, body = await self(query)
         if status != 200 or body.get("x402Version") != 2 or not isinstance(body[self.member], list):
             return None
         return [f"{item['accepts'][0]['network']} {item['resource']}" for item in body[self.member]]
 
 
-async def _rules(asked: _Asked, entries: Sequence[Entry]) -> list[str]:
-    everything = await asked.shown("")
+async def _check_rules(endpoint: _Endpoint, entries: Sequence[Entry]) -> list[str]:
+    everything = await endpoint.list_shown("")
     if not everything:
-        return [f"{asked.name} V0: no whole page without a filter"]
+        return [f"{endpoint.name} V0: no whole page without a filter"]
     broken = [
-        f"{asked.name} {rule}: {query} shows {shown}"
-        for rule, query in _NOBODY.items()
-        if (shown := await asked.shown(query)) != []
+        f"{endpoint.name} {rule}: {query} shows {shown}"
+        for rule, query in _UNMATCHED.items()
+        if (shown := await endpoint.list_shown(query)) != []
     ]
-    broken += [f"{asked.name} V6: {line}" for line in await _obeyed_malformed(asked)]
-    parts = [
-        await asked.shown(f"network={network}") or []
+    broken += [f"{endpoint.name} V6: {line}" for line in await _find_accepted_malformed(endpoint)]
+    pages = [
+        await endpoint.list_shown(f"network={network}") or []
         for network in sorted({entry.network for entry in entries})
     ]
-    divided = sorted(chain.from_iterable(parts)) == sorted(everything)
-    if len(parts) < 2 or not divided or not all(parts):
-        broken.append(f"{asked.name} V7: {parts} is not {everything}")
-    _, body = await asked("maxUsdPrice=1")
+    divided = sorted(chain.from_iterable(pages)) == sorted(everything)
+    if len(pages) < 2 or not divided or not all(pages):
+        broken.append(f"{endpoint.name} V7: {pages} is not {everything}")
+    _, body = await endpoint("maxUsdPrice=1")
     if body.get("unappliedFilters") != ["maxUsdPrice"]:
-        broken.append(f"{asked.name} V7: an unknown parameter is not named")
+        broken.append(f"{endpoint.name} V7: an unknown parameter is not named")
     return broken
 
 
-async def _obeyed_malformed(asked: _Asked) -> list[str]:
-    obeyed = []
+async def _find_accepted_malformed(endpoint: _Endpoint) -> list[str]:
+    accepted = []
     for query in _MALFORMED:
-        if asked.member == "resources" and query.startswith("offset"):
+        if endpoint.member == "resources" and query.startswith("offset"):
             continue  # searching has no offset: it is named as unapplied
-        status, body = await asked(query)
+        status, body = await endpoint(query)
         if status != 400 or not body.get("error"):
-            obeyed.append(f"{query} is answered {status}")
-    return obeyed
+            accepted.append(f"{query} is answered {status}")
+    return accepted

@@ -1,4 +1,4 @@
-"""What the ledger itself says about payments: read over RPC, decoded by the public SDK."""
+"""Reads transactions and balances over RPC, decoded by the public SDK."""
 
 import ssl
 from dataclasses import dataclass
@@ -13,28 +13,28 @@ from e2e.machine import RunFailed
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """One network's RPC node, asked as an outsider would."""
+    """A client of one network's RPC node, independent of the service."""
 
     session: aiohttp.ClientSession
     url: str
 
     @classmethod
     async def open(cls, url: str, authority: Path | None) -> Self:
-        """Trust `authority` alone; close with `close`."""
+        """Open a client that trusts `authority` alone; close it with `close`."""
         context = ssl.create_default_context(cafile=authority) if authority else True
         connector = aiohttp.TCPConnector(ssl=context)
         return cls(aiohttp.ClientSession(connector=connector), url)
 
     async def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         await self.session.close()
 
     async def transaction_status(self, transaction: str) -> str:
-        """SUCCESS, FAILED or NOT_FOUND."""
+        """Read the status of a transaction: SUCCESS, FAILED or NOT_FOUND."""
         return str((await self._call("getTransaction", {"hash": transaction}))["status"])
 
     async def balance(self, holder: str, *, code: str, issuer: str) -> int:
-        """Base units of a classic asset that an account holds."""
+        """Read the balance of a classic asset, base units."""
         key = xdr.LedgerKey(
             xdr.LedgerEntryType.TRUSTLINE,
             trust_line=xdr.LedgerKeyTrustLine(
@@ -54,8 +54,8 @@ class Ledger:
     async def _call(self, method: str, params: dict[str, object]) -> dict[str, object]:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         async with self.session.post(self.url, json=body) as answer:
-            said = await answer.json()
-        if "result" not in said:
-            raise RunFailed(f"{method} failed: {said.get('error')}")
-        result: dict[str, object] = said["result"]
+            response = await answer.json()
+        if "result" not in response:
+            raise RunFailed(f"{method} failed: {response.get('error')}")
+        result: dict[str, object] = response["result"]
         return result

@@ -1,4 +1,4 @@
-"""The parts of a run on this machine: our service, node programs, and where Horizon is answered."""
+"""The local processes of a run: our service, Node.js programs, and a Horizon stub."""
 
 import asyncio
 import contextlib
@@ -31,11 +31,11 @@ _HORIZON_LEDGERS: Final = 20
 
 
 class RunFailed(Exception):
-    """The run cannot go on; the text says which part failed and where its log is."""
+    """The run cannot continue; the text names the failed part and its log."""
 
 
 def say(line: str) -> None:
-    """Show progress on standard error."""
+    """Print progress to standard error."""
     print(f"[{time.strftime('%H:%M:%S')}] {line}", file=sys.stderr, flush=True)
 
 
@@ -48,7 +48,7 @@ class ServedNetwork:
     relayer: Secret[str]
 
     def settings(self) -> dict[str, str]:
-        """The service's settings for this network."""
+        """Return the service's settings for this network."""
         suffix = self.network.name
         settings = {
             f"FAREBOX_RPC_URL_{suffix}": self.devnet.rpc_url,
@@ -60,8 +60,8 @@ class ServedNetwork:
         return settings
 
 
-def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """This process's environment without any Farebox setting or Node option, and `extra`."""
+def build_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return this process's environment without Farebox and Node.js settings, plus `extra`."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("FAREBOX_", "NODE_"))}
     if cache := os.environ.get("FAREBOX_CACHE"):
         kept["FAREBOX_CACHE"] = cache
@@ -71,7 +71,7 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def scratch_folder(prefix: str) -> Iterator[Path]:
-    """A folder for logs and databases, removed unless something went wrong inside the block."""
+    """Create a folder for logs and databases; keep it when the run fails."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
     try:
@@ -86,25 +86,25 @@ def scratch_folder(prefix: str) -> Iterator[Path]:
 
 
 def subfolder(folder: Path, name: str) -> Path:
-    """A new folder in a scratch folder, passable for PostgreSQL's user."""
-    made = folder / name
-    made.mkdir()
-    made.chmod(0o711)
-    return made
+    """Create a subfolder that PostgreSQL's user can traverse."""
+    created = folder / name
+    created.mkdir()
+    created.chmod(0o711)
+    return created
 
 
 def free_port() -> int:
-    """A loopback port nobody listens on now."""
+    """Find a free loopback port."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])
 
 
 @contextlib.asynccontextmanager
-async def running(
+async def run_process(
     command: Sequence[str], *, env: Mapping[str, str], log: Path, cwd: Path = ROOT
 ) -> AsyncIterator[subprocess.Popen[bytes]]:
-    """A child whose whole output goes to `log`; it is gone when the block ends."""
+    """Run a child process with its output in `log`; stop it at the end of the block."""
     process = _spawn(command, env=env, log=log, cwd=cwd)
     try:
         yield process
@@ -119,7 +119,7 @@ def _spawn(
         return subprocess.Popen(
             command,
             cwd=cwd,
-            env=environment(env),
+            env=build_environment(env),
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -145,11 +145,14 @@ async def our_service(
     *,
     folder: Path,
     prefix: Sequence[str] = (),
+    program: Sequence[str] = FAREBOX,
     settings: Mapping[str, str] | None = None,
 ) -> AsyncIterator[str]:
-    """Farebox with its own PostgreSQL, ready; yields its URL, stops both at the end."""
+    """Start Farebox with its own PostgreSQL; yield its URL once ready, stop both at the end."""
     own = {"FAREBOX_DATA_DIR": str(folder / "data"), **(settings or {})}
-    async with our_process(networks, folder=folder, prefix=prefix, settings=own) as ours:
+    async with our_process(
+        networks, folder=folder, prefix=prefix, program=program, settings=own
+    ) as ours:
         yield ours.url
 
 
@@ -169,42 +172,49 @@ async def our_process(
     folder: Path,
     name: str = "farebox",
     prefix: Sequence[str] = (),
+    program: Sequence[str] = FAREBOX,
     settings: Mapping[str, str] | None = None,
 ) -> AsyncIterator[OurProcess]:
-    """Farebox, ready; its logs are `name`.log and `name`.jsonl in `folder`."""
+    """Start Farebox and yield it once ready; its logs are `name`.log and `name`.jsonl in `folder`.
+
+    `program` replaces the command and gets its arguments.
+    """
     port = free_port()
     log = folder / f"{name}.jsonl"
     env = {
         "FAREBOX_PORT": str(port),
         "FAREBOX_LOG_FILE": str(log),
         "FAREBOX_RATE_PER_ADDRESS": "0",  # the load comes from one address
+        "FAREBOX_CONNECTIONS_PER_ADDRESS": "0",
         **(settings or {}),
     }
     for served in networks:
         env |= served.settings()
-    url, said = f"http://127.0.0.1:{port}", folder / f"{name}.log"
-    async with running([*prefix, *FAREBOX, "serve"], env=env, log=said) as process:
-        await _until_ready(process, url, said)
+    url, output = f"http://127.0.0.1:{port}", folder / f"{name}.log"
+    async with run_process([*prefix, *program, "serve"], env=env, log=output) as process:
+        await _wait_until_ready(process, url, output)
         yield OurProcess(url, process, log)
 
 
-async def _until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+async def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     """Return once the service answers ready.
 
     Raises:
         RunFailed: it ended, or was not ready within a minute.
     """
     deadline = time.monotonic() + _READY_S
-    said = "nothing"
+    output = "nothing"
     async with aiohttp.ClientSession() as session:
         while time.monotonic() < deadline and process.poll() is None:
             with contextlib.suppress(aiohttp.ClientError):
                 async with session.get(f"{url}/health/ready") as answer:
-                    said = await answer.text()
+                    output = await answer.text()
                     if answer.status == 200:
                         return
             await asyncio.sleep(0.1)
-    raise RunFailed(f"the service is not ready (it says {said}); its output:\n{tail(log)}")
+    raise RunFailed(
+        f"the service is not ready (its last answer: {output}); its output:\n{tail(log)}"
+    )
 
 
 @contextlib.asynccontextmanager
@@ -216,34 +226,34 @@ async def node_server(
     prefix: Sequence[str] = (),
     preloads: Sequence[Path] = (),
 ) -> AsyncIterator[str]:
-    """A node program that prints `{"event": "listening", "url": …}` first; yields that URL."""
+    """Run a Node.js program that first prints `{"event": "listening", "url": …}`; yield the URL."""
     command = [*prefix, *node_command(script, preloads)]
-    async with running(command, env=env, log=log, cwd=script.parent) as process:
+    async with run_process(command, env=env, log=log, cwd=script.parent) as process:
         deadline = time.monotonic() + _READY_S
-        while (url := _announced(log)) is None:
+        while (url := _read_url(log)) is None:
             if time.monotonic() > deadline or process.poll() is not None:
                 raise RunFailed(f"{script.name} did not start; its output:\n{tail(log)}")
             await asyncio.sleep(0.05)
         yield url
 
 
-def _announced(log: Path) -> str | None:
+def _read_url(log: Path) -> str | None:
     first = log.read_text(errors="replace").partition("\n")
     return str(json.loads(first[0])["url"]) if first[1] and first[0].startswith("{") else None
 
 
 def node_command(script: Path, preloads: Sequence[Path] = ()) -> list[str]:
-    """How to run a script, with modules loaded before it."""
+    """Build the command of a script, with modules loaded before it."""
     return ["node", *[part for path in preloads for part in ("--require", str(path))], str(script)]
 
 
 def tail(log: Path, lines: int = 15) -> str:
-    """The last lines of a log, for an error message."""
+    """Return the last lines of a log, for an error message."""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
 def authority_bundle(networks: Sequence[ServedNetwork], path: Path) -> Path:
-    """One file with every devnet's certificate authority, as Node takes it."""
+    """Write one file with every devnet's certificate authority, for Node.js."""
     found = [n.devnet.authority.read_text() for n in networks if n.devnet.authority]
     path.write_text("\n".join(found))
     return path

@@ -1,4 +1,4 @@
-"""The npm packages: installed from the lock file, and proved to be what was published."""
+"""Installs npm packages from the lock file and verifies that they are unmodified."""
 
 import base64
 import hashlib
@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import RunFailed, environment, say
+from e2e.machine import RunFailed, build_environment, say
 
 _STAMP: Final = ".installed-from"
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedPackage:
     """A package whose installed files are not those of its published archive."""
 
     package: str
-    why: str
+    difference: str
 
 
 def install(folder: Path) -> None:
-    """Have exactly the locked packages in `folder`/node_modules; quick when they are there.
+    """Install exactly the locked packages in `folder`/node_modules, unless they are there.
 
     Raises:
         RunFailed: npm is absent or cannot install them.
@@ -40,19 +40,19 @@ def install(folder: Path) -> None:
     stamp.write_text(digest)
 
 
-def changed_packages(folder: Path, names: tuple[str, ...], scratch: Path) -> list[Changed]:
-    """Hold installed packages against their published archives, file by file.
+def changed_packages(folder: Path, names: tuple[str, ...], scratch: Path) -> list[ChangedPackage]:
+    """Compare installed packages with their published archives, file by file.
 
     An archive counts as published when its SHA-512 is the one in the lock file.
     """
     locked = json.loads((folder / "package-lock.json").read_text())["packages"]
-    found: list[Changed] = []
+    changed: list[ChangedPackage] = []
     for name in names:
         entry = locked[f"node_modules/{name}"]
-        why = _difference(folder, name, entry, scratch)
-        if why:
-            found.append(Changed(name, why))
-    return found
+        difference = _difference(folder, name, entry, scratch)
+        if difference:
+            changed.append(ChangedPackage(name, difference))
+    return changed
 
 
 def _difference(folder: Path, name: str, entry: dict[str, str], scratch: Path) -> str | None:
@@ -87,21 +87,21 @@ def _files_of(installed: Path) -> list[str]:
 
 
 def _archive(folder: Path, spec: str, scratch: Path) -> Path:
-    said = _npm(
+    output = _npm(
         ["pack", spec, "--json", "--prefer-offline", "--pack-destination", str(scratch)], folder
     )
-    return scratch / str(json.loads(said)[0]["filename"])
+    return scratch / str(json.loads(output)[0]["filename"])
 
 
 def _npm(arguments: list[str], folder: Path) -> str:
-    done = subprocess.run(
+    completed = subprocess.run(
         ["npm", *arguments],
         cwd=folder,
-        env=environment({}),
+        env=build_environment({}),
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise RunFailed(f"npm {arguments[0]} failed:\n{done.stderr.strip()[-800:]}")
-    return done.stdout
+    if completed.returncode:
+        raise RunFailed(f"npm {arguments[0]} failed:\n{completed.stderr.strip()[-800:]}")
+    return completed.stdout

@@ -1,4 +1,4 @@
-"""One stage of a run: two devnets behind TLS, our service, and an npm seller on both networks."""
+"""The stage of a run: two devnets behind TLS, our service, and an npm seller on both networks."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import DevnetOptions, HeaderForm, Party, Scene, start_devnet
 
 CLOSE_MS: Final = 1000
-PUBLIC_CADENCE_S: Final = 5  # what Horizon says of the public networks
+PUBLIC_CADENCE_S: Final = 5  # the cadence of the public networks, for Horizon
 PRICE: Final = "$0.01"
 PRICE_UNITS: Final = 100_000
 DESCRIPTION: Final = "A report worth paying for"
@@ -32,7 +32,7 @@ HORIZON_PRELOAD: Final = ROOT / "e2e" / "horizon.cjs"
 
 @dataclass(frozen=True, slots=True)
 class Market:
-    """One network of a stage: who buys, who sells, and the node that tells what happened."""
+    """One network of a stage: its buyer, its seller and its ledger client."""
 
     served: ServedNetwork
     scene: Scene
@@ -41,7 +41,7 @@ class Market:
 
     @property
     def network(self) -> Network:
-        """Which network this is."""
+        """The network."""
         return self.served.network
 
     @property
@@ -55,7 +55,7 @@ class Market:
         return self.scene.payees[0].address
 
     async def seller_balance(self) -> int:
-        """Base units the seller holds."""
+        """Read the balance of the seller, base units."""
         return await self.ledger.balance(
             self.pay_to, code=self.scene.code, issuer=self.scene.issuer
         )
@@ -63,7 +63,7 @@ class Market:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Everything of a stage that runs."""
+    """The running parts of a stage."""
 
     header: HeaderForm
     folder: Path
@@ -74,21 +74,23 @@ class Stage:
     markets: tuple[Market, ...]
 
     def url(self, market: Market) -> str:
-        """The paid resource of a network."""
+        """Return the URL of the paid resource of a network."""
         return f"{self.seller_url}{market.path}"
 
 
 @contextlib.asynccontextmanager
-async def running_stage(
+async def open_stage(
     header: HeaderForm,
     folder: Path,
     *,
     settings: Mapping[str, str] | None = None,
     discovery: Mapping[str, object] | None = None,
+    with_seller: bool = True,
 ) -> AsyncIterator[Stage]:
-    """Start everything of one stage; all of it is stopped when the block ends.
+    """Start all parts of a stage; stop them at the end of the block.
 
-    `settings` are further ones of the service; `discovery` is what the seller declares of itself.
+    `settings` are further settings of the service; `discovery` is the seller's declaration; without
+    a seller `seller_url` is empty.
     """
     async with contextlib.AsyncExitStack() as stack:
         say(f"starting two devnets (--tls, --header {header}, a ledger a second)")
@@ -101,14 +103,15 @@ async def running_stage(
         bundle = await asyncio.to_thread(authority_bundle, served, folder / "authorities.pem")
         horizon = HorizonStub(cadence_s=PUBLIC_CADENCE_S)
         horizon_url = await stack.enter_async_context(horizon.serving())
-        say("starting the npm seller")
-        seller_url = await stack.enter_async_context(
-            node_server(
-                ROOT / "e2e" / "seller.mjs",
-                env={"SELLER": json.dumps(_seller(service_url, markets, discovery))},
-                log=folder / "seller.log",
+        seller_url = ""
+        if with_seller:
+            say("starting the npm seller")
+            seller = json.dumps(_seller(service_url, markets, discovery))
+            seller_url = await stack.enter_async_context(
+                node_server(
+                    ROOT / "e2e" / "seller.mjs", env={"SELLER": seller}, log=folder / "seller.log"
+                )
             )
-        )
         yield Stage(
             header=header,
             folder=folder,

@@ -2,8 +2,8 @@
 
 PyPI stellar-sdk and npm @stellar/stellar-sdk find the service by its `stellar.toml` and sign in
 with accounts of one key, of several keys, not yet on the ledger (SEP-10), and with a contract
-account (SEP-45) by the contract that `farebox auth deploy` put there. Whoever must not get in is
-tried too: removed signers, a master key without weight, strangers, each challenge a second time.
+account (SEP-45) by the contract that `farebox auth deploy` deployed. Sign-ins that must fail are
+tried too: removed signers, a master key without weight, strangers, replayed challenges.
 """
 
 import asyncio
@@ -17,27 +17,27 @@ from typing import Final
 
 from stellar_sdk import Keypair
 
-from e2e.ending import end_with_figures
 from e2e.facilitator import FOLDER
 from e2e.machine import (
     FAREBOX,
     ROOT,
     RunFailed,
     ServedNetwork,
-    environment,
+    build_environment,
     our_service,
     say,
     scratch_folder,
     subfolder,
 )
 from e2e.packages import changed_packages, install
-from e2e.wallet_accounts import Holder, Login
+from e2e.report import run_and_report
+from e2e.wallet_accounts import AccountFactory, Login
 from e2e.wallet_clients import (
     Answer,
-    Place,
+    SignInTarget,
+    fetch_toml,
     sign_in_with_npm,
     sign_in_with_pypi,
-    toml_of,
 )
 from farebox.kernel.networks import Network
 from farebox.local.devnet import DevnetOptions, start_devnet
@@ -51,42 +51,44 @@ _FUNDED: Final = 5  # accounts of a round that are on the ledger
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
-    """Whether exactly those get in who should, and the figures; short it is one round of three."""
+    """Run the target; return whether all sign-ins end as expected, and the figures."""
     began = time.monotonic()
     await asyncio.to_thread(install, FOLDER)
     faults: list[str] = []
-    tried = welcome = 0
+    tried = expected_sign_ins = 0
     with scratch_folder("farebox-e2e-") as scratch:
         folder = subfolder(scratch, "wallet")
-        async with _running(folder) as (service, networks, settings):
-            holders = [Holder(each.network, each.devnet) for each in networks]
-            places = [
-                _place(service, each.network, settings, holder)
-                for each, holder in zip(networks, holders, strict=True)
+        async with _open_service(folder) as (service, networks, settings):
+            account_factories = [AccountFactory(each.network, each.devnet) for each in networks]
+            targets = [
+                _build_target(service, each.network, settings, account_factory)
+                for each, account_factory in zip(networks, account_factories, strict=True)
             ]
-            faults += await asyncio.to_thread(_toml_faults, service, places)
+            faults += await asyncio.to_thread(_find_toml_faults, service, targets)
             for _ in range(1 if quick else _ROUNDS):
-                for served, place, holder in zip(networks, places, holders, strict=True):
-                    found, logins = await _round(served, place, holder)
-                    faults += found
+                for served, target, account_factory in zip(
+                    networks, targets, account_factories, strict=True
+                ):
+                    mismatches, logins = await _round(served, target, account_factory)
+                    faults += mismatches
                     tried += 2 * len(logins)
-                    welcome += 2 * sum(each.is_welcome for each in logins)
+                    expected_sign_ins += 2 * sum(each.must_succeed for each in logins)
         changed = await asyncio.to_thread(changed_packages, FOLDER, UNMODIFIED, scratch)
     figures: dict[str, object] = {
-        "sign_ins": welcome,
-        "refusals": tried - welcome,
+        "sign_ins": expected_sign_ins,
+        "refusals": tried - expected_sign_ins,
         "faults": faults,
-        "packages_changed": [f"{each.package}: {each.why}" for each in changed],
+        "packages_changed": [f"{each.package}: {each.difference}" for each in changed],
         "seconds": round(time.monotonic() - began, 1),
     }
     return not (faults or changed), figures
 
 
 @contextlib.asynccontextmanager
-async def _running(
+async def _open_service(
     folder: Path,
 ) -> AsyncIterator[tuple[str, list[ServedNetwork], dict[str, str]]]:
-    """Two devnets with the web-auth contract on them, and the service; its URL and settings."""
+    """Start two devnets with the web-auth contract, and the service; yield its URL and settings."""
     async with contextlib.AsyncExitStack() as stack:
         say("starting two devnets (a ledger a second)")
         networks = [await _network(network, folder, stack) for network in Network]
@@ -95,7 +97,7 @@ async def _running(
             "FAREBOX_CHALLENGES_PER_MINUTE": "0",
             "FAREBOX_SEARCH_SEMANTIC": "off",
         }
-        say("putting the web-auth contract on both: farebox auth deploy")
+        say("deploying the web-auth contract on both: farebox auth deploy")
         deployed = [await asyncio.to_thread(_deploy, each, settings, folder) for each in networks]
         for contract in deployed:
             settings |= contract
@@ -117,43 +119,45 @@ async def _network(
 
 
 def _deploy(served: ServedNetwork, settings: dict[str, str], folder: Path) -> dict[str, str]:
-    """The setting that the command prints."""
-    done = subprocess.run(
+    """Deploy the web-auth contract; return the setting that the command prints."""
+    completed = subprocess.run(
         [*FAREBOX, "auth", "deploy", "--network", served.network.label],
         cwd=ROOT,
-        env=environment({**settings, **served.settings(), "FAREBOX_DATA_DIR": str(folder)}),
+        env=build_environment({**settings, **served.settings(), "FAREBOX_DATA_DIR": str(folder)}),
         capture_output=True,
         text=True,
         timeout=_DEPLOY_S,
         check=False,
     )
-    name, _, contract = done.stdout.strip().partition("=")
-    if done.returncode or not contract:
-        raise RunFailed(f"farebox auth deploy failed:\n{done.stderr.strip()[-800:]}")
+    name, _, contract = completed.stdout.strip().partition("=")
+    if completed.returncode or not contract:
+        raise RunFailed(f"farebox auth deploy failed:\n{completed.stderr.strip()[-800:]}")
     return {name: contract}
 
 
-def _place(service: str, network: Network, settings: dict[str, str], holder: Holder) -> Place:
+def _build_target(
+    service: str, network: Network, settings: dict[str, str], account_factory: AccountFactory
+) -> SignInTarget:
     signer = Keypair.from_secret(settings["FAREBOX_AUTH_SIGNING_SECRET"])
-    return Place(
+    return SignInTarget(
         network=network,
         service=service,
         endpoint=f"{service}/v1/auth/{network.label}",
         signing_key=signer.public_key,
         contract=settings[f"FAREBOX_WEB_AUTH_CONTRACT_{network.label.upper()}"],
-        latest_ledger=holder.latest_ledger,
+        latest_ledger=account_factory.latest_ledger,
     )
 
 
-def _toml_faults(service: str, places: Sequence[Place]) -> list[str]:
-    """What `stellar.toml`, which has room for one network, says otherwise than it is."""
-    toml = toml_of(service)
-    place = next(each for each in places if each.network.passphrase == toml["NETWORK_PASSPHRASE"])
+def _find_toml_faults(service: str, targets: Sequence[SignInTarget]) -> list[str]:
+    """Find wrong values in `stellar.toml`, which describes one network."""
+    toml = fetch_toml(service)
+    target = next(each for each in targets if each.network.passphrase == toml["NETWORK_PASSPHRASE"])
     expected = {
-        "SIGNING_KEY": place.signing_key,
-        "WEB_AUTH_ENDPOINT": place.endpoint,
-        "WEB_AUTH_FOR_CONTRACTS_ENDPOINT": place.endpoint,
-        "WEB_AUTH_CONTRACT_ID": place.contract,
+        "SIGNING_KEY": target.signing_key,
+        "WEB_AUTH_ENDPOINT": target.endpoint,
+        "WEB_AUTH_FOR_CONTRACTS_ENDPOINT": target.endpoint,
+        "WEB_AUTH_CONTRACT_ID": target.contract,
     }
     return [
         f"stellar.toml: {name} is {toml.get(name)}"
@@ -163,32 +167,32 @@ def _toml_faults(service: str, places: Sequence[Place]) -> list[str]:
 
 
 async def _round(
-    served: ServedNetwork, place: Place, holder: Holder
+    served: ServedNetwork, target: SignInTarget, account_factory: AccountFactory
 ) -> tuple[list[str], list[Login]]:
-    """What went otherwise than it must with accounts made for this round."""
+    """Sign in with new accounts; return the mismatches and the attempts."""
     scene = await served.devnet.scene(payers=_FUNDED, payees=0)
     funded = iter([Keypair.from_secret(each.secret.reveal()) for each in scene.payers])
-    logins = await asyncio.to_thread(holder.logins, partial(next, funded))
-    say(f"{place.network.value}: {len(logins)} accounts and keys, each with two SDKs")
-    found = []
+    logins = await asyncio.to_thread(account_factory.logins, partial(next, funded))
+    say(f"{target.network.value}: {len(logins)} accounts and keys, each with two SDKs")
+    mismatches = []
     for client, sign_in in (
         ("PyPI stellar-sdk", sign_in_with_pypi),
         ("npm @stellar/stellar-sdk", sign_in_with_npm),
     ):
-        answers = await asyncio.to_thread(sign_in, place, logins)
+        answers = await asyncio.to_thread(sign_in, target, logins)
         for login, answer in zip(logins, answers, strict=True):
-            wrong = fault_of(login, answer)
+            wrong = find_fault(login, answer)
             if wrong:
-                found.append(f"{client}, {place.network.value}, {login.kind}, {wrong}")
-                say(found[-1])
-    return found, logins
+                mismatches.append(f"{client}, {target.network.value}, {login.kind}, {wrong}")
+                say(mismatches[-1])
+    return mismatches, logins
 
 
-def fault_of(login: Login, answer: Answer) -> str | None:
-    """What went otherwise than it must; None when all is as it should be."""
+def find_fault(login: Login, answer: Answer) -> str | None:
+    """Compare an answer with the expected one; None when it matches."""
     if answer.fault:
         return f"{login.name}: {answer.fault}"
-    if not login.is_welcome:
+    if not login.must_succeed:
         is_right = (answer.status, answer.code) == (REFUSED, "signature_refused")
         return None if is_right else f"{login.name} is answered {answer.status} {answer.code}"
     if answer.status != 200:
@@ -196,9 +200,9 @@ def fault_of(login: Login, answer: Answer) -> str | None:
     if answer.address != login.account:
         return f"{login.name} is taken for {answer.address}"
     if answer.replayed != REFUSED:
-        return f"{login.name}: its challenge is answered {answer.replayed} the second time"
+        return f"{login.name}: its replayed challenge is answered {answer.replayed} the second time"
     return None
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

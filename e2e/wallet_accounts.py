@@ -1,4 +1,4 @@
-"""The accounts that a run signs in with, made on a devnet by the public SDK."""
+"""The accounts of sign-ins, created on a devnet by the public SDK."""
 
 import time
 from collections.abc import Callable
@@ -28,7 +28,7 @@ _LOOK_S: Final = 0.1
 
 
 class Kind(StrEnum):
-    """What speaks for an account."""
+    """The kind of an account."""
 
     SINGLE = "single key"
     MULTISIG = "two of three keys"
@@ -38,17 +38,17 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Somebody who tries to sign in, and whether that must succeed."""
+    """An attempt to sign in, and whether it must succeed."""
 
     name: str
     kind: Kind
     account: str
     keys: tuple[Keypair, ...] = field(repr=False)
-    is_welcome: bool = True
+    must_succeed: bool = True
 
 
-class Holder:
-    """Makes accounts on one network; every call waits for the ledger."""
+class AccountFactory:
+    """Creates accounts on one network; every call waits for the ledger."""
 
     def __init__(self, network: Network, devnet: Devnet) -> None:
         self._network = network
@@ -56,20 +56,20 @@ class Holder:
         self._friendbot = f"{devnet.rpc_url.rstrip('/')}/friendbot"
 
     def logins(self, funded: Callable[[], Keypair]) -> list[Login]:
-        """One of each kind that must get in, and those that must not."""
+        """Build attempts of each kind that must succeed, and those that must fail."""
         single, absent, stranger = funded(), Keypair.random(), Keypair.random()
         return [
             Login("one key", Kind.SINGLE, single.public_key, (single,)),
-            Login("no key of it", Kind.SINGLE, single.public_key, (stranger,), is_welcome=False),
+            Login("no key of it", Kind.SINGLE, single.public_key, (stranger,), must_succeed=False),
             Login("absent", Kind.ABSENT, absent.public_key, (absent,)),
             Login("absent, stranger", Kind.ABSENT, absent.public_key, (stranger,), False),
-            *self._shared(funded()),
-            *self._abandoned(funded()),
-            *self._contract(funded()),
+            *self._multisig_logins(funded()),
+            *self._weightless_master_logins(funded()),
+            *self._contract_logins(funded()),
         ]
 
-    def _shared(self, master: Keypair) -> list[Login]:
-        """Two of three; then the third is removed."""
+    def _multisig_logins(self, master: Keypair) -> list[Login]:
+        """Build attempts with a two-of-three account whose third signer was removed."""
         first, second, third = (Keypair.random() for _ in range(3))
         operations: list[Callable[[TransactionBuilder], object]] = [
             lambda b, key=key: b.append_set_options_op(  # type: ignore[misc]  # bound now
@@ -83,18 +83,22 @@ class Holder:
             )
         )
         self._submit(master, [master], *operations)
-        gone = Signer.ed25519_public_key(third.public_key, 0)
-        self._submit(master, [first, second], lambda b: b.append_set_options_op(signer=gone))
+        removed = Signer.ed25519_public_key(third.public_key, 0)
+        self._submit(master, [first, second], lambda b: b.append_set_options_op(signer=removed))
         address = master.public_key
         return [
             Login("two of them", Kind.MULTISIG, address, (second, first)),
-            Login("one of them", Kind.MULTISIG, address, (first,), is_welcome=False),
-            Login("one and one removed", Kind.MULTISIG, address, (first, third), is_welcome=False),
-            Login("one and the master", Kind.MULTISIG, address, (first, master), is_welcome=False),
+            Login("one of them", Kind.MULTISIG, address, (first,), must_succeed=False),
+            Login(
+                "one and one removed", Kind.MULTISIG, address, (first, third), must_succeed=False
+            ),
+            Login(
+                "one and the master", Kind.MULTISIG, address, (first, master), must_succeed=False
+            ),
         ]
 
-    def _abandoned(self, master: Keypair) -> list[Login]:
-        """Thresholds of 0 and a master key that weighs nothing: it reaches 0, and is no signer."""
+    def _weightless_master_logins(self, master: Keypair) -> list[Login]:
+        """Build attempts with thresholds of 0 and a master key without weight."""
         other = Keypair.random()
         self._submit(
             master,
@@ -106,35 +110,39 @@ class Holder:
         )
         return [
             Login("its other key", Kind.SINGLE, master.public_key, (other,)),
-            Login("weightless master", Kind.SINGLE, master.public_key, (master,), is_welcome=False),
+            Login(
+                "weightless master", Kind.SINGLE, master.public_key, (master,), must_succeed=False
+            ),
         ]
 
-    def _contract(self, deployer: Keypair) -> list[Login]:
+    def _contract_logins(self, deployer: Keypair) -> list[Login]:
         key, stranger = Keypair.random(), Keypair.random()
         wasm = SMART_WALLET.read_bytes()
         uploaded = self._submit(
             deployer, [deployer], lambda b: b.append_upload_contract_wasm_op(wasm)
         )
-        wasm_hash = _returned(uploaded).bytes
+        wasm_hash = _return_value(uploaded).bytes
         if wasm_hash is None:
-            raise RunFailed("the network told no hash of the code")
-        obeyed = [scval.to_bytes(key.raw_public_key())]
+            raise RunFailed("the network returned no hash of the code")
+        arguments = [scval.to_bytes(key.raw_public_key())]
         created = self._submit(
             deployer,
             [deployer],
-            lambda b: b.append_create_contract_op(wasm_hash.sc_bytes, deployer.public_key, obeyed),
+            lambda b: b.append_create_contract_op(
+                wasm_hash.sc_bytes, deployer.public_key, arguments
+            ),
         )
-        address = _returned(created).address
+        address = _return_value(created).address
         if address is None or address.contract_id is None:
-            raise RunFailed("the network told no address of the contract")
+            raise RunFailed("the network returned no address of the contract")
         account = StrKey.encode_contract(address.contract_id.contract_id.hash)
         return [
             Login("contract", Kind.CONTRACT, account, (key,)),
-            Login("contract, stranger", Kind.CONTRACT, account, (stranger,), is_welcome=False),
+            Login("contract, stranger", Kind.CONTRACT, account, (stranger,), must_succeed=False),
         ]
 
     def latest_ledger(self) -> int:
-        """The last closed ledger."""
+        """Read the number of the last closed ledger."""
         return self._server.get_latest_ledger().sequence
 
     def _submit(
@@ -164,9 +172,9 @@ class Holder:
         raise RunFailed(f"an account could not be set up on {self._network.value}: {sent}")
 
 
-def _returned(found: GetTransactionResponse) -> xdr.SCVal:
-    """The value a successful invocation returned."""
+def _return_value(found: GetTransactionResponse) -> xdr.SCVal:
+    """Read the return value of a successful invocation."""
     meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr or "").v4
     if meta is None or meta.soroban_meta is None or meta.soroban_meta.return_value is None:
-        raise RunFailed("the network told no result of an invocation")
+        raise RunFailed("the network returned no result of an invocation")
     return meta.soroban_meta.return_value

@@ -14,18 +14,18 @@ from stellar_sdk.sep.stellar_soroban_web_authentication import read_challenge_au
 from stellar_sdk.sep.stellar_toml import fetch_stellar_toml
 from stellar_sdk.sep.stellar_web_authentication import read_challenge_transaction
 
-from e2e.machine import ROOT, RunFailed, environment, node_command
+from e2e.machine import ROOT, RunFailed, build_environment, node_command
 from e2e.wallet_accounts import Kind, Login
 from farebox.kernel.networks import Network
 
 HTTP_S: Final = 30
 NODE_S: Final = 300
-CONTRACT_LIFE: Final = 30  # ledgers that a wallet lets its signature hold
+CONTRACT_LIFE: Final = 30  # ledgers for which a wallet's signature is valid
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where one network is signed in to, as `stellar.toml` says it, and its newest ledger."""
+class SignInTarget:
+    """The sign-in endpoint and keys of one network, as in `stellar.toml`."""
 
     network: Network
     service: str  # URL without a slash at its end
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """How an attempt ended: a token that `me` knows, or the status and code of the refusal.
+    """The result of an attempt: a token that `me` accepts, or status and code of the refusal.
 
     `replayed` is the status of the same signed challenge sent once more.
     """
@@ -50,56 +50,58 @@ class Answer:
     name: str
     status: int
     code: str
-    address: str = ""  # as /v1/auth/me tells whose the token is
+    address: str = ""  # of the token's owner, from /v1/auth/me
     replayed: int = 0
-    fault: str = ""  # what the SDK itself objected to
+    fault: str = ""  # an error of the SDK itself
 
 
-def toml_of(service: str) -> dict[str, Any]:
-    """The file by which wallets find the endpoints, as PyPI stellar-sdk reads it."""
+def fetch_toml(service: str) -> dict[str, Any]:
+    """Fetch `stellar.toml` with PyPI stellar-sdk."""
     domain = urlsplit(service).netloc
     return dict(fetch_stellar_toml(domain, use_http=True))
 
 
-def sign_in_with_pypi(place: Place, logins: Sequence[Login]) -> list[Answer]:
-    """What PyPI stellar-sdk gets for each."""
+def sign_in_with_pypi(target: SignInTarget, logins: Sequence[Login]) -> list[Answer]:
+    """Attempt every login with PyPI stellar-sdk."""
     with requests.Session() as http:
         http.trust_env = False
-        return [_sign_in(http, place, login) for login in logins]
+        return [_sign_in(http, target, login) for login in logins]
 
 
-def _sign_in(http: requests.Session, place: Place, login: Login) -> Answer:
+def _sign_in(http: requests.Session, target: SignInTarget, login: Login) -> Answer:
     try:
-        name, document = _signed(http, place, login)
+        name, document = _signed(http, target, login)
     except Exception as error:  # noqa: BLE001 - whatever the SDK raises is the finding
         return Answer(login.name, 0, "", fault=f"{type(error).__name__}: {error}")
-    told = http.post(place.endpoint, json={name: document}, timeout=HTTP_S)
-    if told.status_code != 200:
-        return Answer(login.name, told.status_code, _code(told))
-    again = http.post(place.endpoint, json={name: document}, timeout=HTTP_S)
-    shown = {"Authorization": f"Bearer {told.json()['token']}"}
-    me = http.get(f"{place.service}/v1/auth/me", headers=shown, timeout=HTTP_S)
+    response = http.post(target.endpoint, json={name: document}, timeout=HTTP_S)
+    if response.status_code != 200:
+        return Answer(login.name, response.status_code, _code(response))
+    again = http.post(target.endpoint, json={name: document}, timeout=HTTP_S)
+    headers = {"Authorization": f"Bearer {response.json()['token']}"}
+    me = http.get(f"{target.service}/v1/auth/me", headers=headers, timeout=HTTP_S)
     address = me.json()["user"]["address"] if me.status_code == 200 else ""
     return Answer(login.name, 200, "", address, again.status_code)
 
 
-def _signed(http: requests.Session, place: Place, login: Login) -> tuple[str, str]:
-    asked = {"account": login.account, "home_domain": place.domain}
-    told = http.get(place.endpoint, params=asked, timeout=HTTP_S)
-    if told.status_code != 200:
-        raise RunFailed(f"no challenge for {login.name}: {told.status_code} {told.text[:200]}")
-    challenge = told.json()
-    if challenge["network_passphrase"] != place.network.passphrase:
+def _signed(http: requests.Session, target: SignInTarget, login: Login) -> tuple[str, str]:
+    request = {"account": login.account, "home_domain": target.domain}
+    response = http.get(target.endpoint, params=request, timeout=HTTP_S)
+    if response.status_code != 200:
+        raise RunFailed(
+            f"no challenge for {login.name}: {response.status_code} {response.text[:200]}"
+        )
+    challenge = response.json()
+    if challenge["network_passphrase"] != target.network.passphrase:
         raise RunFailed("the challenge is for another network")
     if login.kind is Kind.CONTRACT:
         entries = challenge["authorization_entries"]
-        return "authorization_entries", _entries(place, login, entries)
-    return "transaction", _transaction(place, login, challenge["transaction"])
+        return "authorization_entries", _entries(target, login, entries)
+    return "transaction", _transaction(target, login, challenge["transaction"])
 
 
-def _transaction(place: Place, login: Login, document: str) -> str:
-    passphrase, domain = place.network.passphrase, place.domain
-    read = read_challenge_transaction(document, place.signing_key, domain, domain, passphrase)
+def _transaction(target: SignInTarget, login: Login, document: str) -> str:
+    passphrase, domain = target.network.passphrase, target.domain
+    read = read_challenge_transaction(document, target.signing_key, domain, domain, passphrase)
     if read.client_account_id != login.account:
         raise RunFailed("the challenge is for another account")
     envelope = TransactionEnvelope.from_xdr(document, passphrase)
@@ -108,14 +110,14 @@ def _transaction(place: Place, login: Login, document: str) -> str:
     return envelope.to_xdr()
 
 
-def _entries(place: Place, login: Login, document: str) -> str:
+def _entries(target: SignInTarget, login: Login, document: str) -> str:
     read = read_challenge_authorization_entries(
-        document, place.signing_key, place.domain, place.domain, place.contract
+        document, target.signing_key, target.domain, target.domain, target.contract
     )
-    until = place.latest_ledger() + CONTRACT_LIFE
+    until = target.latest_ledger() + CONTRACT_LIFE
     entries = read.authorization_entries.soroban_authorization_entries
     signed = [
-        authorize_entry(entry, _plain(login.keys[0]), until, place.network.passphrase)
+        authorize_entry(entry, _plain(login.keys[0]), until, target.network.passphrase)
         if _address(entry) == login.account
         else entry
         for entry in entries
@@ -124,7 +126,7 @@ def _entries(place: Place, login: Login, document: str) -> str:
 
 
 def _plain(key: Keypair) -> Callable[[xdr.HashIDPreimage], xdr.SCVal]:
-    """Signs as the smart wallet wants it: 64 plain bytes."""
+    """Return a signer for the smart wallet, whose signatures are 64 bytes."""
 
     def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
         return scval.to_bytes(key.sign(authorization_payload_hash(preimage)))
@@ -146,16 +148,16 @@ def _code(answer: requests.Response) -> str:
         return answer.text[:100]
 
 
-def sign_in_with_npm(place: Place, logins: Sequence[Login]) -> list[Answer]:
-    """What npm @stellar/stellar-sdk gets for each; it reads `stellar.toml` itself too."""
-    asked = {
-        "service": place.service,
-        "domain": place.domain,
-        "endpoint": place.endpoint,
-        "signingKey": place.signing_key,
-        "contract": place.contract,
-        "passphrase": place.network.passphrase,
-        "latestLedger": place.latest_ledger(),
+def sign_in_with_npm(target: SignInTarget, logins: Sequence[Login]) -> list[Answer]:
+    """Attempt every login with npm @stellar/stellar-sdk, which reads `stellar.toml` itself."""
+    request = {
+        "service": target.service,
+        "domain": target.domain,
+        "endpoint": target.endpoint,
+        "signingKey": target.signing_key,
+        "contract": target.contract,
+        "passphrase": target.network.passphrase,
+        "latestLedger": target.latest_ledger(),
         "life": CONTRACT_LIFE,
         "logins": [
             {
@@ -167,15 +169,15 @@ def sign_in_with_npm(place: Place, logins: Sequence[Login]) -> list[Answer]:
             for login in logins
         ],
     }
-    done = subprocess.run(
+    completed = subprocess.run(
         node_command(ROOT / "e2e" / "wallet.mjs"),
-        env=environment({}),
-        input=json.dumps(asked),
+        env=build_environment({}),
+        input=json.dumps(request),
         capture_output=True,
         text=True,
         timeout=NODE_S,
         check=False,
     )
-    if done.returncode:
-        raise RunFailed(f"wallet.mjs failed:\n{done.stderr.strip()[-800:]}")
-    return [Answer(**each) for each in json.loads(done.stdout.splitlines()[-1])]
+    if completed.returncode:
+        raise RunFailed(f"wallet.mjs failed:\n{completed.stderr.strip()[-800:]}")
+    return [Answer(**each) for each in json.loads(completed.stdout.splitlines()[-1])]

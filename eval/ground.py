@@ -10,10 +10,10 @@ from uuid import uuid4
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from eval.labelled import Listing
 from eval.listing_text import discovery_of
-from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.discovery.reader import DirectReader
 from farebox.catalog.ingestion.ingest import Ingestion
 from farebox.catalog.ingestion.listing_outcome import Listed
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.networks import Network
 from farebox.local.postgres import EmbeddedPostgres
@@ -43,7 +43,7 @@ async def list_all(database: Database, listings: Sequence[Listing]) -> Mapping[i
     Raises:
         RunFailed: the rules refuse one of them.
     """
-    ingestion = Ingestion(database, StoredIndex(), read_discovery)
+    ingestion = Ingestion(database, StoredIndex(), DirectReader())
     refused = []
     for place, listing in enumerate(listings):
         identity = PaymentIdentity(Network(listing.network), _account(listing.id), place + 1)

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from eval.labelled import Listing
-from farebox.x402.discovery import DiscoveryText
+from farebox.x402.extensions import DiscoveryText
 
 _DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 _NAMED: Final = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from e2e.ending import end_with_figures
 from e2e.machine import say
+from e2e.report import run_and_report
 from eval.engines import (
     ALL,
     MEANING,
@@ -109,4 +109,4 @@ def _tell_misses(answers: list[Answer]) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say
+from e2e.report import run_and_report
 from eval.labelled import DATA, FOREIGN, Half, Kind, Labelled, Listing, Query, read_labelled
 from eval.metrics import DEPTH, ndcg
 from farebox.catalog.listing import ListingType
@@ -183,4 +183,4 @@ def _mean(worth: Sequence[float], queries: Sequence[Query], half: Half) -> float
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

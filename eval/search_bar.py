@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from e2e.ending import end_with_figures
 from e2e.machine import say
+from e2e.report import run_and_report
 from eval.engines import ALL, Engine, encoder, engines_of, read_texts
 from eval.ground import list_all, opened_database
 from eval.labelled import DATA, Half, Kind, Query, read_labelled
@@ -95,4 +95,4 @@ def _sum(read: Read, weight: int) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say
+from e2e.report import run_and_report
 from eval.examples import read_examples
 from eval.metrics import told_apart
 from eval.pairs import NO, YES, Pair, pairs_of, read_judged
@@ -170,4 +170,4 @@ def _write(learned: Learned, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

@@ -20,8 +20,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say
+from e2e.report import run_and_report
 from eval.examples import read_examples
 from farebox.semantic.minilm import MiniLm
 from farebox.semantic.space import middles
@@ -169,4 +169,4 @@ def _written(training: Training, changes: Sequence[Change]) -> tuple[str, int, f
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(run))
+    raise SystemExit(run_and_report(run))

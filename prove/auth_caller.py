@@ -1,4 +1,4 @@
-"""Somebody who signs in, has keys, and shows whatever was given out."""
+"""A client of the account routes: it signs in, creates keys and presents credentials."""
 
 import time
 from dataclasses import dataclass
@@ -20,26 +20,26 @@ _decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An answer, and when its request went out and it came in."""
+class TimedResponse:
+    """A response, with the times its request was sent and it was received."""
 
     status: int
     body: dict[str, Any]
     sent_at: float
-    told_at: float
+    received_at: float
 
     @property
     def code(self) -> str:
-        """Why it is refused."""
+        """The error code of a refusal, or the reason of a failed payment; empty otherwise."""
         error = self.body.get("error")
-        return str(error["code"]) if isinstance(error, dict) else ""
+        return str(error["code"] if isinstance(error, dict) else self.body.get("errorReason", ""))
 
     def __str__(self) -> str:
         return f"{self.status} {self.code}".rstrip()
 
 
-class Asker:
-    """Asks any replica; `requests` counts."""
+class ApiClient:
+    """Sends requests to any replica; `requests` counts them."""
 
     def __init__(self, web: aiohttp.ClientSession) -> None:
         self._web = web
@@ -53,8 +53,8 @@ class Asker:
         *,
         token: Secret[str] | None = None,
         value: object = None,
-    ) -> Told:
-        """The answer; status 0 when none came."""
+    ) -> TimedResponse:
+        """Send one request; the response has status 0 when none came."""
         headers = {} if token is None else {"authorization": f"Bearer {token.reveal()}"}
         body = None if value is None else msgspec.json.encode(value)
         self.requests += 1
@@ -63,51 +63,51 @@ class Asker:
             async with self._web.request(
                 method, url + path, data=body, headers=headers, timeout=_TIMEOUT
             ) as answer:
-                told = _decode(await answer.read())
-                return Told(answer.status, told, sent_at, time.monotonic())
+                body_read = _decode(await answer.read())
+                return TimedResponse(answer.status, body_read, sent_at, time.monotonic())
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
-            return Told(0, {}, sent_at, time.monotonic())
+            return TimedResponse(0, {}, sent_at, time.monotonic())
 
-    async def is_taken(self, url: str, token: Secret[str]) -> tuple[bool, Told]:
-        """Whether a session or key lets its holder in; a key is told that it may not list keys."""
-        told = await self.ask(url, "GET", KEYS, token=token)
-        return told.status in (200, 403), told
+    async def is_accepted(self, url: str, token: Secret[str]) -> tuple[bool, TimedResponse]:
+        """Whether a session or key is accepted; a key gets 403, because it may not list keys."""
+        response = await self.ask(url, "GET", KEYS, token=token)
+        return response.status in (200, 403), response
 
     async def signed_challenge(self, url: str, wallet: Keypair) -> dict[str, str]:
-        """A fresh challenge for the wallet, signed by it: what is sent back."""
-        asked = {"network": NETWORK.value, "address": wallet.public_key}
-        told = await self.ask(url, "POST", "/v1/auth/challenge", value=asked)
-        if told.status != 200:
-            raise RunFailed(f"no challenge was given: {told}")
-        envelope = TransactionEnvelope.from_xdr(told.body["transactionXdr"], NETWORK.passphrase)
+        """Request a challenge and sign it; return the body of the verify request."""
+        request = {"network": NETWORK.value, "address": wallet.public_key}
+        response = await self.ask(url, "POST", "/v1/auth/challenge", value=request)
+        if response.status != 200:
+            raise RunFailed(f"no challenge was issued: {response}")
+        envelope = TransactionEnvelope.from_xdr(response.body["transactionXdr"], NETWORK.passphrase)
         envelope.sign(wallet)
         return {"network": NETWORK.value, "transactionXdr": envelope.to_xdr()}
 
     async def sign_in(self, url: str) -> "Holder":
-        """A new wallet, signed in."""
+        """Sign in with a new wallet."""
         wallet = Keypair.random()
         signed = await self.signed_challenge(url, wallet)
-        told = await self.ask(url, "POST", "/v1/auth/verify", value=signed)
-        if told.status != 200:
-            raise RunFailed(f"nobody could sign in: {told}")
-        return Holder(owner_of(wallet), Secret(told.body["token"]))
+        response = await self.ask(url, "POST", "/v1/auth/verify", value=signed)
+        if response.status != 200:
+            raise RunFailed(f"the sign-in failed: {response}")
+        return Holder(owner_of(wallet), Secret(response.body["token"]))
 
     async def key(self, url: str, holder: "Holder", name: str) -> "HeldKey":
-        """A new key of the wallet's."""
-        told = await self.ask(url, "POST", KEYS, token=holder.session, value={"name": name})
-        if told.status != 201:
-            raise RunFailed(f"no key was made: {told}")
-        return HeldKey(told.body["id"], Secret(told.body["key"]))
+        """Create a key of the wallet."""
+        response = await self.ask(url, "POST", KEYS, token=holder.session, value={"name": name})
+        if response.status != 201:
+            raise RunFailed(f"no key was created: {response}")
+        return HeldKey(response.body["id"], Secret(response.body["key"]))
 
 
 def owner_of(wallet: Keypair) -> OwnerId:
-    """Whose records those of a wallet are."""
+    """Return the owner id of a wallet."""
     return user_id(NETWORK, wallet.public_key)
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Somebody who has signed in."""
+    """A signed-in owner and its session."""
 
     owner: OwnerId
     session: Secret[str]
@@ -115,7 +115,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class HeldKey:
-    """A key as whoever holds it knows it."""
+    """An API key as its holder knows it."""
 
     id: str
     token: Secret[str]

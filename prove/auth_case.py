@@ -1,4 +1,4 @@
-"""Play one case: two replicas are asked at once for what may be given out only once."""
+"""Run one case: concurrent requests to two replicas for credentials that may be issued once."""
 
 import asyncio
 import random
@@ -10,20 +10,20 @@ from typing import Final, TypeVar
 from stellar_sdk import Keypair
 
 from farebox.kernel.secret import Secret
-from prove.arena import Arena, Replica, opened_arena
-from prove.auth_caller import KEYS, Asker, HeldKey, Holder, Told, owner_of
+from prove.auth_caller import KEYS, ApiClient, HeldKey, Holder, TimedResponse, owner_of
+from prove.environment import Environment, Replica, open_environment
 from prove.world import World
 
 T = TypeVar("T")
 _VERIFIES: Final = 50
 _CHANGES: Final = 24
-ROUNDS: Final = 4  # of everything but signing in
-_WATCHERS: Final = 2  # of each, on each replica
-_WAVES: Final = 3  # in which they come
-_REVOKED: Final = 0.1  # of the changes
-_SPREAD_S: Final = 0.02  # over which requests that are made at once go out
-_SLOWEST_S: Final = 0.01  # a statement's way to the database
-_AFTERWARDS_S: Final = 0.15  # so long the watchers go on
+ROUNDS: Final = 4  # of every kind but signing in
+_WATCHERS: Final = 2  # tasks for each replica
+_WAVES: Final = 3  # of concurrent changes
+_REVOKED: Final = 0.1  # share of the changes
+_SPREAD_S: Final = 0.02  # over which concurrent requests are sent
+_SLOWEST_S: Final = 0.01  # the longest delay of a statement
+_AFTERWARDS_S: Final = 0.15  # the watchers continue for
 _SIGNING_SECRET: Final = Keypair.from_raw_ed25519_seed(b"farebox proofs sign in like this").secret
 _SETTINGS: Final = {
     "FAREBOX_AUTH_SIGNING_SECRET": _SIGNING_SECRET,
@@ -31,11 +31,11 @@ _SETTINGS: Final = {
     "FAREBOX_RPC_TIMEOUT_S": "20",
 }
 _REFUSED: Final = frozenset({"challenge_not_open", "key_revoked", "too_many_requests"})
-_AWAY: Final = "service_unavailable"  # no connection was to be had in time
+_UNAVAILABLE: Final = "service_unavailable"  # no database connection was free in time
 
 
 class Kind(StrEnum):
-    """What is asked for at once."""
+    """The concurrent requests of a case; the values seed the random numbers."""
 
     SIGN_IN = "one challenge is sent back fifty times"
     ROTATE = "one key is rotated many times"
@@ -45,7 +45,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing to ask for, under the dice of a seed."""
+    """One kind of request, under one seed."""
 
     seed: int
     kind: Kind
@@ -56,196 +56,201 @@ class Case:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a case came to."""
+    """The outcome of a case."""
 
     case: Case
     requests: int = 0
-    sessions: int = 0  # given out for one challenge
-    keys: int = 0  # given out in place of others
+    sessions: int = 0  # issued for one challenge
+    keys: int = 0  # issued in place of others
     extra_sessions: int = 0
     extra_keys: int = 0
     late_accepts: int = 0
-    used: int = 0  # requests let in by what was watched
-    unavailable: int = 0  # requests that found no room on a busy machine
-    odd: list[str] = field(default_factory=list)
+    used: int = 0  # requests accepted with the watched credentials
+    unavailable: int = 0  # requests refused because the machine was busy
+    unexpected: list[str] = field(default_factory=list)
 
     @property
     def is_broken(self) -> bool:
-        """Whether something happened that must not."""
-        return bool(self.extra_sessions or self.extra_keys or self.late_accepts or self.odd)
+        """Whether a violation occurred."""
+        return bool(self.extra_sessions or self.extra_keys or self.late_accepts or self.unexpected)
 
     def __str__(self) -> str:
         return (
             f"{self.case}: {self.extra_sessions} sessions and {self.extra_keys} keys too many,"
-            f" {self.late_accepts} let in too late; {', '.join(self.odd) or 'as it should be'}"
+            f" {self.late_accepts} accepted too late;"
+            f" unexpected responses: {', '.join(self.unexpected) or 'none'}"
         )
 
 
-class Slow:
-    """A network on which every statement takes as long as the dice say."""
+class SlowStatements:
+    """Delays every statement for a random time."""
 
-    def __init__(self, dice: random.Random) -> None:
-        self._dice = dice
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
 
     async def __call__(self, deliver: Callable[[], Awaitable[T]]) -> T:
-        """The answer, later."""
-        await asyncio.sleep(self._dice.random() * _SLOWEST_S)
+        """Deliver the call after the delay."""
+        await asyncio.sleep(self._rng.random() * _SLOWEST_S)
         return await deliver()
 
 
 @dataclass(eq=False, slots=True)
-class _Play:
-    arena: Arena
+class _Race:
+    environment: Environment
     replicas: Sequence[Replica]
-    asker: Asker
-    dice: random.Random
+    api: ApiClient
+    rng: random.Random
     outcome: Outcome
     rounds: int
 
     def url(self) -> str:
-        """Either replica's."""
-        return self.dice.choice(self.replicas).url
+        """The URL of a random replica."""
+        return self.rng.choice(self.replicas).url
 
     async def at_once(self, ask: Callable[[str], Awaitable[T]], times: int) -> list[T]:
-        """What both replicas say to so many requests."""
+        """Send `times` concurrent requests to both replicas; return all responses."""
 
-        async def one(turn: int) -> T:
-            await asyncio.sleep(self.dice.random() * _SPREAD_S)
+        async def send(turn: int) -> T:
+            await asyncio.sleep(self.rng.random() * _SPREAD_S)
             return await ask(self.replicas[turn % len(self.replicas)].url)
 
-        return await asyncio.gather(*map(one, range(times)))
+        return await asyncio.gather(*map(send, range(times)))
 
-    def judge(self, told: Sequence[Told], *allowed: int) -> None:
-        """Every answer is one of these, or a refusal that says why."""
-        self.outcome.unavailable += sum(each.code == _AWAY for each in told)
-        self.outcome.odd += [
+    def judge(self, responses: Sequence[TimedResponse], *allowed: int) -> None:
+        """Record every response that has another status and no known error code."""
+        self.outcome.unavailable += sum(each.code == _UNAVAILABLE for each in responses)
+        self.outcome.unexpected += [
             str(each)
-            for each in told
-            if each.status not in allowed and each.code not in (*_REFUSED, _AWAY)
+            for each in responses
+            if each.status not in allowed and each.code not in (*_REFUSED, _UNAVAILABLE)
         ]
 
 
-async def play(
+async def run_case(
     world: World, seed: int, kinds: Sequence[Kind] = tuple(Kind), *, rounds: int = ROUNDS
 ) -> list[Outcome]:
-    """The outcomes of these kinds, one after the other on two replicas."""
-    async with opened_arena(world, _SETTINGS) as arena:
-        replicas = await asyncio.gather(arena.start("a"), arena.start("b"))
-        return [await _played(arena, replicas, Case(seed, kind), rounds) for kind in kinds]
+    """Run these kinds one after the other on two replicas."""
+    async with open_environment(world, _SETTINGS) as environment:
+        replicas = await asyncio.gather(environment.start("a"), environment.start("b"))
+        return [await _run_kind(environment, replicas, Case(seed, kind), rounds) for kind in kinds]
 
 
-async def _played(arena: Arena, replicas: Sequence[Replica], case: Case, rounds: int) -> Outcome:
-    dice = random.Random(f"{case.seed} {case.kind}")
+async def _run_kind(
+    environment: Environment, replicas: Sequence[Replica], case: Case, rounds: int
+) -> Outcome:
+    rng = random.Random(f"{case.seed} {case.kind}")
     for replica in replicas:
-        replica.gate.mishap = Slow(dice)
-    outcome, asker = Outcome(case), Asker(arena.web)
-    await _PLAYS[case.kind](_Play(arena, replicas, asker, dice, outcome, rounds))
-    outcome.requests = asker.requests
+        replica.interceptor.catalog_fault = SlowStatements(rng)
+    outcome, api = Outcome(case), ApiClient(environment.web)
+    await _RACES[case.kind](_Race(environment, replicas, api, rng, outcome, rounds))
+    outcome.requests = api.requests
     return outcome
 
 
-async def _sign_in(play: _Play) -> None:
+async def _sign_in(race: _Race) -> None:
     wallet = Keypair.random()
-    signed = await play.asker.signed_challenge(play.url(), wallet)
+    signed = await race.api.signed_challenge(race.url(), wallet)
 
-    async def verify(url: str) -> Told:
-        return await play.asker.ask(url, "POST", "/v1/auth/verify", value=signed)
+    async def verify(url: str) -> TimedResponse:
+        return await race.api.ask(url, "POST", "/v1/auth/verify", value=signed)
 
-    told = await play.at_once(verify, _VERIFIES)
-    play.judge(told, 200)
-    given = [Secret(str(each.body["token"])) for each in told if each.status == 200]
+    responses = await race.at_once(verify, _VERIFIES)
+    race.judge(responses, 200)
+    issued = [Secret(str(each.body["token"])) for each in responses if each.status == 200]
     statement = "SELECT count(*) AS n FROM sessions WHERE user_id = $1"
-    rows = await play.arena.query(statement, owner_of(wallet))
-    play.outcome.sessions = len(given)
-    play.outcome.extra_sessions = max(0, max(len(given), rows[0]["n"]) - 1)
-    if await _taken(play, given) < 1:
-        play.outcome.odd.append("no session lets its holder in")
+    rows = await race.environment.query(statement, owner_of(wallet))
+    race.outcome.sessions = len(issued)
+    race.outcome.extra_sessions = max(0, max(len(issued), rows[0]["n"]) - 1)
+    if await _count_accepted(race, issued) < 1:
+        race.outcome.unexpected.append("no session is accepted")
 
 
-async def _rotate(play: _Play) -> None:
-    for turn in range(play.rounds):
-        holder = await play.asker.sign_in(play.url())
-        key = await play.asker.key(play.url(), holder, f"robot {turn}")
+async def _rotate(race: _Race) -> None:
+    for turn in range(race.rounds):
+        holder = await race.api.sign_in(race.url())
+        key = await race.api.key(race.url(), holder, f"robot {turn}")
 
-        async def rotate(url: str, key: HeldKey = key, holder: Holder = holder) -> Told:
-            shown = play.dice.choice((holder.session, key.token))
-            return await play.asker.ask(url, "POST", f"{KEYS}/{key.id}/rotate", token=shown)
+        async def rotate(url: str, key: HeldKey = key, holder: Holder = holder) -> TimedResponse:
+            credential = race.rng.choice((holder.session, key.token))
+            return await race.api.ask(url, "POST", f"{KEYS}/{key.id}/rotate", token=credential)
 
-        told = await play.at_once(rotate, _CHANGES)
-        # to a key that was replaced in the meantime nobody owes a reason
-        play.judge([each for each in told if each.code != "unauthenticated"], 201)
-        if not _made(told):
-            play.outcome.odd.append("no rotation took place")
-        await _count_keys(play, holder, [key, *_made(told)])
+        responses = await race.at_once(rotate, _CHANGES)
+        # a key that was replaced in the meantime gets no reason
+        race.judge([each for each in responses if each.code != "unauthenticated"], 201)
+        if not _issued_keys(responses):
+            race.outcome.unexpected.append("no rotation took place")
+        await _count_keys(race, holder, [key, *_issued_keys(responses)])
 
 
-async def _mixed(play: _Play) -> None:
-    for turn in range(play.rounds):
-        holder = await play.asker.sign_in(play.url())
-        keys = [await play.asker.key(play.url(), holder, f"robot {turn}")]
-        told: list[Told] = []
+async def _mixed(race: _Race) -> None:
+    for turn in range(race.rounds):
+        holder = await race.api.sign_in(race.url())
+        keys = [await race.api.key(race.url(), holder, f"robot {turn}")]
+        responses: list[TimedResponse] = []
 
         async def change(
             url: str,
             keys: list[HeldKey] = keys,
             holder: Holder = holder,
-            told: list[Told] = told,
+            responses: list[TimedResponse] = responses,
         ) -> None:
-            key = play.dice.choice(keys[-2:])
-            verb = "revoke" if play.dice.random() < _REVOKED else "rotate"
+            key = race.rng.choice(keys[-2:])
+            verb = "revoke" if race.rng.random() < _REVOKED else "rotate"
             path = f"{KEYS}/{key.id}/{verb}"
-            told.append(await play.asker.ask(url, "POST", path, token=holder.session))
-            keys.extend(_made(told[-1:]))
+            responses.append(await race.api.ask(url, "POST", path, token=holder.session))
+            keys.extend(_issued_keys(responses[-1:]))
 
         for _ in range(_WAVES):
-            await play.at_once(change, _CHANGES // _WAVES)
-        play.judge(told, 200, 201)
-        # whatever is revoked takes the last one of the line along; the others were replaced at once
-        was_revoked = any(each.status == 200 for each in told)
-        await _count_keys(play, holder, keys, most=0 if was_revoked else 1)
+            await race.at_once(change, _CHANGES // _WAVES)
+        race.judge(responses, 200, 201)
+        # a revocation also ends the newest key; the older ones were replaced
+        was_revoked = any(each.status == 200 for each in responses)
+        await _count_keys(race, holder, keys, most=0 if was_revoked else 1)
 
 
-def _made(told: Sequence[Told]) -> list[HeldKey]:
+def _issued_keys(responses: Sequence[TimedResponse]) -> list[HeldKey]:
     return [
-        HeldKey(each.body["id"], Secret(each.body["key"])) for each in told if each.status == 201
+        HeldKey(each.body["id"], Secret(each.body["key"]))
+        for each in responses
+        if each.status == 201
     ]
 
 
 async def _count_keys(
-    play: _Play, holder: Holder, keys: Sequence[HeldKey], *, most: int = 1
+    race: _Race, holder: Holder, keys: Sequence[HeldKey], *, most: int = 1
 ) -> None:
-    play.outcome.keys += len(keys) - 1
+    race.outcome.keys += len(keys) - 1
     statement = "SELECT count(*) AS n FROM api_keys WHERE owner = $1 AND revoked_at IS NULL"
-    rows = await play.arena.query(statement, holder.owner)
-    live = max(await _taken(play, [key.token for key in keys]), rows[0]["n"])
-    play.outcome.extra_keys += max(0, live - most)
+    rows = await race.environment.query(statement, holder.owner)
+    live = max(await _count_accepted(race, [key.token for key in keys]), rows[0]["n"])
+    race.outcome.extra_keys += max(0, live - most)
 
 
-async def _taken(play: _Play, tokens: Sequence[Secret[str]]) -> int:
-    """How many of these let their holder in, on the replica where it is the most."""
+async def _count_accepted(race: _Race, tokens: Sequence[Secret[str]]) -> int:
+    """Count the accepted tokens, on the replica that accepts the most."""
     most = 0
-    for replica in play.replicas:
-        found = await asyncio.gather(*(play.asker.is_taken(replica.url, each) for each in tokens))
-        play.judge([told for _, told in found], 200, 401, 403)
-        most = max(most, sum(is_taken for is_taken, _ in found))
+    for replica in race.replicas:
+        found = await asyncio.gather(*(race.api.is_accepted(replica.url, each) for each in tokens))
+        race.judge([response for _, response in found], 200, 401, 403)
+        most = max(most, sum(is_accepted for is_accepted, _ in found))
     return most
 
 
-async def _revoke(play: _Play) -> None:
-    holder = await play.asker.sign_in(play.url())
-    for turn in range(play.rounds):
-        await _end_watched(play, holder, turn)
+async def _revoke(race: _Race) -> None:
+    holder = await race.api.sign_in(race.url())
+    for turn in range(race.rounds):
+        await _end_credential_in_use(race, holder, turn)
 
 
-async def _end_watched(play: _Play, holder: Holder, turn: int) -> None:
-    """A key that is in use is revoked or rotated, or a session signed out."""
+async def _end_credential_in_use(race: _Race, holder: Holder, turn: int) -> None:
+    """Revoke or rotate a key that is in use, or sign a session out."""
     if turn == 0:
-        watched = (await play.asker.sign_in(play.url())).session
-        method, path, shown = "POST", "/v1/auth/logout", watched
+        watched = (await race.api.sign_in(race.url())).session
+        method, path, credential = "POST", "/v1/auth/logout", watched
     else:
-        key = await play.asker.key(play.url(), holder, f"robot {turn}")
-        watched, shown = key.token, holder.session
-        method, path = play.dice.choice(
+        key = await race.api.key(race.url(), holder, f"robot {turn}")
+        watched, credential = key.token, holder.session
+        method, path = race.rng.choice(
             (
                 ("DELETE", f"{KEYS}/{key.id}"),
                 ("POST", f"{KEYS}/{key.id}/revoke"),
@@ -254,36 +259,38 @@ async def _end_watched(play: _Play, holder: Holder, turn: int) -> None:
         )
     is_over = asyncio.Event()
     watching = [
-        asyncio.create_task(_watch(play, replica.url, watched, is_over))
-        for replica in play.replicas
+        asyncio.create_task(_watch(race, replica.url, watched, is_over))
+        for replica in race.replicas
         for _ in range(_WATCHERS)
     ]
-    await asyncio.sleep(play.dice.random() * 0.1)
-    ended = await play.asker.ask(play.url(), method, path, token=shown)
-    play.judge([ended], 200, 201)
-    # the very next request, on each replica
-    for replica in play.replicas:
-        is_taken, _ = await play.asker.is_taken(replica.url, watched)
-        play.outcome.late_accepts += is_taken
+    await asyncio.sleep(race.rng.random() * 0.1)
+    ended = await race.api.ask(race.url(), method, path, token=credential)
+    race.judge([ended], 200, 201)
+    # the next request on each replica
+    for replica in race.replicas:
+        is_accepted, _ = await race.api.is_accepted(replica.url, watched)
+        race.outcome.late_accepts += is_accepted
     await asyncio.sleep(_AFTERWARDS_S)
     is_over.set()
-    for let_in in await asyncio.gather(*watching):
-        play.outcome.used += len(let_in)
-        play.outcome.late_accepts += sum(each.sent_at > ended.told_at for each in let_in)
+    for accepted in await asyncio.gather(*watching):
+        race.outcome.used += len(accepted)
+        race.outcome.late_accepts += sum(each.sent_at > ended.received_at for each in accepted)
 
 
-async def _watch(play: _Play, url: str, token: Secret[str], is_over: asyncio.Event) -> list[Told]:
-    """Every request that was let in until it is over."""
-    let_in = []
+async def _watch(
+    race: _Race, url: str, token: Secret[str], is_over: asyncio.Event
+) -> list[TimedResponse]:
+    """Use the token until `is_over`; return every accepted request."""
+    accepted = []
     while not is_over.is_set():
-        is_taken, told = await play.asker.is_taken(url, token)
-        play.judge([told], 200, 401, 403)
-        if is_taken:
-            let_in.append(told)
-    return let_in
+        is_accepted, response = await race.api.is_accepted(url, token)
+        race.judge([response], 200, 401, 403)
+        if is_accepted:
+            accepted.append(response)
+    return accepted
 
 
-_PLAYS: Final = {
+_RACES: Final = {
     Kind.SIGN_IN: _sign_in,
     Kind.ROTATE: _rotate,
     Kind.MIXED: _mixed,

@@ -1,4 +1,4 @@
-"""The seller's side of a case: hands in a body, and hands it in again until it is answered."""
+"""The seller of a case: it sends a payment to /settle and repeats it until an answer is final."""
 
 import asyncio
 from typing import Final
@@ -6,46 +6,49 @@ from typing import Final
 import aiohttp
 import msgspec
 
-from prove.arena import Arena, Replica, SignedPayment
-from prove.truth import Answer
+from prove.environment import Environment, Replica, SignedPayment
+from prove.payment_check import Answer
 
 _PAUSE_S: Final = 0.15
 _ANSWER_S: Final = 30.0
 
 
 class Caller:
-    """Keeps every answer it was given, in order."""
+    """Sends one payment and keeps every answer in order."""
 
-    def __init__(self, arena: Arena, payment: SignedPayment) -> None:
-        self._arena, self.payment = arena, payment
+    def __init__(self, environment: Environment, payment: SignedPayment) -> None:
+        self._environment, self.payment = environment, payment
         self.answers: list[Answer] = []
+        self.headers = {"content-type": "application/json"}
 
     @property
     def is_answered(self) -> bool:
-        """Whether an answer so far was final."""
+        """Whether one of the answers is final."""
         return any(answer.is_final for answer in self.answers)
 
     async def ask(self, replica: Replica) -> Answer:
-        """One request, to the replica given."""
+        """Send one settle request to the replica."""
         timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-        headers = {"content-type": "application/json"}
         url, body = f"{replica.url}/settle", self.payment.body
         try:
-            async with self._arena.web.post(
-                url, data=body, headers=headers, timeout=timeout
-            ) as told:
-                answer = Answer(told.status, msgspec.json.decode(await told.read()))
+            async with self._environment.web.post(
+                url, data=body, headers=self.headers, timeout=timeout
+            ) as response:
+                retry_after = response.headers.get("Retry-After")
+                answer = Answer(
+                    response.status, msgspec.json.decode(await response.read()), retry_after
+                )
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
             answer = Answer(0, {})
         self.answers.append(answer)
         return answer
 
-    async def insist(self, *, until: float) -> bool:
-        """Ask whoever is alive until an answer is final; False when none was by `until`."""
+    async def repeat_until_final(self, *, until: float) -> bool:
+        """Repeat the request on live replicas until an answer is final; False when none was."""
         loop = asyncio.get_running_loop()
         turn = 0
         while loop.time() < until:
-            alive = self._arena.alive
+            alive = self._environment.alive
             if alive:
                 turn += 1
                 if (await self.ask(alive[turn % len(alive)])).is_final:

@@ -1,4 +1,4 @@
-"""The cases of the proof: every boundary once in every way, then again and again by the dice."""
+"""The cases of the settlement proof: every combination for each boundary, then random ones."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -6,20 +6,21 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from prove.gate import Boundary, Side
-from prove.ledgers import Landing
+from prove.interceptor import Boundary, CrashTiming
+from prove.ledger_closer import Landing
 
 
-class Crew(StrEnum):
-    """How many replicas there are, and when the second one gets the body."""
+class Topology(StrEnum):
+    """The number of replicas, and when the second one gets the request."""
 
     ONE = "one, restarted"
     TWO_AT_ONCE = "two at once"
     TWO_AFTER = "two, the second afterwards"
+    REPLACED = "two, one replaces the envelope that the other watches"
 
 
-class Asking(StrEnum):
-    """What the caller does whose answer was cut off."""
+class CallerBehaviour(StrEnum):
+    """The behaviour of a caller whose connection broke."""
 
     REPEATS = "repeats"
     GIVES_UP = "gives up"
@@ -27,7 +28,7 @@ class Asking(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NodeFault:
-    """A fault of the node, as the devnet takes it."""
+    """A fault of the node, in the form of the devnet's API."""
 
     effect: Mapping[str, object]
     rule: Mapping[str, object]
@@ -35,31 +36,45 @@ class NodeFault:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One kill: where, and what surrounds it. `seed` and `number` name it for a replay."""
+    """One crash and its conditions; `seed` and `number` identify it for a replay."""
 
     seed: int
     number: int
     boundary: Boundary
-    side: Side
+    timing: CrashTiming
     landing: Landing
-    crew: Crew
-    asking: Asking
-    is_landing_first: bool = True  # before a replica is there again
+    topology: Topology
+    behaviour: CallerBehaviour
+    is_landing_first: bool = True  # before the restarted replica is ready
     jitter_ms: int = 0
     fault: NodeFault | None = None
-    second_kill: int = 0  # at which call the replica dies that takes over; 0 = it lives
+    lag_ms: int = 150  # of every call of the watching replica, for `Topology.REPLACED`
+    second_kill: int = 0  # the call at which the second replica is killed; 0: it is not
 
     def __str__(self) -> str:
         fault = f", {self.fault.effect['kind']}" if self.fault is not None else ""
         again = f", killed again at call {self.second_kill}" if self.second_kill else ""
         return (
-            f"SEED={self.seed} CASE={self.number}: {self.side} {self.boundary}; "
-            f"{self.landing}{'' if self.is_landing_first else ' later'}; {self.crew}; "
-            f"{self.asking}{fault}{again}"
+            f"SEED={self.seed} CASE={self.number}: {self.timing} {self.boundary}; "
+            f"{self.landing}{'' if self.is_landing_first else ' later'}; {self.topology}; "
+            f"{self.behaviour}{fault}{again}"
         )
 
 
-_RECOVERY_CALLS: Final = 30  # about as many as it takes to find out and to write it down
+NOWHERE: Final = Boundary("no call", 1)
+# no crash: the second replica answers for an envelope that the first one replaces
+UNDISTURBED: Final = Case(
+    0,
+    0,
+    NOWHERE,
+    CrashTiming.AFTER,
+    Landing.LANDS,
+    Topology.REPLACED,
+    CallerBehaviour.GIVES_UP,
+)
+
+_RECOVERY_CALLS: Final = 30  # about the number of calls of a recovery
+_LAGS_MS: Final = (0, 50, 150, 300)
 _SEND: Final = ("sendTransaction",)
 _LOOK: Final = ("getTransaction", "getTransactions")
 FAULTS: Final = (
@@ -75,58 +90,63 @@ FAULTS: Final = (
 )
 
 
-Boundaries = Mapping[Crew, Sequence[Boundary]]
+Boundaries = Mapping[Topology, Sequence[Boundary]]
 
 
 def sweep(boundaries: Boundaries) -> list[Case]:
-    """Every boundary, on both sides, with and without landing, with each crew: seed 1.
+    """Plan every boundary, before and after it, with and without landing, with each topology.
 
-    The caller asks again in every second case, and each boundary has cases of both kinds.
+    These are the cases of seed 1. The caller repeats its request in every second one.
     """
-    ways = [
-        (side, landing, crew)
-        for side in (Side.BEFORE, Side.AFTER)
+    combinations = [
+        (timing, landing, topology)
+        for timing in (CrashTiming.BEFORE, CrashTiming.AFTER)
         for landing in Landing
-        for crew in Crew
+        for topology in Topology
     ]
     cases: list[Case] = []
-    for turn, (side, landing, crew) in enumerate(ways):
-        for place, boundary in enumerate(boundaries[crew], turn):
+    for turn, (timing, landing, topology) in enumerate(combinations):
+        for index, boundary in enumerate(boundaries[topology], turn):
             number = len(cases) + 1
-            asking = list(Asking)[place % 2]
+            behaviour = list(CallerBehaviour)[index % 2]
             is_first = number % 3 > 0
-            cases.append(Case(1, number, boundary, side, landing, crew, asking, is_first))
-    return cases
+            cases.append(Case(1, number, boundary, timing, landing, topology, behaviour, is_first))
+    return [*cases, replace(UNDISTURBED, seed=1, number=len(cases) + 1)]
 
 
 def short_sweep(boundaries: Boundaries, *, every: int) -> list[Case]:
-    """One case in so many of the sweep, no two neighbours alike, under their own numbers."""
+    """Take every n-th case of the sweep, with its own number."""
     return [case for case in sweep(boundaries) if case.number % every == 1]
 
 
-def thrown(boundaries: Boundaries, seed: int) -> list[Case]:
-    """Every boundary once, everything else by the dice of the seed."""
-    dice = random.Random(seed)
+def draw_cases(boundaries: Boundaries, seed: int) -> list[Case]:
+    """Plan every boundary once with random conditions, and one case without a crash."""
+    rng = random.Random(seed)
     known = sorted({boundary for each in boundaries.values() for boundary in each})
-    return [_throw(dice, boundaries, boundary, seed, n) for n, boundary in enumerate(known, 1)]
+    cases = [_draw_case(rng, boundaries, boundary, seed, n) for n, boundary in enumerate(known, 1)]
+    lag_ms = rng.choice(_LAGS_MS)
+    return [*cases, replace(UNDISTURBED, seed=seed, number=len(cases) + 1, lag_ms=lag_ms)]
 
 
-def _throw(
-    dice: random.Random, boundaries: Boundaries, boundary: Boundary, seed: int, number: int
+def _draw_case(
+    rng: random.Random, boundaries: Boundaries, boundary: Boundary, seed: int, number: int
 ) -> Case:
-    fault = dice.choice(FAULTS)
+    fault = rng.choice(FAULTS)
     if fault is not None:
-        fault = replace(fault, rule={**fault.rule, "seed": dice.randrange(1 << 30)})
+        fault = replace(fault, rule={**fault.rule, "seed": rng.randrange(1 << 30)})
     return Case(
         seed=seed,
         number=number,
         boundary=boundary,
-        side=dice.choice(list(Side)),
-        landing=dice.choice(list(Landing)),
-        crew=dice.choice([crew for crew in Crew if boundary in boundaries[crew]]),
-        asking=dice.choice(list(Asking)),
-        is_landing_first=dice.random() < 0.5,
-        jitter_ms=dice.choice((0, 0, 10, 40)),
+        timing=rng.choice(list(CrashTiming)),
+        landing=rng.choice(list(Landing)),
+        topology=rng.choice(
+            [topology for topology in Topology if boundary in boundaries[topology]]
+        ),
+        behaviour=rng.choice(list(CallerBehaviour)),
+        is_landing_first=rng.random() < 0.5,
+        jitter_ms=rng.choice((0, 0, 10, 40)),
         fault=fault,
-        second_kill=dice.choice((0, dice.randint(1, _RECOVERY_CALLS))),
+        lag_ms=rng.choice(_LAGS_MS),
+        second_kill=rng.choice((0, rng.randint(1, _RECOVERY_CALLS))),
     )

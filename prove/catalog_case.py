@@ -1,4 +1,4 @@
-"""Play one case: settle payments that name resources while the catalog's statements go wrong."""
+"""Run one case: settle payments that name resources while the catalog's statements fail."""
 
 import asyncio
 import random
@@ -11,19 +11,19 @@ import aiohttp
 import msgspec
 
 from farebox.x402.headers import EXTENSION_RESPONSES, decode_header
-from prove.arena import Arena, Replica, SignedPayment, opened_arena
-from prove.catalog_faults import Kind, faulty
+from prove.catalog_faults import Kind, inject_fault
+from prove.environment import Environment, Replica, SignedPayment, open_environment
 from prove.world import World
 
 PAYMENTS: Final = 9
-_UNASKED: Final = 3  # every third asks for no listing: so long a settlement takes here and now
-_BOUND_S: Final = 0.5  # what a settle may wait for its listing
-_NOISE_S: Final = 0.5  # between two settles that do the same
+_WITHOUT_LISTING: Final = 3  # every third asks for no listing: the baseline of the latency
+_BOUND_S: Final = 0.5  # the longest a settle may wait for its listing
+_NOISE_S: Final = 0.5  # between two equal settles
 _STAGGER_S: Final = 0.12
 _ANSWER_S: Final = 30.0
 _LISTED_WITHIN_S: Final = 120.0
 _LOOK_S: Final = 0.25
-_SETTINGS: Final = {  # nothing but the catalog is to go wrong, on a busy machine neither
+_SETTINGS: Final = {  # long waits, so that only the catalog fails, even on a busy machine
     "FAREBOX_SETTLE_DEADLINE_S": "25",
     "FAREBOX_CHANNEL_WAIT_S": "20",
     "FAREBOX_RPC_TIMEOUT_S": "20",
@@ -42,7 +42,7 @@ _BAZAAR: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One way to go wrong, under the dice of a seed."""
+    """One kind of fault, under one seed."""
 
     seed: int
     kind: Kind
@@ -52,10 +52,10 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An answer of `/settle`: how long it took, what it says, and what of the listing."""
+class SettleResponse:
+    """A response of `/settle`: its latency, its body and its listing report."""
 
-    is_asked: bool  # for a listing
+    asks_for_listing: bool
     took_s: float
     status: int
     body: dict[str, Any]
@@ -67,135 +67,146 @@ class Told:
         return self.status == 200 and self.body.get("success") is True
 
     @property
-    def says_why(self) -> bool:
-        """Whether it says that the resource is listed, or why it is not."""
-        said = self.listing
-        return said is not None and (said.get("success") is True or bool(said.get("reason")))
+    def reports_listing(self) -> bool:
+        """Whether it reports that the resource is listed, or the reason why not."""
+        listing = self.listing
+        return listing is not None and (
+            listing.get("success") is True or bool(listing.get("reason"))
+        )
 
     @property
     def is_listed(self) -> bool:
-        """Whether it says that the resource is listed."""
+        """Whether it reports that the resource is listed."""
         return self.listing is not None and self.listing.get("success") is True
 
     def __str__(self) -> str:
-        said = "success" if self.is_success else f"{self.status} {self.body.get('errorReason')}"
+        result = "success" if self.is_success else f"{self.status} {self.body.get('errorReason')}"
         listing = self.listing or {}
-        return f"{said} in {self.took_s:.2f} s ({listing.get('reason', listing.get('status'))})"
+        reason = listing.get("reason", listing.get("status"))
+        return f"{result} in {self.took_s:.2f} s ({reason})"
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What database and catalog come to in the end."""
+    """The final counts of journal and catalog."""
 
-    confirmed: int  # final successes with something to list
+    confirmed: int  # confirmed settlements with something to list
     listings: int
     purchases: int  # as the listings count them
     documents: int  # as the search finds them
-    open: int  # settlements that say nothing of their listing, and work that is left
+    open: int  # settlements without a listing report, and unfinished work
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a case came to."""
+    """The outcome of a case."""
 
     case: Case
-    told: list[Told]
+    responses: list[SettleResponse]
     counted: Counted
     listed_after_s: float
-    why: list[str] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
 
     @property
-    def asked(self) -> list[Told]:
-        """The answers to payments that named their resource."""
-        return [each for each in self.told if each.is_asked]
+    def with_listing(self) -> list[SettleResponse]:
+        """The responses to payments that named their resource."""
+        return [each for each in self.responses if each.asks_for_listing]
 
     @property
-    def unasked(self) -> list[Told]:
-        """The answers to the others."""
-        return [each for each in self.told if not each.is_asked]
+    def without_listing(self) -> list[SettleResponse]:
+        """The responses to the other payments."""
+        return [each for each in self.responses if not each.asks_for_listing]
 
     @property
-    def late(self) -> list[Told]:
-        """Who waited longer than those who asked for no listing at the same time, and the bound."""
-        normal_s = max(each.took_s for each in self.unasked)
-        return [each for each in self.asked if each.took_s > normal_s + _BOUND_S + _NOISE_S]
+    def late(self) -> list[SettleResponse]:
+        """The responses that took longer than those without a listing plus the bound."""
+        normal_s = max(each.took_s for each in self.without_listing)
+        return [each for each in self.with_listing if each.took_s > normal_s + _BOUND_S + _NOISE_S]
 
     def __str__(self) -> str:
-        told = ", ".join(map(str, self.told))
-        return f"{self.case}: {told}; {self.counted}: {'; '.join(self.why) or 'as it should be'}"
+        responses = ", ".join(map(str, self.responses))
+        violations = "; ".join(self.violations) or "no violation"
+        return f"{self.case}: {responses}; {self.counted}: {violations}"
 
 
-async def play(world: World, case: Case) -> Outcome:
-    """The outcome of one case."""
-    dice = random.Random(f"{case.seed} {case.kind}")
-    async with opened_arena(world, _SETTINGS) as arena:
-        replicas = list(await asyncio.gather(arena.start("a"), arena.start("b")))
+async def run_case(world: World, case: Case) -> Outcome:
+    """Run one case."""
+    rng = random.Random(f"{case.seed} {case.kind}")
+    async with open_environment(world, _SETTINGS) as environment:
+        replicas = list(await asyncio.gather(environment.start("a"), environment.start("b")))
         payments = [
-            await arena.payment(turn, about=_about(case, turn) if _is_asked(turn) else None)
+            await environment.payment(
+                turn, extra=_resource_of(case, turn) if _asks_for_listing(turn) else None
+            )
             for turn in range(PAYMENTS)
         ]
-        async with faulty(arena, replicas, case.kind, dice):
-            told = await asyncio.gather(
+        async with inject_fault(environment, replicas, case.kind, rng):
+            responses = await asyncio.gather(
                 *(
-                    _settle(arena, replicas[turn % 2], payment, turn)
+                    _settle(environment, replicas[turn % 2], payment, turn)
                     for turn, payment in enumerate(payments)
                 )
             )
         began = time.monotonic()
-        counted = await _until_listed(arena)
+        counted = await _until_listed(environment)
         listed_after_s = time.monotonic() - began
-        return Outcome(case, told, counted, listed_after_s, _wrong(told, counted))
+        return Outcome(
+            case, responses, counted, listed_after_s, _find_violations(responses, counted)
+        )
 
 
-def _is_asked(turn: int) -> bool:
-    return turn % _UNASKED != 0
+def _asks_for_listing(turn: int) -> bool:
+    return turn % _WITHOUT_LISTING != 0
 
 
-def _about(case: Case, turn: int) -> dict[str, object]:
+def _resource_of(case: Case, turn: int) -> dict[str, object]:
     url = f"https://seller-{turn}.example.com/{case.seed}/{case.kind.name.lower()}"
     resource = {"url": url, "description": "Weather of the day", "serviceName": "Skies"}
     return {"resource": resource, "extensions": {"bazaar": _BAZAAR}}
 
 
-async def _settle(arena: Arena, replica: Replica, payment: SignedPayment, turn: int) -> Told:
-    is_asked = _is_asked(turn)
+async def _settle(
+    environment: Environment, replica: Replica, payment: SignedPayment, turn: int
+) -> SettleResponse:
+    asks_for_listing = _asks_for_listing(turn)
     await asyncio.sleep(turn * _STAGGER_S)
     timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
     headers = {"content-type": "application/json"}
     began = time.monotonic()
     try:
-        async with arena.web.post(
+        async with environment.web.post(
             f"{replica.url}/settle", data=payment.body, headers=headers, timeout=timeout
         ) as answer:
             body = msgspec.json.decode(await answer.read(), type=dict[str, Any])
             header = answer.headers.get(EXTENSION_RESPONSES)
             took_s = time.monotonic() - began
-            return Told(is_asked, took_s, answer.status, body, _listing(header))
+            return SettleResponse(asks_for_listing, took_s, answer.status, body, _listing(header))
     except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
-        return Told(is_asked, time.monotonic() - began, 0, {}, None)
+        return SettleResponse(asks_for_listing, time.monotonic() - began, 0, {}, None)
 
 
 def _listing(header: str | None) -> dict[str, Any] | None:
-    told = decode_header(header) if header is not None else None
-    entry = told.get("bazaar") if told is not None else None
+    responses = decode_header(header) if header is not None else None
+    entry = responses.get("bazaar") if responses is not None else None
     return entry if isinstance(entry, dict) else None
 
 
-async def _until_listed(arena: Arena) -> Counted:
-    """What is counted once nothing is left to do, or after two minutes."""
+async def _until_listed(environment: Environment) -> Counted:
+    """Wait until no work is left, for two minutes at most; return the counts."""
     until = time.monotonic() + _LISTED_WITHIN_S
     while True:
-        counted = await _count(arena)
+        counted = await _count(environment)
         if not counted.open or time.monotonic() > until:
             return counted
         await asyncio.sleep(_LOOK_S)
 
 
-async def _count(arena: Arena) -> Counted:
-    (row,) = await arena.query(
+async def _count(environment: Environment) -> Counted:
+    (row,) = await environment.query(
         """
         SELECT (SELECT count(*) FROM settlements
-                WHERE state = 'confirmed' AND discovery IS NOT NULL) AS confirmed,
+                WHERE state = 'confirmed'
+                  AND (discovery IS NOT NULL OR listing_outcome IS NOT NULL)) AS confirmed,
                (SELECT count(*) FROM listings WHERE removed_at IS NULL) AS listings,
                (SELECT coalesce(sum(settlements), 0)::bigint FROM listing_payers) AS purchases,
                (SELECT count(*) FROM search_documents WHERE died IS NULL) AS documents,
@@ -209,13 +220,15 @@ async def _count(arena: Arena) -> Counted:
     return Counted(**dict(row))
 
 
-def _wrong(told: Sequence[Told], counted: Counted) -> list[str]:
-    why = [f"a settle came to {each}" for each in told if not each.is_success]
-    silent = [each for each in told if each.says_why is not each.is_asked]
-    why += [f"of the listing is said: {each}" for each in silent]
-    many = (counted.listings, counted.purchases, counted.documents)
-    if any(each != counted.confirmed for each in many):
-        why.append("the catalog and the final successes differ")
+def _find_violations(responses: Sequence[SettleResponse], counted: Counted) -> list[str]:
+    violations = [
+        f"the response of /settle was {each}" for each in responses if not each.is_success
+    ]
+    unexpected = [each for each in responses if each.reports_listing is not each.asks_for_listing]
+    violations += [f"unexpected listing report: {each}" for each in unexpected]
+    counts = (counted.listings, counted.purchases, counted.documents)
+    if any(each != counted.confirmed for each in counts):
+        violations.append("the catalog and the confirmed settlements differ")
     if counted.open:
-        why.append("something is left open")
-    return why
+        violations.append("work is left unfinished")
+    return violations

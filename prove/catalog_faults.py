@@ -1,4 +1,4 @@
-"""What goes wrong with the catalog's statements, and with no others."""
+"""Faults of the catalog's statements, and of no others."""
 
 import asyncio
 import random
@@ -9,29 +9,29 @@ from typing import Final, TypeVar
 
 import asyncpg
 
-from prove.arena import Arena, Replica
-from prove.gate import LOST, CutOff
+from prove.environment import Environment, Replica
+from prove.interceptor import CONNECTION_ERRORS, ConnectionCut
 
 T = TypeVar("T")
 _LOCK_WAIT: Final = "5s"
-_RAISES: Final = """
+_RAISING_FUNCTION: Final = """
     CREATE FUNCTION prove_fault() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         RAISE EXCEPTION 'no' USING ERRCODE = '{code}';
     END $$
 """
-_ON_EACH: Final = """
+_TRIGGER: Final = """
     CREATE TRIGGER prove_fault BEFORE INSERT OR UPDATE OR DELETE ON {table}
     FOR EACH STATEMENT EXECUTE FUNCTION prove_fault()
 """
 
 
 class Kind(StrEnum):
-    """One way in which the catalog's part of the database is out of order."""
+    """A fault of the catalog's tables; the values seed the random numbers."""
 
     NONE = "nothing goes wrong"
-    FAILS = "the server has no room"  # as an outage is told
-    BREAKS = "the server is broken"  # as nobody expects it
+    FAILS = "the server has no room"  # an error that the service treats as an outage
+    BREAKS = "the server is broken"  # an error that no code expects
     LOCKED = "the tables are locked"
     SILENT = "no statement arrives"
     UNHEARD = "no answer arrives"
@@ -40,69 +40,75 @@ class Kind(StrEnum):
     MIXED = "any of these on any call"
 
 
-_CODES: Final = {Kind.FAILS: "53100", Kind.BREAKS: "XX000"}
+_CODES: Final = {Kind.FAILS: "53100", Kind.BREAKS: "P0001"}
 
 
 @asynccontextmanager
-async def faulty(
-    arena: Arena, replicas: Sequence[Replica], kind: Kind, dice: random.Random
+async def inject_fault(
+    environment: Environment, replicas: Sequence[Replica], kind: Kind, rng: random.Random
 ) -> AsyncIterator[None]:
-    """The catalog's statements meet this fault inside the context."""
+    """Inject the fault into the catalog's statements inside the context."""
     async with AsyncExitStack() as opened:
         if kind in _CODES:
-            await opened.enter_async_context(_raising(arena, await _some_tables(arena, dice), kind))
+            await opened.enter_async_context(
+                _raise_errors(environment, await _draw_tables(environment, rng), kind)
+            )
         elif kind is Kind.LOCKED:
-            await opened.enter_async_context(_locked(arena, await _some_tables(arena, dice)))
-        elif kind in (*_ON_THE_WAY, Kind.MIXED):
-            mishap = OnTheWay(kind, dice)
+            await opened.enter_async_context(
+                _lock_tables(environment, await _draw_tables(environment, rng))
+            )
+        elif kind in (*_NETWORK_KINDS, Kind.MIXED):
+            lossy = LossyNetwork(kind, rng)
             for replica in replicas:
-                replica.gate.mishap = mishap
-            opened.callback(_well_again, replicas, mishap)
+                replica.interceptor.catalog_fault = lossy
+            opened.callback(_remove_fault, replicas, lossy)
         yield
 
 
-def _well_again(replicas: Sequence[Replica], mishap: "OnTheWay") -> None:
+def _remove_fault(replicas: Sequence[Replica], lossy: "LossyNetwork") -> None:
     for replica in replicas:
-        replica.gate.mishap = None
-    mishap.is_over.set()
+        replica.interceptor.catalog_fault = None
+    lossy.is_over.set()
 
 
-async def _some_tables(arena: Arena, dice: random.Random) -> list[str]:
-    """Any number of the catalog's tables, one of those that every listing needs among them."""
-    rows = await arena.query(
+async def _draw_tables(environment: Environment, rng: random.Random) -> list[str]:
+    """Draw any of the catalog's tables, at least one that every listing needs."""
+    rows = await environment.query(
         "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public'"
         " AND tablename ~ '^(listings$|listing_|search_)'"
     )
     names = sorted(row["name"] for row in rows)
-    needed = dice.choice([name for name in names if name in _NEEDED])
-    return sorted({needed, *dice.sample(names, dice.randint(0, len(names)))})
+    needed = rng.choice([name for name in names if name in _NEEDED])
+    return sorted({needed, *rng.sample(names, rng.randint(0, len(names)))})
 
 
 _NEEDED: Final = ("listings", "listing_terms", "listing_payers", "listing_decisions")
 
 
 @asynccontextmanager
-async def _raising(arena: Arena, tables: list[str], kind: Kind) -> AsyncIterator[None]:
-    await arena.query(_RAISES.format(code=_CODES[kind]))
+async def _raise_errors(
+    environment: Environment, tables: list[str], kind: Kind
+) -> AsyncIterator[None]:
+    await environment.query(_RAISING_FUNCTION.format(code=_CODES[kind]))
     for table in tables:
-        await arena.query(_ON_EACH.format(table=table))
+        await environment.query(_TRIGGER.format(table=table))
     yield
-    await arena.query("DROP FUNCTION prove_fault CASCADE")
+    await environment.query("DROP FUNCTION prove_fault CASCADE")
 
 
 @asynccontextmanager
-async def _locked(arena: Arena, tables: list[str]) -> AsyncIterator[None]:
-    db = await asyncpg.connect(arena.world.url_of(arena.database))
+async def _lock_tables(environment: Environment, tables: list[str]) -> AsyncIterator[None]:
+    db = await asyncpg.connect(environment.server.url_of(environment.database))
     try:
         await db.execute(f"SET lock_timeout = '{_LOCK_WAIT}'")
-        held = await _hold(db, tables)
+        held = await _acquire_locks(db, tables)
         yield
         await held.rollback()
     finally:
         await db.close()
 
 
-async def _hold(
+async def _acquire_locks(
     db: "asyncpg.Connection[asyncpg.Record]", tables: list[str]
 ) -> asyncpg.transaction.Transaction:
     while True:
@@ -116,32 +122,32 @@ async def _hold(
             return held
 
 
-class OnTheWay:
-    """A network between the catalog and its database on which calls or answers get lost."""
+class LossyNetwork:
+    """Loses calls or answers between the catalog and its database."""
 
-    def __init__(self, kind: Kind, dice: random.Random) -> None:
-        self._kind, self._dice = kind, dice
+    def __init__(self, kind: Kind, rng: random.Random) -> None:
+        self._kind, self._rng = kind, rng
         self.is_over = asyncio.Event()
 
     async def __call__(self, deliver: Callable[[], Awaitable[T]]) -> T:
-        """The answer, if the fault lets one through.
+        """Deliver the call as the fault allows.
 
         Raises:
-            CutOff: the connection breaks, now or when the fault is over.
+            ConnectionCut: the connection breaks, now or when the fault is over.
         """
         kind = self._kind
         if kind is Kind.MIXED:
-            kind = self._dice.choice((Kind.NONE, *_ON_THE_WAY))
+            kind = self._rng.choice((Kind.NONE, *_NETWORK_KINDS))
         if kind is Kind.NONE:
             return await deliver()
         if kind in (Kind.UNHEARD, Kind.CUT_AFTER):
             try:
                 await deliver()
-            except LOST as lost:
-                raise CutOff from lost
+            except CONNECTION_ERRORS as lost:
+                raise ConnectionCut from lost
         if kind in (Kind.SILENT, Kind.UNHEARD):
             await self.is_over.wait()
-        raise CutOff
+        raise ConnectionCut
 
 
-_ON_THE_WAY: Final = (Kind.SILENT, Kind.UNHEARD, Kind.CUT, Kind.CUT_AFTER)
+_NETWORK_KINDS: Final = (Kind.SILENT, Kind.UNHEARD, Kind.CUT, Kind.CUT_AFTER)

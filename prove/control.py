@@ -1,12 +1,15 @@
-"""A build of the service that must fail: it writes an envelope down only once a node took it."""
+"""Builds of the service that must fail the settlement proof.
 
-import shutil
+One records an envelope only once a node accepted it; the other does not check whether it made the
+final transition of a settlement.
+"""
+
 from pathlib import Path
 from typing import Final
 
-from e2e.machine import ROOT, RunFailed
+from prove.broken_build import sources_with_changes
 
-_COMPOSITION: Final = "farebox/app/services.py"
+_COMPOSITION: Final = "app/services.py"
 _MADE: Final = "SettlementJournal("
 _IMPORTED: Final = "from farebox.facilitator.journal.journal import SettlementJournal\n"
 _WRITE_BEHIND: Final = '''
@@ -21,17 +24,17 @@ class WriteBehindJournal(SettlementJournal):
         super().__init__(*args, **kwargs)
         self._kept = {}
 
-    async def sending(self, claim, sent, *, epoch=0):
+    async def record_sending(self, claim, sent, *, epoch=0):
         self._kept[sent.tx_hash] = (claim, sent, epoch)
         return Recording.WRITTEN
 
-    async def submitted(self, tx_hash):
+    async def record_submitted(self, tx_hash):
         await self._write(tx_hash)
-        return await super().submitted(tx_hash)
+        return await super().record_submitted(tx_hash)
 
-    async def end(self, tx_hash, ending):
+    async def record_final(self, tx_hash, final):
         await self._write(tx_hash)
-        return await super().end(tx_hash, ending)
+        return await super().record_final(tx_hash, final)
 
     async def withdraw(self, identity, tx_hash, *, claim_id):
         await self._write(tx_hash)
@@ -41,25 +44,35 @@ class WriteBehindJournal(SettlementJournal):
         kept = self._kept.pop(tx_hash, None)
         if kept is not None:
             claim, sent, epoch = kept
-            await super().sending(claim, sent, epoch=epoch)
+            await super().record_sending(claim, sent, epoch=epoch)
 '''
 
 
+_SENDER: Final = "facilitator/settling/send_payment.py"
+_ENDED: Final = "if not await self._journal.record_final(sent.tx_hash, final):"
+_IGNORED: Final = "if await self._journal.record_final(sent.tx_hash, final) is None:"
+
+
 def control_sources(folder: Path) -> Path:
-    """A copy of the sources in which no envelope is written down before it is sent.
+    """Write a copy of the sources that records no envelope before it is sent.
 
     Raises:
-        RunFailed: the sources are no longer as the control expects them.
+        RunFailed: the sources lack the text that the control replaces.
     """
-    sources = folder / "src"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "src", sources, ignore=ignored)
-    (sources / "farebox/facilitator/journal/write_behind.py").write_text(_WRITE_BEHIND)
-    composition = sources / _COMPOSITION
-    text = composition.read_text()
-    if text.count(_IMPORTED) != 1 or text.count(_MADE) < 1:
-        raise RunFailed(f"the control does not fit {_COMPOSITION} any more")
     imported = "from farebox.facilitator.journal.write_behind import WriteBehindJournal\n"
-    text = text.replace(_IMPORTED, _IMPORTED + imported).replace(_MADE, "WriteBehindJournal(")
-    composition.write_text(text)
+    changes = [
+        (_COMPOSITION, _IMPORTED, _IMPORTED + imported),
+        (_COMPOSITION, _MADE, "WriteBehindJournal("),
+    ]
+    sources = sources_with_changes(folder, changes)
+    (sources / "farebox/facilitator/journal/write_behind.py").write_text(_WRITE_BEHIND)
     return sources
+
+
+def deaf_sources(folder: Path) -> Path:
+    """Write a copy of the sources that answers an envelope's fate after its row has changed.
+
+    Raises:
+        RunFailed: the sources lack the text that the control replaces.
+    """
+    return sources_with_changes(folder, [(_SENDER, _ENDED, _IGNORED)])

@@ -1,220 +1,298 @@
-"""Play one case: settle, kill at the boundary, let things go on, and see what came of it."""
+"""Run one case: settle a payment, crash at a boundary, recover, and judge the result."""
 
 import asyncio
 import random
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from farebox.kernel.secret import Secret
 from farebox.local.faults import LocalFault
-from prove.arena import Arena, Replica, SignedPayment, opened_arena
+from prove import replacement
 from prove.caller import Caller
-from prove.case import Asking, Case, Crew
-from prove.gate import Boundary, Side, Strike
-from prove.ledgers import Landing
-from prove.truth import (
+from prove.case import NOWHERE, CallerBehaviour, Case, Topology
+from prove.environment import Environment, Replica, SignedPayment, open_environment
+from prove.interceptor import Boundary, CrashPoint, CrashTiming
+from prove.ledger_closer import LIFE_S, Landing
+from prove.payment_check import (
     Answer,
-    Fault,
-    Found,
-    grouped,
+    SettlementFinding,
+    SettlementViolation,
+    group_by_payment,
     is_answer_cut,
     judge,
     read_ledger,
     read_row,
-    settled_down,
+    wait_until_final,
 )
 from prove.world import World
 
 UNRESOLVED_AFTER_S: Final = 120.0
 _REACHED_WITHIN_S: Final = 8.0
-_IDLE_S: Final = 6.0  # longer than any loop rests that a settlement may meet
+_REPLACED_WITHIN_S: Final = 16.0
+_LAG_S: Final = 0.15
+_IDLE_S: Final = 12.0  # longer than the interval of any background loop
 _LOOK_S: Final = 0.05
 _LATER_S: Final = 0.5
+_MAX_RUNS: Final = 3  # of a case, until its boundary is reached
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a case came to."""
+    """The outcome of a case."""
 
     case: Case
     is_reached: bool
-    found: list[Found]
+    findings: list[SettlementFinding]
     answer_cut: int
     answers: list[str] = field(default_factory=list)
     state: str = "free"
     took_s: float = 0.0
+    connections_max: int = 0
+    runs: int = 1
 
     def __str__(self) -> str:
-        why = "; ".join(f"{found.fault}: {found.why}" for found in self.found)
-        return f"{self.case} -> {self.state}, answers {self.answers}: {why or 'as it should be'}"
+        why = "; ".join(f"{each.violation}: {each.why}" for each in self.findings)
+        return f"{self.case} -> {self.state}, answers {self.answers}: {why or 'no violation'}"
 
 
-async def record(world: World, crew: Crew) -> list[Boundary]:
-    """The calls of one undisturbed settlement, in the order they were made."""
-    async with opened_arena(world) as arena:
-        replicas = await _crew(arena, crew)
-        caller = Caller(arena, await arena.payment())
+async def record(
+    world: World,
+    topology: Topology,
+    *,
+    headers: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> list[Boundary]:
+    """Settle one payment without faults; return its calls in order."""
+    async with open_environment(world, settings or _settings_of(topology)) as environment:
+        replicas = await _start_replicas(environment, topology)
+        caller = Caller(environment, await environment.payment())
+        caller.headers |= headers or {}
         for replica in replicas:
-            replica.gate.open()
-        await asyncio.gather(*(caller.ask(replica) for replica in replicas))
-        for replica in replicas:  # what is done after the answer belongs to it as well
-            await replica.gate.quiet(0.1)
+            replica.interceptor.start_counting()
+        await asyncio.gather(
+            *await _send_requests(environment, caller, replicas, topology, lag_s=_LAG_S)
+        )
+        for replica in replicas:  # calls after the answer belong to the settlement as well
+            await replica.interceptor.wait_until_quiet(0.1)
         if sum(answer.is_success for answer in caller.answers) != 1:
-            raise LocalFault(f"an undisturbed settlement was answered {caller.answers}")
-        return [boundary for replica in replicas for boundary in replica.gate.crossed]
+            raise LocalFault(f"a settlement without faults was answered {caller.answers}")
+        if topology is Topology.REPLACED:
+            return replacement.calls_since_sending(replicas)
+        return [boundary for replica in replicas for boundary in replica.interceptor.calls]
 
 
-async def record_idle(world: World) -> frozenset[str]:
-    """What a replica asks by itself, while nobody wants anything of it."""
-    async with opened_arena(world) as arena:
-        replica = await arena.start("a")
-        replica.gate.open()
+async def record_idle(world: World, *, settings: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return the labels of the calls that an idle replica makes."""
+    async with open_environment(world, settings) as environment:
+        replica = await environment.start("a")
+        replica.interceptor.start_counting()
         await asyncio.sleep(_IDLE_S)
-        return frozenset(boundary.label for boundary in replica.gate.crossed)
+        return frozenset(boundary.label for boundary in replica.interceptor.calls)
 
 
-async def _crew(arena: Arena, crew: Crew) -> list[Replica]:
-    """The replicas that get the body at the beginning."""
-    if crew is Crew.ONE:
-        return [await arena.start("a")]
-    both = list(await asyncio.gather(arena.start("a"), arena.start("b")))
-    return both if crew is Crew.TWO_AT_ONCE else both[:1]
+async def _start_replicas(environment: Environment, topology: Topology) -> list[Replica]:
+    """Start the replicas; return those that get the request at once."""
+    if topology is Topology.ONE:
+        return [await environment.start("a")]
+    both = list(await asyncio.gather(environment.start("a"), environment.start("b")))
+    return both[:1] if topology is Topology.TWO_AFTER else both
 
 
-async def play(world: World, case: Case) -> Outcome:
-    """The outcome of one case."""
+def _settings_of(topology: Topology) -> Mapping[str, str] | None:
+    return replacement.SETTINGS if topology is Topology.REPLACED else None
+
+
+async def _send_requests(
+    environment: Environment,
+    caller: Caller,
+    replicas: list[Replica],
+    topology: Topology,
+    *,
+    lag_s: float,
+) -> list[asyncio.Task[Answer]]:
+    """Send the first requests; return their tasks."""
+    if topology is not Topology.REPLACED:
+        return [asyncio.create_task(caller.ask(replica)) for replica in replicas]
+    await replacement.drop_first_envelope(environment)
+    return replacement.send_in_turn(environment, caller, replicas, lag_s=lag_s)
+
+
+async def run_case(world: World, case: Case) -> Outcome:
+    """Run one case."""
     began = asyncio.get_running_loop().time()
-    async with opened_arena(world) as arena:
-        first = await _crew(arena, case.crew)
-        payment = await arena.payment()
-        strike = Strike(case.boundary, case.side, arena.kill)
-        dice = random.Random(f"{case.seed} {case.number}")
+    async with open_environment(world, _settings_of(case.topology)) as environment:
+        first = await _start_replicas(environment, case.topology)
+        payment = await environment.payment()
+        crash_point = CrashPoint(case.boundary, case.timing, environment.kill)
+        rng = random.Random(f"{case.seed} {case.number}")
         for replica in first:
-            replica.gate.strike = strike
-            replica.gate.pause = lambda: dice.random() * case.jitter_ms / 1000
-            replica.gate.open()
+            replica.interceptor.crash_point = crash_point
+            replica.interceptor.pause = lambda: rng.random() * case.jitter_ms / 1000
+            replica.interceptor.start_counting()
         if case.fault is not None:
-            await arena.devnet.fault(case.fault.effect, **case.fault.rule)
-        caller = Caller(arena, payment)
-        asked = [asyncio.create_task(caller.ask(replica)) for replica in first]
-        is_reached = await _until_struck(strike, asked)
-        strike.is_spent = True
-        await _aftermath(arena, case, strike)
+            await environment.devnet.fault(case.fault.effect, **case.fault.rule)
+        caller = Caller(environment, payment)
+        requests = await _send_requests(
+            environment, caller, first, case.topology, lag_s=case.lag_ms / 1000
+        )
+        is_crashed = await _wait_until_crashed(crash_point, requests, case.topology)
+        is_reached = is_crashed or case.boundary == NOWHERE
+        crash_point.is_spent = True
+        await _continue_after_crash(environment, case, crash_point)
         until = asyncio.get_running_loop().time() + UNRESOLVED_AFTER_S
-        await asyncio.gather(*asked)
-        if case.asking is Asking.REPEATS and not caller.is_answered:
-            await caller.insist(until=until)
-        await asyncio.gather(*arena.later)
-        is_down = await settled_down(arena, payment, until=until)
-        await arena.devnet.clear_faults()
-        return await _outcome(arena, case, payment, caller, is_reached, is_down, began)
+        await asyncio.gather(*requests)
+        if case.behaviour is CallerBehaviour.REPEATS and not caller.is_answered:
+            await caller.repeat_until_final(until=until)
+        await asyncio.gather(*environment.later)
+        is_final = await wait_until_final(environment, payment, until=until)
+        await environment.devnet.clear_faults()
+        return await _outcome(environment, case, payment, caller, is_reached, is_final, began)
 
 
-async def _until_struck(strike: Strike, asked: list[asyncio.Task[Answer]]) -> bool:
-    """Whether the boundary was reached; not when everybody was answered without it."""
-    answered = asyncio.gather(*asked)
-    struck = asyncio.ensure_future(strike.struck.wait())
+async def run_until_reached(world: World, case: Case) -> Outcome:
+    """Run a case until its boundary is reached, three times at most.
+
+    Repetitions run without the node's fault and the delays, which may end the settlement before its
+    boundary. The findings of all runs count.
+    """
+    outcome = await run_case(world, case)
+    for _ in range(_MAX_RUNS - 1):
+        if outcome.is_reached:
+            break
+        repeated = await run_case(world, replace(case, fault=None, jitter_ms=0))
+        outcome = replace(
+            repeated,
+            case=case,
+            findings=[*outcome.findings, *repeated.findings],
+            answer_cut=outcome.answer_cut + repeated.answer_cut,
+            connections_max=max(outcome.connections_max, repeated.connections_max),
+            runs=outcome.runs + 1,
+        )
+    return outcome
+
+
+async def _wait_until_crashed(
+    crash_point: CrashPoint, requests: list[asyncio.Task[Answer]], topology: Topology
+) -> bool:
+    """Wait for the crash; False when every request was answered without it."""
+    answered = asyncio.gather(*requests)
+    crashed = asyncio.ensure_future(crash_point.crashed.wait())
     try:
-        ends: set[asyncio.Future[Any]] = {struck, answered}
-        await asyncio.wait(ends, timeout=_REACHED_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
-        if strike.is_spent:  # the answer may break off before the replica is quite dead
-            await struck
+        ends: set[asyncio.Future[Any]] = {crashed, answered}
+        timeout_s = _REPLACED_WITHIN_S if topology is Topology.REPLACED else _REACHED_WITHIN_S
+        await asyncio.wait(ends, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if crash_point.is_spent:  # the connection may break before the process has ended
+            await crashed
     finally:
-        struck.cancel()
-    return strike.struck.is_set()
+        crashed.cancel()
+    return crash_point.crashed.is_set()
 
 
-async def _aftermath(arena: Arena, case: Case, strike: Strike) -> None:
-    """The network goes on, and a replica is there again, in the order the case wants."""
+async def _continue_after_crash(
+    environment: Environment, case: Case, crash_point: CrashPoint
+) -> None:
+    """Let the network continue and restart a replica, in the order of the case."""
     if case.landing is Landing.NEVER:
-        arena.hand.wait()
-    if case.side is Side.BEFORE and case.landing is Landing.LANDS and _is_sending(case):
-        await strike.deliver_held()  # the bytes were on their way already
+        environment.ledger_closer.pause()
+    if case.timing is CrashTiming.BEFORE and case.landing is Landing.LANDS and _is_sending(case):
+        await crash_point.deliver_held_call()  # the bytes were sent before the crash
     if case.is_landing_first:
-        await _network_goes_on(arena, case)
-    if not arena.alive:
-        await _restart(arena, case)
+        await _continue_network(environment, case)
+    if not environment.alive:
+        await _restart(environment, case)
     if not case.is_landing_first:
-        arena_goes_on = asyncio.create_task(_later(arena, case))
-        arena.later.append(arena_goes_on)
-    if case.side is Side.LATE:
-        await strike.deliver_held()
+        environment.later.append(asyncio.create_task(_land_later(environment, case)))
+    if case.timing is CrashTiming.LATE:
+        await crash_point.deliver_held_call()
 
 
-async def _restart(arena: Arena, case: Case) -> None:
-    """A replica in the place of the dead one; where the dice say so it dies as well, once."""
-    replica = await arena.start("c")
+async def _restart(environment: Environment, case: Case) -> None:
+    """Start a replacement of the dead replica, which may crash once as well."""
+    replica = await environment.start("c")
     if case.second_kill:
-        strike = Strike(case.second_kill, Side.AFTER, arena.kill)
-        replica.gate.strike = strike
-        replica.gate.open()
-        arena.waiting.append(asyncio.create_task(_replace_again(arena, strike)))
+        crash_point = CrashPoint(case.second_kill, CrashTiming.AFTER, environment.kill)
+        replica.interceptor.crash_point = crash_point
+        replica.interceptor.start_counting()
+        environment.waiting.append(
+            asyncio.create_task(_replace_when_crashed(environment, crash_point))
+        )
 
 
-async def _replace_again(arena: Arena, strike: Strike) -> None:
-    await strike.struck.wait()
-    await arena.start("d")
+async def _replace_when_crashed(environment: Environment, crash_point: CrashPoint) -> None:
+    await crash_point.crashed.wait()
+    await environment.start("d")
 
 
 def _is_sending(case: Case) -> bool:
-    return case.boundary.label == "rpc sendTransaction"
+    return case.boundary.label == replacement.SEND
 
 
-async def _later(arena: Arena, case: Case) -> None:
+async def _land_later(environment: Environment, case: Case) -> None:
     await asyncio.sleep(_LATER_S)
-    await _network_goes_on(arena, case)
+    await _continue_network(environment, case)
 
 
-async def _network_goes_on(arena: Arena, case: Case) -> None:
-    await (arena.hand.hasten() if case.landing is Landing.LANDS else arena.hand.starve())
+async def _continue_network(environment: Environment, case: Case) -> None:
+    if case.landing is Landing.NEVER:
+        await environment.ledger_closer.drop_pending()
+        return
+    await environment.ledger_closer.speed_up()
+    if case.topology is Topology.REPLACED:  # pass the time bound of the lost envelope
+        await environment.devnet.jump(LIFE_S + 1, ledgers=2)
 
 
 async def _outcome(
-    arena: Arena,
+    environment: Environment,
     case: Case,
     payment: SignedPayment,
     caller: Caller,
     is_reached: bool,
-    is_down: bool,
+    is_final: bool,
     began: float,
 ) -> Outcome:
-    """What the ledger, the journal and the answers say, after a last try to have more happen."""
-    if case.asking is Asking.REPEATS and is_down:
-        await _once_more(arena, caller)
-    await arena.hand.relent()
-    row = await read_row(arena, payment)
-    found = []
+    """Judge ledger, journal and answers, after a last attempt to provoke a change."""
+    if case.behaviour is CallerBehaviour.REPEATS and is_final:
+        await _repeat_after_final(environment, caller)
+    await environment.ledger_closer.resume()
+    row = await read_row(environment, payment)
+    findings = []
     if row is not None and row.state == "dead" and row.envelope is not None:
-        found += await _resurrected(arena, row.envelope)
-    own = grouped(await read_ledger(arena))[payment.payer, payment.nonce]
-    found += judge(own, row, caller.answers, is_settled_down=is_down)
+        findings += await _find_resurrected(environment, row.envelope)
+    own = group_by_payment(await read_ledger(environment))[payment.payer, payment.nonce]
+    findings += judge(own, row, caller.answers, is_final=is_final)
     return Outcome(
         case,
         is_reached,
-        found,
+        findings,
         answer_cut=int(is_answer_cut(row, caller.answers)),
         answers=[str(answer) for answer in caller.answers],
         state=row.state if row is not None else "free",
+        connections_max=environment.connections_max,
         took_s=asyncio.get_running_loop().time() - began,
     )
 
 
-async def _once_more(arena: Arena, caller: Caller) -> None:
-    """The body again after the last word: it must not change."""
-    for replica in arena.running:
-        if replica.gate.strike is not None:
-            replica.gate.strike.is_spent = True
+async def _repeat_after_final(environment: Environment, caller: Caller) -> None:
+    """Repeat the request after the final answer, which must not change."""
+    for replica in environment.running:
+        if replica.interceptor.crash_point is not None:
+            replica.interceptor.crash_point.is_spent = True
     while True:
-        if arena.alive:
-            await caller.ask(arena.alive[0])
+        if environment.alive:
+            await caller.ask(environment.alive[0])
             return
         await asyncio.sleep(_LOOK_S)
 
 
-async def _resurrected(arena: Arena, envelope: bytes) -> list[Found]:
-    """What is called dead is handed to the network once more: it must not be able to land."""
+async def _find_resurrected(environment: Environment, envelope: bytes) -> list[SettlementFinding]:
+    """Submit an envelope in state `dead` once more: it must not land."""
     try:
-        await arena.devnet.land(Secret(envelope))
+        await environment.devnet.land(Secret(envelope))
     except LocalFault:
         return []
-    return [Found(Fault.LOST, "the journal says dead, and the envelope can still land")]
+    return [
+        SettlementFinding(
+            SettlementViolation.LOST, "the journal says dead, and the envelope can still land"
+        )
+    ]

@@ -1,6 +1,6 @@
-"""`make prove PROOF=nodes`: no valid payment is refused, failed, doubled or lost by a wrong node.
+"""`make prove PROOF=nodes`: no valid payment is refused, failed, doubled or lost by a faulty node.
 
-SEEDS=20 for the whole proof, QUICK=1 for less than a minute; SEED=n KIND=lag plays one case again.
+SEEDS=20 for the whole proof, QUICK=1 for less than a minute; SEED=n KIND=lag repeats one case.
 """
 
 import asyncio
@@ -14,26 +14,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
+from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
-from prove.lanes import in_lanes
-from prove.nodes_case import RECOVERED_MS, Case, Outcome, play
+from prove.concurrency import run_concurrently
+from prove.fork_server import ForkServer
+from prove.nodes_case import RECOVERED_MS, Case, Outcome, run_case
 from prove.nodes_control import CASES as CASES_OF
 from prove.nodes_control import Control, broken_sources
 from prove.nodes_faults import Kind
 from prove.nodes_verdict import Violation
-from prove.warm import Warm
-from prove.world import World, opened_world
+from prove.world import World, open_world
 
 CASES: Final = 300
 _SEEDS: Final = 20
 _WORLDS: Final = 3
-_LANES_A_WORLD: Final = 3
+_WORKERS_PER_WORLD: Final = 3
 
 
-def planned(seeds: int) -> list[Case]:
-    """Every kind under every seed; one case alone when SEED and KIND name it."""
+def plan_cases(seeds: int) -> list[Case]:
+    """Plan every kind under every seed, or the one case that SEED and KIND name."""
     kind = os.environ.get("KIND")
     if kind is not None:
         if kind.upper() not in Kind.__members__:
@@ -43,13 +43,13 @@ def planned(seeds: int) -> list[Case]:
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
-    """The figures of the whole proof, and whether it holds."""
+    """Run the proof; return whether it holds, and its figures."""
     seeds = int(os.environ.get("SEEDS", 1 if is_quick else _SEEDS))
     is_replay = "KIND" in os.environ
-    cases = planned(seeds)
+    cases = plan_cases(seeds)
     with scratch_folder("fbx-prove-") as folder:
-        async with opened_worlds(folder, 1 if is_replay else _WORLDS) as worlds:
-            results = await play_all(worlds, folder, cases, () if is_replay else tuple(Control))
+        async with open_worlds(folder, 1 if is_replay else _WORLDS) as worlds:
+            results = await run_cases(worlds, folder, cases, () if is_replay else tuple(Control))
     figures = figures_of(results.outcomes)
     if is_replay:
         say(", ".join(results.outcomes[0].answers))
@@ -60,78 +60,78 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
 
 
 @asynccontextmanager
-async def opened_worlds(folder: Path, count: int = _WORLDS) -> AsyncIterator[list[World]]:
-    """Worlds with a database server each: a server has connections for three cases at once."""
+async def open_worlds(folder: Path, count: int = _WORLDS) -> AsyncIterator[list[World]]:
+    """Open worlds with a database server each, enough for three concurrent cases."""
     async with AsyncExitStack() as opened:
         folders = [subfolder(folder, f"world-{number}") for number in range(count)]
-        opening = (opened.enter_async_context(opened_world(each)) for each in folders)
-        yield list(await asyncio.gather(*opening))
+        opening_worlds = (opened.enter_async_context(open_world(each)) for each in folders)
+        yield list(await asyncio.gather(*opening_worlds))
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The outcomes of the cases, and of the builds that must fail."""
+    """The outcomes of the cases and of the controls."""
 
     outcomes: Sequence[Outcome]
     controls: Mapping[Control, Sequence[Outcome]]
 
     def is_caught(self, control: Control) -> bool:
-        """Whether the build fails one of its cases."""
+        """Whether the control fails one of its cases."""
         return any(each.is_failed for each in self.controls[control])
 
     @property
     def are_controls_caught(self) -> bool:
-        """Whether every build fails."""
+        """Whether every control fails."""
         return all(map(self.is_caught, self.controls))
 
 
-async def play_all(
+async def run_cases(
     worlds: list[World], folder: Path, cases: Sequence[Case], controls: Sequence[Control]
 ) -> Results:
-    """Every case, and that of every control with its build, a few at a time in each world."""
-    seats: asyncio.Queue[World] = asyncio.Queue()
-    for world in worlds * _LANES_A_WORLD:
-        seats.put_nowait(world)
+    """Run every case, and those of every control with its build, a few at a time in each world."""
+    free_worlds: asyncio.Queue[World] = asyncio.Queue()
+    for world in worlds * _WORKERS_PER_WORLD:
+        free_worlds.put_nowait(world)
     async with AsyncExitStack() as opened:
-        builds: dict[Control | None, Warm] = {}
+        builds: dict[Control | None, ForkServer] = {}
         for control in controls:
             sources = broken_sources(subfolder(folder, control.name.lower()), control)
-            builds[control] = await opened.enter_async_context(Warm(sources))
+            builds[control] = await opened.enter_async_context(ForkServer(sources))
 
         async def one(item: tuple[Case, Control | None]) -> Outcome:
             case, control = item
-            world = await seats.get()
+            world = await free_worlds.get()
             try:
-                build = builds.get(control, world.warm)
-                return await _play_one(replace(world, warm=build), case, control)
+                build = builds.get(control, world.fork_server)
+                return await _run_one(replace(world, fork_server=build), case, control)
             finally:
-                seats.put_nowait(world)
+                free_worlds.put_nowait(world)
 
         items: list[tuple[Case, Control | None]]
         items = [(case, control) for control in controls for case in CASES_OF[control]]
         items += [(case, None) for case in cases]
-        outcomes = await in_lanes(items, one, lanes=seats.qsize(), told="cases")
+        outcomes = await run_concurrently(items, one, workers=free_worlds.qsize(), label="cases")
     by_build: dict[Control | None, list[Outcome]] = {build: [] for build in (*controls, None)}
     for (_, build), outcome in zip(items, outcomes, strict=True):
         by_build[build].append(outcome)
     return Results(by_build.pop(None), {each: by_build[each] for each in controls})
 
 
-async def _play_one(world: World, case: Case, control: Control | None) -> Outcome:
+async def _run_one(world: World, case: Case, control: Control | None) -> Outcome:
     began = time.monotonic()
     try:
-        outcome = await play(world, case)
+        outcome = await run_case(world, case)
     except (LocalFault, RunFailed) as fault:
-        raise RunFailed(f"{case} could not be played: {fault}") from fault
-    ended = "FAILED" if outcome.is_failed else "passed"
+        raise RunFailed(f"{case} could not be run: {fault}") from fault
+    result = "FAILED" if outcome.is_failed else "passed"
     named = f"control ({control}) " if control is not None else ""
     took_s = time.monotonic() - began
-    print(f"{named}{ended} in {took_s:.0f} s: {outcome}", file=sys.stderr, flush=True)
+    print(f"{named}{result} in {took_s:.0f} s: {outcome}", file=sys.stderr, flush=True)
     return outcome
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> dict[str, object]:
-    """The figures of all outcomes."""
+    """Sum up all outcomes."""
     counted = Counter(each.violation for outcome in outcomes for each in outcome.findings)
     return {
         **{violation.value: counted[violation] for violation in Violation},
@@ -147,4 +147,4 @@ def holds(figures: dict[str, object]) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(end_with_figures(prove))
+    sys.exit(run_and_report(prove))

@@ -9,9 +9,9 @@ import aiohttp
 import msgspec
 
 from farebox.x402.reasons import REGISTRY, Reason, Retry
-from prove.arena import Arena, Replica, SignedPayment
 from prove.caller import Caller
-from prove.truth import Answer
+from prove.environment import Environment, Replica, SignedPayment
+from prove.payment_check import Answer
 
 _PAUSE_S: Final = 0.4
 _VERIFY_S: Final = 20.0
@@ -20,19 +20,19 @@ _VERIFY_S: Final = 20.0
 class NodesCaller(Caller):
     """Keeps every answer; `refusals` are the reasons of `/verify` whose retry class is never."""
 
-    def __init__(self, arena: Arena, payment: SignedPayment) -> None:
-        super().__init__(arena, payment)
+    def __init__(self, environment: Environment, payment: SignedPayment) -> None:
+        super().__init__(environment, payment)
         self.refusals: list[str] = []
         self.settled_at = math.inf  # of the loop's clock
 
     @property
     def is_settled(self) -> bool:
-        """Whether an answer was success."""
+        """Whether an answer reported success."""
         return self.settled_at < math.inf
 
     @property
     def is_refused(self) -> bool:
-        """Whether an answer was final and none was success."""
+        """Whether an answer was final and none reported success."""
         return not self.is_settled and self.is_answered
 
     async def pay(
@@ -53,31 +53,33 @@ class NodesCaller(Caller):
         if verifies:
             await self._verify(replicas[0])
         if at_both:
-            await asyncio.gather(*map(self._settle, replicas))
+            await asyncio.gather(*map(self.ask, replicas))
         turn = 0
         loop = asyncio.get_running_loop()
         while not self.is_answered and loop.time() < until:
             if turn > 0:
                 await asyncio.sleep(_PAUSE_S)
-            await self._settle(replicas[turn % len(replicas)])
+            await self.ask(replicas[turn % len(replicas)])
             turn += 1
             if gives_up:
                 return
 
-    async def _settle(self, replica: Replica) -> None:
-        answer = await self.ask(replica)
+    async def ask(self, replica: Replica) -> Answer:
+        """Send one settle request to the replica."""
+        answer = await super().ask(replica)
         if answer.is_success:
             self.settled_at = min(self.settled_at, asyncio.get_running_loop().time())
+        return answer
 
     async def _verify(self, replica: Replica) -> None:
         timeout = aiohttp.ClientTimeout(total=_VERIFY_S)
         headers = {"content-type": "application/json"}
         url, body = f"{replica.url}/verify", self.payment.body
         try:
-            async with self._arena.web.post(
+            async with self._environment.web.post(
                 url, data=body, headers=headers, timeout=timeout
-            ) as told:
-                answer = Answer(told.status, msgspec.json.decode(await told.read()))
+            ) as response:
+                answer = Answer(response.status, msgspec.json.decode(await response.read()))
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError):
             return
         reason = str(answer.body.get("invalidReason", ""))

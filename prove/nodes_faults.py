@@ -1,4 +1,4 @@
-"""The faults of the nodes in each case: which ones, with which parameters, and when."""
+"""The faults of the nodes in each case, with parameters and times."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from prove.case import NodeFault
-from prove.nodes_gate import LEDGER_S, NO_FAULTS, FaultSet
+from prove.nodes_interceptor import LEDGER_S, NO_FAULTS, FaultSet
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class FaultPlan:
 
     phases: tuple[Phase, ...]
     lasting: FaultSet = NO_FAULTS  # from before the service starts to the end
-    outlives: bool = False  # the network's clock passes the time bounds during the fault
+    outlives: bool = False  # the ledger time passes the time bounds during the fault
 
     def __str__(self) -> str:
         shown = dict.fromkeys(f"{each.first} / {each.second}" for each in self.phases)
@@ -71,7 +71,7 @@ _SEND: Final = ("sendTransaction",)
 _SCOPES: Final[tuple[tuple[str, ...], ...]] = ((), _LOOK, _SIMULATE, _SEND, (*_LOOK, *_SEARCH))
 _MB: Final = 1_000_000
 
-# as stellar-rpc v28 and the JSON-RPC library below it write them
+# the texts of stellar-rpc v28 and of its JSON-RPC library
 _QUEUE_FULL: Final = "rpc queue for {method} surpassed queue limit of 100 requests"
 _ERRORS: Final[tuple[tuple[int, str], ...]] = (
     (-32001, "request exceeded processing limit threshold"),
@@ -116,16 +116,16 @@ def _error(number: int, when: str, methods: Sequence[str]) -> NodeFault:
 
 @dataclass(frozen=True, slots=True)
 class _Draw:
-    """Chooses the parameters of a case: each in turn over the seeds, or by the dice."""
+    """Chooses the parameters of a case: each in turn over the seeds, or at random."""
 
     number: int
-    dice: random.Random
+    rng: random.Random
 
     def each(self, options: Sequence[T]) -> T:
         return options[self.number % len(options)]
 
     def some(self, options: Sequence[T]) -> T:
-        return self.dice.choice(options)
+        return self.rng.choice(options)
 
 
 def _steady(*faults: NodeFault, is_alternating: bool = False) -> FaultPlan:
@@ -162,7 +162,7 @@ def _sending(draw: _Draw) -> FaultPlan:
 def _torn(draw: _Draw) -> FaultPlan:
     torn = _fault("torn_lookup", ledgers=draw.each((10, *_LEDGERS[::-1])))
     hidden = _fault("empty_list", methods=("getTransactions",))
-    faults = (torn, hidden) if draw.dice.random() < 0.5 else (torn,)
+    faults = (torn, hidden) if draw.rng.random() < 0.5 else (torn,)
     return _outliving(*faults)
 
 
@@ -181,7 +181,7 @@ def _outlived(draw: _Draw) -> FaultPlan:
     hidden = [
         (_fault("stale", ledgers=draw.some(_LEDGERS)),),
         (_fault("ingestion_delay", ledgers=draw.some(_LEDGERS)),),
-        (_error(draw.dice.randrange(4), "before", _LOOK),),
+        (_error(draw.rng.randrange(4), "before", _LOOK),),
         (_fault("http", methods=_LOOK, status=503, body=""),),
         (_fault("ahead", ledgers=draw.some(_LEDGERS)), _fault("empty_list")),
     ]
@@ -195,9 +195,9 @@ def _large(draw: _Draw) -> FaultPlan:
 
 
 def _mixed(draw: _Draw) -> FaultPlan:
-    first, second = draw.dice.sample(_SIMPLE, 2)
+    first, second = draw.rng.sample(_SIMPLE, 2)
     faults = [fault for kind in (first, second) for fault in _first_faults(_PLANS[kind](draw))]
-    return _steady(*faults, is_alternating=draw.dice.random() < 0.5)
+    return _steady(*faults, is_alternating=draw.rng.random() < 0.5)
 
 
 def _first_faults(plan: FaultPlan) -> tuple[NodeFault, ...]:
@@ -242,15 +242,15 @@ _PLANS: Final[Mapping[Kind, Callable[[_Draw], FaultPlan]]] = {
 
 
 def plan_of(kind: Kind, seed: int, *, nodes: int) -> FaultPlan:
-    """The faults of a case; over twenty seeds each parameter is used with one node and with two.
+    """Plan the faults of a case; twenty seeds use each parameter with one node and with two.
 
     The second of two nodes has no fault, is one to three ledgers behind, or has the same faults.
     """
-    dice = random.Random(f"{kind.name} {seed}")
-    plan = _PLANS[kind](_Draw((seed - 1) // 2, dice))
+    rng = random.Random(f"{kind.name} {seed}")
+    plan = _PLANS[kind](_Draw((seed - 1) // 2, rng))
     if nodes == 1:
         return plan
-    behind = FaultSet((_fault("stale", ledgers=dice.randint(1, 3)),))
-    other = dice.choice((NO_FAULTS, NO_FAULTS, behind, None))
+    behind = FaultSet((_fault("stale", ledgers=rng.randint(1, 3)),))
+    other = rng.choice((NO_FAULTS, NO_FAULTS, behind, None))
     phases = (replace(each, second=each.first if other is None else other) for each in plan.phases)
     return replace(plan, phases=tuple(phases))

@@ -1,17 +1,20 @@
-"""PostgreSQL's messages, as far as it takes to see where a request ends and what it asks."""
+"""Reads PostgreSQL messages: the end of a request, and the text of its statement."""
 
 import asyncio
 import re
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Final
 
 _SPACES: Final = re.compile(r"\s+")
 _LABEL_LENGTH: Final = 100
-CATALOGS: Final = "catalog "  # before what the catalog asks, on whatever connection
+_DIGEST_LENGTH: Final = 6  # distinguishes statements with the same beginning
+CATALOGS: Final = "catalog "  # prefix of the catalog's statements, on any connection
 _CATALOG_TABLE: Final = re.compile(r"\b(listings|listing_(?!outcome)\w+|search_\w+)\b")
 PROTOCOL_3: Final = 196_608
 SSL_REQUEST: Final = 80_877_103
 _SYNC, _QUERY, _FLUSH, _PARSE, _DESCRIBE, _EXECUTE, _BIND, _TERMINATE = b"SQHPDEBX"
+_ERROR: Final = ord("E")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +26,12 @@ class Frame:
 
     @property
     def body(self) -> bytes:
-        """What follows type and length."""
+        """The bytes after type and length."""
         return self.raw[5:]
 
 
 async def read_frame(reader: asyncio.StreamReader) -> Frame:
-    """The next message.
+    """Read the next message.
 
     Raises:
         asyncio.IncompleteReadError: the peer closed.
@@ -39,7 +42,7 @@ async def read_frame(reader: asyncio.StreamReader) -> Frame:
 
 
 async def read_startup(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """The first message of a connection: its code, and its bytes.
+    """Read the first message of a connection: its code and its bytes.
 
     Raises:
         asyncio.IncompleteReadError: the peer closed.
@@ -51,13 +54,13 @@ async def read_startup(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 @dataclass(slots=True)
 class Request:
-    """The messages a client sends before it waits."""
+    """The messages that a client sends before it waits for an answer."""
 
     frames: list[Frame] = field(default_factory=list)
 
     @property
     def raw(self) -> bytes:
-        """All bytes of it."""
+        """All bytes of the request."""
         return b"".join(frame.raw for frame in self.frames)
 
     @property
@@ -66,9 +69,15 @@ class Request:
         return bool(self.frames) and self.frames[-1].kind in (_SYNC, _QUERY, _FLUSH, _TERMINATE)
 
     @property
-    def is_farewell(self) -> bool:
-        """Whether the client leaves."""
+    def is_termination(self) -> bool:
+        """Whether the client terminates the connection."""
         return self.frames[-1].kind == _TERMINATE
+
+    @property
+    def is_commit(self) -> bool:
+        """Whether the request commits a transaction."""
+        last = self.frames[-1]
+        return last.kind == _QUERY and last.body.lstrip().upper().startswith(b"COMMIT")
 
     def is_ended_by(self, kind: int) -> bool:
         """Whether a message of this kind is the last of the server's answer."""
@@ -77,22 +86,37 @@ class Request:
         return kind == ord("Z")
 
 
+def query(text: str) -> bytes:
+    """Encode a simple query."""
+    return _message(_QUERY, text.encode() + b"\0")
+
+
+def refused_connection(sqlstate: str) -> bytes:
+    """Encode the error of a refused connection."""
+    fields = ("SFATAL", "VFATAL", f"C{sqlstate}", "Mas ordered")
+    return _message(_ERROR, b"".join(each.encode() + b"\0" for each in fields) + b"\0")
+
+
+def _message(kind: int, body: bytes) -> bytes:
+    return bytes([kind]) + (len(body) + 4).to_bytes(4) + body
+
+
 class Statements:
-    """The texts of one connection's prepared statements, for labels that mean something."""
+    """The texts of one connection's prepared statements, for labels."""
 
     def __init__(self, *, are_the_catalogs: bool = False) -> None:
         self._are_the_catalogs = are_the_catalogs
         self._texts: dict[bytes, str] = {}
 
     def label(self, request: Request) -> str:
-        """What the request asks: `sql` or `sql prepare` and the text of its last statement."""
+        """Label a request: `sql` or `sql prepare`, and the text of its last statement."""
         kinds = {frame.kind for frame in request.frames}
         text = ""
         for frame in request.frames:
             text = self._text(frame) or text
         verb = "sql prepare" if _PARSE in kinds and not kinds & {_EXECUTE, _QUERY} else "sql"
-        whose = CATALOGS if self._are_the_catalogs or _CATALOG_TABLE.search(text) else ""
-        return f"{whose}{verb} {text}".rstrip()[:_LABEL_LENGTH]
+        prefix = CATALOGS if self._are_the_catalogs or _CATALOG_TABLE.search(text) else ""
+        return _shortened(f"{prefix}{verb} {text}".rstrip())
 
     def _text(self, frame: Frame) -> str:
         parts = frame.body.split(b"\0")
@@ -104,6 +128,12 @@ class Statements:
         if frame.kind == _QUERY:
             return _one_line(parts[0])
         return ""
+
+
+def _shortened(label: str) -> str:
+    if len(label) <= _LABEL_LENGTH:
+        return label
+    return f"{label[:_LABEL_LENGTH]} ~{sha256(label.encode()).hexdigest()[:_DIGEST_LENGTH]}"
 
 
 def _one_line(text: bytes) -> str:

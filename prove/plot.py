@@ -1,10 +1,10 @@
-"""A run of the soak as a picture: memory, descriptors and payments over time, faults as marks."""
+"""Draws a soak: memory, descriptors and payments over time, with marks for faults."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from prove.vital_signs import Sample
+from prove.process_metrics import Sample
 
 _WIDTH: Final = 900
 _PANEL: Final = 130
@@ -22,7 +22,7 @@ _PANELS: Final[tuple[tuple[str, Reading], ...]] = (
 
 
 def draw(path: Path, samples: Sequence[Sample], faults: Sequence[float], title: str) -> None:
-    """Write the picture as SVG; it reads on light and dark paper."""
+    """Write the plot as SVG, legible on light and dark backgrounds."""
     height = _TOP + len(_PANELS) * (_PANEL + _GAP)
     last = samples[-1].at_s
     parts = [

@@ -1,8 +1,8 @@
-"""`make prove PROOF=queries`: no query and no cursor gets anything but a page or a refusal.
+"""`make prove PROOF=queries`: every query and cursor gets a page or a refusal.
 
 COUNT=50000 queries, made from SEED, against a running service with the labelled listings in it;
-QUICK=1 asks 5,000. Every answer is held to its shape, every listing to the filters it came by, and
-no cursor is taken that was not given for the query it comes with.
+QUICK=1 sends 5,000. Every response must be well formed, every listing must meet the filters of its
+query, and no cursor may be accepted that was not issued for its query.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from e2e.ending import end_with_figures
 from e2e.machine import OurProcess, ServedNetwork, our_process, say, scratch_folder, subfolder
+from e2e.report import run_and_report
 from eval.ground import list_all
 from eval.labelled import Labelled, read_labelled
 from farebox.kernel.networks import Network
@@ -27,8 +27,8 @@ from farebox.local.devnet import DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
-from prove.odd_answers import Seen, code_of, faults
-from prove.odd_queries import GivenCursor, OddQuery, Stock, odd_query
+from prove.query_generator import GeneratedQuery, IssuedCursor, QueryVocabulary, generate_query
+from prove.response_check import RawResponse, code_of, find_faults
 
 _COUNT: Final = 50_000
 _QUICK: Final = 5_000
@@ -38,24 +38,24 @@ _KEPT_FAULTS: Final = 20
 _KEPT_CURSORS: Final = 200
 
 
-class Caller:
-    """One connection, kept open, that sends a query string byte by byte as it stands."""
+class RawClient:
+    """A kept-alive connection that sends query strings unchanged."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self._host, self._port = str(parts.hostname), int(parts.port or 80)
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def ask(self, target: str) -> Seen:
-        """The answer, whole.
+    async def ask(self, target: str) -> RawResponse:
+        """Send one request; return the response.
 
         Raises:
-            TimeoutError: it did not come.
+            TimeoutError: no response came.
         """
         began = time.monotonic()
         async with asyncio.timeout(_ANSWER_S):
             status, body = await self._exchange(target)
-        return Seen(status, body, time.monotonic() - began)
+        return RawResponse(status, body, time.monotonic() - began)
 
     async def _exchange(self, target: str) -> tuple[int, bytes]:
         if self._streams is None:
@@ -71,18 +71,18 @@ class Caller:
             is_last |= name == b"connection" and value.strip() == b"close"
         body = await reader.readexactly(length)
         if is_last:
-            self.leave()
+            self.close()
         return status, body
 
-    def leave(self) -> None:
-        """The connection is closed; the next question opens another."""
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
         if self._streams is not None:
             self._streams[1].close()
         self._streams = None
 
 
-class Tally:
-    """What came of the queries so far."""
+class QueryStatistics:
+    """Counts responses and collects faults."""
 
     def __init__(self) -> None:
         self.statuses: Counter[int] = Counter()
@@ -93,25 +93,25 @@ class Tally:
         self.shown = 0
         self.forged = 0
 
-    def add(self, asked: OddQuery, seen: Seen) -> None:
-        """One more."""
-        self.statuses[seen.status] += 1
-        self.paths[asked.path] += 1
-        self.took_s.append(seen.took_s)
-        self.forged += asked.is_forged
-        if seen.status == 400:
-            self.codes[code_of(seen)] += 1
-        for line in faults(asked, seen):
-            self.fault(asked, line)
+    def add(self, query: GeneratedQuery, response: RawResponse) -> None:
+        """Add a response."""
+        self.statuses[response.status] += 1
+        self.paths[query.path] += 1
+        self.took_s.append(response.took_s)
+        self.forged += query.is_forged
+        if response.status == 400:
+            self.codes[code_of(response)] += 1
+        for line in find_faults(query, response):
+            self.fault(query, line)
 
-    def fault(self, asked: OddQuery, line: str) -> None:
-        """Something was wrong; the first few are kept with what was asked."""
+    def fault(self, query: GeneratedQuery, line: str) -> None:
+        """Record a fault with its query; only the first ones are kept."""
         if len(self.faults) < _KEPT_FAULTS:
-            say(f"{line}: {asked.target[:300]}")
-            self.faults.append(f"{line}: {asked.target[:300]}")
+            say(f"{line}: {query.target[:300]}")
+            self.faults.append(f"{line}: {query.target[:300]}")
 
     def figures(self) -> dict[str, object]:
-        """As they go into the last line."""
+        """Return the figures of the last line."""
         took = sorted(self.took_s) or [0.0]
         answered = sum(self.statuses.values())
         return {
@@ -130,22 +130,24 @@ class Tally:
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
-    """The figures, and whether every answer was a page or a refusal."""
+    """Run the proof; return whether every response was a page or a refusal, and the figures."""
     count = int(os.environ.get("COUNT") or (_QUICK if is_quick else _COUNT))
     seed = int(os.environ.get("SEED", "1"))
     began = time.monotonic()
     labelled = read_labelled()
     with scratch_folder("fbx-queries-") as folder:
-        async with running(folder, labelled) as service:
-            tally = await ask_all(service.url, stock_of(labelled), count=count, seed=seed)
-    figures = tally.figures() | {"seed": seed, "seconds": round(time.monotonic() - began, 1)}
-    holds = not tally.faults and figures["answers_5xx"] == 0 and figures["asked"] == count
-    return holds and bool(tally.shown) and bool(tally.forged), figures
+        async with open_service(folder, labelled) as service:
+            statistics = await send_queries(
+                service.url, vocabulary_of(labelled), count=count, seed=seed
+            )
+    figures = statistics.figures() | {"seed": seed, "seconds": round(time.monotonic() - began, 1)}
+    holds = not statistics.faults and figures["answers_5xx"] == 0 and figures["asked"] == count
+    return holds and bool(statistics.shown) and bool(statistics.forged), figures
 
 
 @asynccontextmanager
-async def running(folder: Path, labelled: Labelled) -> AsyncIterator[OurProcess]:
-    """The service with every labelled listing in its catalog."""
+async def open_service(folder: Path, labelled: Labelled) -> AsyncIterator[OurProcess]:
+    """Start the service with every labelled listing in its catalog."""
     options = DevnetOptions(passphrase=Network.TESTNET.passphrase, close_ms=1000)
     with EmbeddedPostgres(subfolder(folder, "postgres"), is_throwaway=True) as server:
         await migrate(server.url, packaged_migrations())
@@ -159,70 +161,77 @@ async def running(folder: Path, labelled: Labelled) -> AsyncIterator[OurProcess]
                 yield service
 
 
-def stock_of(labelled: Labelled) -> Stock:
-    """Words and recipients of the listings, and the queries somebody thought of."""
-    said = " ".join(f"{each.service_name} {each.description}" for each in labelled.listings)
-    return Stock(
-        words=sorted(set(said.split())),
+def vocabulary_of(labelled: Labelled) -> QueryVocabulary:
+    """Collect words and recipients of the listings, and the labelled queries."""
+    text = " ".join(f"{each.service_name} {each.description}" for each in labelled.listings)
+    return QueryVocabulary(
+        words=sorted(set(text.split())),
         sentences=[query.text for query in labelled.queries],
         recipients=("GDQP2KPQGKIHYJGXNUIYOMHARUARCA7DJT5FO2FFOOKY3B2WSQHG4W37", "0xabc", "G"),
     )
 
 
-async def ask_all(url: str, stock: Stock, *, count: int, seed: int) -> Tally:
-    """Ask so many queries, several at a time; a cursor that is given is asked with later."""
-    tally, cursors = Tally(), list[GivenCursor]()
+async def send_queries(
+    url: str, vocabulary: QueryVocabulary, *, count: int, seed: int
+) -> QueryStatistics:
+    """Send `count` queries, several at a time, and reuse the cursors that are issued."""
+    statistics, cursors = QueryStatistics(), list[IssuedCursor]()
     random = Random(seed)
-    stock = Stock(stock.words, stock.sentences, await _recipients(url), cursors)
-    asked = 0
+    vocabulary = QueryVocabulary(
+        vocabulary.words, vocabulary.sentences, await _recipients(url), cursors
+    )
+    sent = 0
 
-    async def call() -> None:
-        nonlocal asked
-        caller = Caller(url)
-        while asked < count:
-            asked += 1
-            if asked % 5_000 == 0:
-                say(f"{asked} of {count} asked")
-            query = odd_query(random, stock)
+    async def worker() -> None:
+        nonlocal sent
+        client = RawClient(url)
+        while sent < count:
+            sent += 1
+            if sent % 5_000 == 0:
+                say(f"{sent} of {count} sent")
+            query = generate_query(random, vocabulary)
             try:
-                seen = await caller.ask(query.target)
+                response = await client.ask(query.target)
             except (TimeoutError, OSError, EOFError) as fault:
-                caller.leave()
-                tally.fault(query, f"no answer ({type(fault).__name__})")
+                client.close()
+                statistics.fault(query, f"no answer ({type(fault).__name__})")
                 continue
-            tally.add(query, seen)
-            _keep_cursor(random, cursors, query, seen)
-            tally.shown += seen.body.count(b'"resource":') if seen.status == 200 else 0
-        caller.leave()
+            statistics.add(query, response)
+            _keep_cursor(random, cursors, query, response)
+            statistics.shown += response.body.count(b'"resource":') if response.status == 200 else 0
+        client.close()
 
     async with asyncio.TaskGroup() as group:
         for _ in range(_CALLERS):
-            group.create_task(call())
-    return tally
+            group.create_task(worker())
+    return statistics
 
 
 async def _recipients(url: str) -> Sequence[str]:
-    """Whom the catalog's first hundred listings name."""
-    caller = Caller(url)
-    seen = await caller.ask("/discovery/resources?limit=100")
-    caller.leave()
-    items = orjson.loads(seen.body)["items"]
+    """Read the recipients of the catalog's first hundred listings."""
+    client = RawClient(url)
+    response = await client.ask("/discovery/resources?limit=100")
+    client.close()
+    items = orjson.loads(response.body)["items"]
     return sorted({item["accepts"][0]["payTo"] for item in items})
 
 
-def _keep_cursor(random: Random, cursors: list[GivenCursor], asked: OddQuery, seen: Seen) -> None:
-    if seen.status != 200 or not asked.path.endswith("search"):
+def _keep_cursor(
+    random: Random, cursors: list[IssuedCursor], query: GeneratedQuery, response: RawResponse
+) -> None:
+    if response.status != 200 or not query.path.endswith("search"):
         return
-    cursor = orjson.loads(seen.body)["pagination"]["cursor"]
+    cursor = orjson.loads(response.body)["pagination"]["cursor"]
     if cursor is None:
         return
-    query = "&".join(p for p in asked.query.split("&") if not p.startswith("cursor"))
-    given = GivenCursor(cursor, query)
+    parameters = query.query.split("&")
+    without_cursor = "&".join(p for p in parameters if not p.startswith("cursor"))
+    issued = IssuedCursor(cursor, without_cursor)
     if len(cursors) < _KEPT_CURSORS:
-        cursors.append(given)
+        cursors.append(issued)
     else:
-        cursors[random.randrange(len(cursors))] = given
+        cursors[random.randrange(len(cursors))] = issued
 
 
 if __name__ == "__main__":
-    raise SystemExit(end_with_figures(prove))
+    raise SystemExit(run_and_report(prove))

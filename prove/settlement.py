@@ -1,6 +1,6 @@
-"""`make prove PROOF=settlement`: no settlement is lost or doubled, wherever the service is killed.
+"""`make prove PROOF=settlement`: no settlement is lost or doubled, at any crash point.
 
-SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k plays one case again.
+SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
 """
 
 import os
@@ -8,85 +8,92 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from e2e.ending import end_with_figures
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
+from e2e.report import run_and_report
 from farebox.local.faults import LocalFault
-from prove.case import Boundaries, Case, Crew, short_sweep, sweep, thrown
-from prove.control import control_sources
-from prove.crash import Outcome, play, record, record_idle
-from prove.crash_loop import Loop, LoopOutcome, loop_of, play_loop
-from prove.gate import Boundary, Side
-from prove.lanes import in_lanes
-from prove.truth import Fault
-from prove.world import World, opened_world
+from prove.boundaries import RECORDINGS, background_labels, usual_boundaries
+from prove.case import (
+    UNDISTURBED,
+    Boundaries,
+    CallerBehaviour,
+    Case,
+    Topology,
+    draw_cases,
+    short_sweep,
+    sweep,
+)
+from prove.concurrency import run_concurrently
+from prove.control import control_sources, deaf_sources
+from prove.crash import Outcome, record, record_idle, run_case, run_until_reached
+from prove.crash_loop import Loop, LoopOutcome, loop_of, run_loop
+from prove.interceptor import Boundary, CrashTiming
+from prove.ledger_closer import Landing
+from prove.payment_check import SettlementViolation
+from prove.world import World, open_world
 
-_LANES: Final = 6
-_RECORDINGS: Final = 3
-_QUICK_EVERY: Final = 13
+_WORKERS: Final = 6
+MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
+_QUICK_EVERY: Final = 19
 _CONTROL_AT: Final = Boundary("rpc sendTransaction", 1)
 
 
 async def boundaries_of(world: World) -> Boundaries:
-    """Every call boundary of a settlement, found by watching undisturbed ones of each crew."""
+    """Record the call boundaries of settlements without faults, for each topology."""
     idle = await record_idle(world)
-    crews = [crew for crew in Crew for _ in range(_RECORDINGS)]
-    recorded = await in_lanes(crews, lambda crew: record(world, crew), lanes=2, told="recording")
-    alone = [
-        {b.label for b in each}
-        for crew, each in zip(crews, recorded, strict=True)
-        if crew is Crew.ONE
-    ]
-    # what an idle replica asks as well is a settlement's own when every settlement asks it
-    background = {
-        label
-        for label in idle
-        if label.startswith("rpc ") or not all(label in each for each in alone)
+    topologies = [topology for topology in Topology for _ in range(RECORDINGS)]
+    recorded = await run_concurrently(
+        topologies, lambda topology: record(world, topology), workers=2, label="recording"
+    )
+    by_topology: dict[Topology, list[list[Boundary]]] = {topology: [] for topology in Topology}
+    for topology, calls in zip(topologies, recorded, strict=True):
+        by_topology[topology].append(calls)
+    background = background_labels(idle, by_topology[Topology.ONE])
+    return {
+        topology: usual_boundaries(each, background, label=topology)
+        for topology, each in by_topology.items()
     }
-    found: dict[Crew, set[Boundary]] = {crew: set() for crew in Crew}
-    for crew, crossed in zip(crews, recorded, strict=True):
-        found[crew] |= {boundary for boundary in crossed if boundary.label not in background}
-    return {crew: sorted(each) for crew, each in found.items()}
 
 
 def all_of(boundaries: Boundaries) -> list[Boundary]:
-    """Every boundary of any crew, once."""
+    """Return the boundaries of all topologies, once each."""
     return sorted({boundary for each in boundaries.values() for boundary in each})
 
 
-def planned(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[Case | Loop]:
-    """The cases of a run; of one case alone when SEED and CASE name it, CASE=0 the crash loop."""
+def plan_cases(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[Case | Loop]:
+    """Plan the cases of a run, or the case that SEED and CASE name; CASE=0 is the crash loop."""
     seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
     if number == "0":
         return [loop_of(seed)]
     if number is not None:
-        wanted = sweep(boundaries) if seed == 1 else thrown(boundaries, seed)
-        return [case for case in wanted if case.number == int(number)]
+        candidates = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
+        return [case for case in candidates if case.number == int(number)]
     if is_quick:
         return [*short_sweep(boundaries, every=_QUICK_EVERY), loop_of(1)]
-    further = [case for each in range(2, seeds + 1) for case in thrown(boundaries, each)]
-    return [*sweep(boundaries), *further, *(loop_of(each) for each in range(1, seeds + 1))]
+    drawn = [case for each in range(2, seeds + 1) for case in draw_cases(boundaries, each)]
+    return [*sweep(boundaries), *drawn, *(loop_of(each) for each in range(1, seeds + 1))]
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
-    """The figures of the whole proof, and whether it holds."""
+    """Run the proof; return whether it holds, and its figures."""
     began = time.monotonic()
     seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
     with scratch_folder("fbx-prove-") as folder:
-        async with opened_world(subfolder(folder, "real")) as world:
+        async with open_world(subfolder(folder, "real"), workers=_WORKERS) as world:
             boundaries = await boundaries_of(world)
             for boundary in all_of(boundaries):
                 say(f"boundary: {boundary}")
-            cases = planned(boundaries, seeds=seeds, is_quick=is_quick)
+            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
             if not cases:
-                raise RunFailed("there is no such case")
-            outcomes = await in_lanes(
-                cases, lambda case: _told(world, case), lanes=_LANES, told="cases"
+                raise RunFailed("no case has this number")
+            outcomes = await run_concurrently(
+                cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
             )
         is_replay = "CASE" in os.environ
-        caught = is_replay or await _control_is_caught(folder, boundaries)
+        caught = is_replay or await _controls_are_caught(folder, boundaries)
     figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
     figures["seconds"] = round(time.monotonic() - began)
     if is_replay:
@@ -94,53 +101,77 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             say(str(outcome))
     else:
         figures["control_caught"] = caught
-    return not any(figures[fault] for fault in Fault) and caught, figures
+    is_right = not any(figures[fault] for fault in SettlementViolation)
+    is_modest = all(each.connections_max <= MOST_CONNECTIONS for each in outcomes)
+    return is_right and is_modest and caught, figures
 
 
-async def _told(world: World, case: Case | Loop) -> Outcome | LoopOutcome:
+async def _run_and_report(world: World, case: Case | Loop) -> Outcome | LoopOutcome:
     try:
-        outcome = await (play_loop(world, case) if isinstance(case, Loop) else play(world, case))
+        outcome = await (
+            run_loop(world, case) if isinstance(case, Loop) else run_until_reached(world, case)
+        )
     except (RunFailed, LocalFault) as fault:
-        raise RunFailed(f"{case} could not be played: {fault}") from fault
-    if outcome.found:
+        raise RunFailed(f"{case} could not be run: {fault}") from fault
+    if outcome.findings:
         print(f"FAILED {outcome}", file=sys.stderr, flush=True)
     return outcome
 
 
 def figures_of(outcomes: Sequence[Outcome | LoopOutcome]) -> dict[str, object]:
-    """What a run comes to, counted."""
-    found = Counter(str(each.fault) for outcome in outcomes for each in outcome.found)
+    """Count the results of a run."""
+    findings = Counter(str(each.violation) for outcome in outcomes for each in outcome.findings)
     kills = [each for each in outcomes if isinstance(each, Outcome)]
     loops = [each for each in outcomes if isinstance(each, LoopOutcome)]
     return {
         "cases": len(outcomes),
-        "doubled": found[Fault.DOUBLED],
-        "lost": found[Fault.LOST],
-        "unresolved": found[Fault.UNRESOLVED],
+        "doubled": findings[SettlementViolation.DOUBLED],
+        "lost": findings[SettlementViolation.LOST],
+        "unresolved": findings[SettlementViolation.UNRESOLVED],
         "answer_cut": sum(each.answer_cut for each in outcomes),
+        "played_again": sum(each.runs - 1 for each in kills),
         "not_reached": sum(not each.is_reached for each in kills),
+        "not_reached_at": Counter(
+            each.case.boundary.label for each in kills if not each.is_reached
+        ).most_common(20),
+        "connections_max": max((each.connections_max for each in outcomes), default=0),
         "crash_loops": len(loops),
-        "failing": [str(each.case) for each in outcomes if each.found][:10],
+        "failing": [str(each.case) for each in outcomes if each.findings][:10],
         "slowest_case_s": round(max((each.took_s for each in kills), default=0.0), 1),
     }
 
 
-async def _control_is_caught(folder: Path, boundaries: Boundaries) -> bool:
-    """Whether a build that writes an envelope down only after sending it fails the same proof."""
-    sources = control_sources(subfolder(folder, "control-code"))
-    around = [
-        case
+async def _controls_are_caught(folder: Path, boundaries: Boundaries) -> bool:
+    """Whether two builds fail the same proof.
+
+    One records an envelope only after sending it; the other answers the fate of an envelope that
+    another replica has replaced.
+    """
+    # without a repeated request, which would find the transaction
+    around_sending = [
+        replace(case, behaviour=CallerBehaviour.GIVES_UP)
         for case in sweep(boundaries)
-        if case.boundary == _CONTROL_AT and case.side is Side.AFTER
+        if (case.boundary, case.timing, case.landing)
+        == (_CONTROL_AT, CrashTiming.AFTER, Landing.LANDS)
     ]
-    async with opened_world(subfolder(folder, "control"), sources=sources) as world:
-        outcomes = await in_lanes(
-            around, lambda case: play(world, case), lanes=_LANES, told="control"
+    careless = control_sources(subfolder(folder, "careless-code"))
+    deaf = deaf_sources(subfolder(folder, "deaf-code"))
+    caught = [
+        await _is_caught(subfolder(folder, "careless"), careless, around_sending),
+        await _is_caught(subfolder(folder, "deaf"), deaf, [UNDISTURBED] * _WORKERS),
+    ]
+    return all(caught)
+
+
+async def _is_caught(folder: Path, sources: Path, cases: Sequence[Case]) -> bool:
+    async with open_world(folder, sources=sources, workers=_WORKERS) as world:
+        outcomes = await run_concurrently(
+            cases, lambda case: run_case(world, case), workers=_WORKERS, label="control"
         )
     for outcome in outcomes:
         say(f"control: {outcome}")
-    return any(outcome.found for outcome in outcomes)
+    return any(outcome.findings for outcome in outcomes)
 
 
 if __name__ == "__main__":
-    sys.exit(end_with_figures(prove))
+    sys.exit(run_and_report(prove))

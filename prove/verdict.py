@@ -1,43 +1,43 @@
-"""What many payments came to together, and what the books say about all of them."""
+"""Judges many payments together, and the sums over all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prove.arena import Arena
-from prove.books import Opening, audit
+from prove.accounting import Balances, audit_balances
 from prove.caller import Caller
-from prove.truth import (
-    Found,
-    grouped,
+from prove.environment import Environment
+from prove.payment_check import (
+    SettlementFinding,
+    group_by_payment,
     is_answer_cut,
     judge,
     read_ledger,
     read_row,
-    settled_down,
+    wait_until_final,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is wrong, how many successes were cut off, and how many payments are confirmed."""
+    """The findings, the successes that were cut off, and the confirmed payments."""
 
-    found: list[Found]
+    findings: list[SettlementFinding]
     answer_cut: int
     settled: int
 
 
 async def judge_all(
-    arena: Arena, callers: Sequence[Caller], before: Opening, *, until: float
+    environment: Environment, callers: Sequence[Caller], before: Balances, *, until: float
 ) -> Verdict:
-    """Every fault of every payment, given until `until` (the loop's time), and of the books."""
-    are_down = [await settled_down(arena, each.payment, until=until) for each in callers]
-    by_payment = grouped(await read_ledger(arena))
-    found: list[Found] = []
+    """Judge every payment and all sums; payments have until `until` (the loop's time)."""
+    are_final = [await wait_until_final(environment, each.payment, until=until) for each in callers]
+    by_payment = group_by_payment(await read_ledger(environment))
+    findings: list[SettlementFinding] = []
     cut = confirmed = 0
-    for caller, is_down in zip(callers, are_down, strict=True):
+    for caller, is_final in zip(callers, are_final, strict=True):
         own = by_payment[caller.payment.payer, caller.payment.nonce]
-        row = await read_row(arena, caller.payment)
-        found += judge(own, row, caller.answers, is_settled_down=is_down)
+        row = await read_row(environment, caller.payment)
+        findings += judge(own, row, caller.answers, is_final=is_final)
         cut += is_answer_cut(row, caller.answers)
         confirmed += row is not None and row.state == "confirmed"
-    return Verdict(found + await audit(arena, before), cut, confirmed)
+    return Verdict(findings + await audit_balances(environment, before), cut, confirmed)

@@ -1,10 +1,11 @@
-"""What all cases of a run share: a database server, a prepared network and database, warm code."""
+"""The shared fixtures of a run: database servers, a prepared network and a fork server."""
 
 import asyncio
+import math
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
@@ -13,19 +14,21 @@ import aiohttp
 import asyncpg
 from stellar_sdk import Keypair
 
-from e2e.machine import ROOT, RunFailed, running, subfolder, tail
+from e2e.machine import ROOT, RunFailed, run_process, subfolder, tail
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
-from prove.warm import Warm
+from prove.fork_server import ForkServer
 
 NETWORK: Final = Network.TESTNET
 TEMPLATE: Final = "prepared"
-_CHANNELS: Final = 30  # a killed replica keeps those it had leased for a while
+_CHANNELS: Final = 30  # a killed replica holds its leases for a while
 _PAYERS: Final = 10
 _CREATE: Final = "from farebox.cli.main import main; main()"
-_BEAT_S: Final = 0.1
+_CLOSE_EVERY_S: Final = 0.1
+# for each two replicas with 20 connections and one of the proof, and the owner: 83 of 100
+ENVIRONMENTS_PER_SERVER: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,58 +41,104 @@ class Prepared:
     latest: int  # its last ledger
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """Everything a case starts from."""
+@dataclass(slots=True)
+class Server:
+    """A database server with the prepared database on it."""
 
-    folder: Path
-    server: EmbeddedPostgres
-    prepared: Prepared
-    warm: Warm
+    postgres: EmbeddedPostgres
     owner: "asyncpg.Connection[asyncpg.Record]"
-    turn: asyncio.Lock
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    environments: int = 0  # in use on this server
 
     @property
     def socket_path(self) -> Path:
-        """Where the database server listens."""
-        (folder,) = parse_qs(urlsplit(self.server.url.reveal()).query)["host"]
+        """The socket of the database server."""
+        (folder,) = parse_qs(urlsplit(self.postgres.url.reveal()).query)["host"]
         return Path(folder) / ".s.PGSQL.5432"
 
     def url_of(self, database: str) -> str:
-        """How a database is reached without a gate."""
-        return self.server.url.reveal().replace("/postgres?", f"/{database}?")
+        """Return the URL of a database without a proxy."""
+        return self.postgres.url.reveal().replace("/postgres?", f"/{database}?")
 
     async def execute(self, statement: str) -> None:
         """Run one statement as the server's owner."""
-        async with self.turn:
+        async with self.lock:
             await self.owner.execute(statement)
 
 
+@dataclass(frozen=True, slots=True)
+class World:
+    """The shared fixtures of all cases."""
+
+    folder: Path
+    servers: Sequence[Server]
+    prepared: Prepared
+    fork_server: ForkServer
+
+    @contextmanager
+    def server(self) -> Iterator[Server]:
+        """Reserve the least busy server for one environment."""
+        server = min(self.servers, key=lambda each: each.environments)
+        server.environments += 1
+        try:
+            yield server
+        finally:
+            server.environments -= 1
+
+
 def devnet_options(journal: Path, log: Path | None = None) -> DevnetOptions:
-    """A network that closes ledgers only when told; the same options replay its journal."""
+    """Return the options of a network that closes ledgers on request and replays its journal."""
     return DevnetOptions(
         NETWORK.passphrase, close_ms=None, limits="mainnet", threads=1, journal=journal, log=log
     )
 
 
 @asynccontextmanager
-async def opened_world(
-    folder: Path, *, sources: Path = ROOT / "src", channels: int = _CHANNELS, payers: int = _PAYERS
+async def open_world(
+    folder: Path,
+    *,
+    sources: Path = ROOT / "src",
+    channels: int = _CHANNELS,
+    payers: int = _PAYERS,
+    workers: int = ENVIRONMENTS_PER_SERVER,
 ) -> AsyncIterator[World]:
-    """A world in `folder`, its processes gone at the end; `sources` hold the service's code.
+    """Open a world in `folder` and stop its processes at the end; `sources` is the service's code.
+
+    It has database servers for `workers` concurrent cases, with the default `max_connections`.
 
     Raises:
-        RunFailed: the service's own command could not make its channels.
+        RunFailed: the service's command could not create the channels.
         LocalFault: the devnet or the database could not be started.
     """
-    with EmbeddedPostgres(subfolder(folder, "database"), is_throwaway=True) as server:
-        owner = await asyncpg.connect(server.url.reveal())
-        await owner.execute(f"CREATE DATABASE {TEMPLATE}")
-        url = server.url.reveal().replace("/postgres?", f"/{TEMPLATE}?")
+    first = subfolder(folder, "database")
+    async with _start_server(first) as server:
+        await server.execute(f"CREATE DATABASE {TEMPLATE}")
+        url = server.url_of(TEMPLATE)
         prepared = await _prepare(folder, url, channels=channels, payers=payers)
-        async with Warm(sources) as warm:
-            yield World(folder, server, prepared, warm, owner, asyncio.Lock())
-        await owner.close()
+    other_folders = [
+        folder / f"database-{n}" for n in range(1, math.ceil(workers / ENVIRONMENTS_PER_SERVER))
+    ]
+    for each in other_folders:  # preserve the owner, which may be another user
+        copy = await asyncio.create_subprocess_exec("cp", "-a", str(first), str(each))
+        if await copy.wait():
+            raise RunFailed("the prepared database could not be copied")
+    async with AsyncExitStack() as opened:
+        servers = [
+            await opened.enter_async_context(_start_server(each))
+            for each in (first, *other_folders)
+        ]
+        fork_server = await opened.enter_async_context(ForkServer(sources))
+        yield World(folder, servers, prepared, fork_server)
+
+
+@asynccontextmanager
+async def _start_server(folder: Path) -> AsyncIterator[Server]:
+    with EmbeddedPostgres(folder, is_throwaway=True) as postgres:
+        owner = await asyncpg.connect(postgres.url.reveal())
+        try:
+            yield Server(postgres, owner)
+        finally:
+            await owner.close()
 
 
 async def _prepare(folder: Path, database_url: str, *, channels: int, payers: int) -> Prepared:
@@ -103,34 +152,34 @@ async def _prepare(folder: Path, database_url: str, *, channels: int, payers: in
             "FAREBOX_RPC_URL_TESTNET": devnet.rpc_url,
             "FAREBOX_RELAYER_SECRET_TESTNET": relayer.secret,
         }
-        beating = asyncio.create_task(_beat(devnet))
+        closing = asyncio.create_task(_close_ledgers(devnet))
         try:
-            await _make_channels(folder, settings, channels)
+            await _create_channels(folder, settings, channels)
         finally:
-            beating.cancel()
-            await asyncio.gather(beating, return_exceptions=True)
+            closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
         latest = await devnet.close()
     return Prepared(journal, Secret(relayer.secret), scene, latest)
 
 
-async def _beat(devnet: Devnet) -> None:
+async def _close_ledgers(devnet: Devnet) -> None:
     while True:
         await devnet.close()
-        await asyncio.sleep(_BEAT_S)
+        await asyncio.sleep(_CLOSE_EVERY_S)
 
 
-async def _make_channels(folder: Path, settings: Mapping[str, str], count: int) -> None:
+async def _create_channels(folder: Path, settings: Mapping[str, str], count: int) -> None:
     log = folder / "channels.log"
     arguments = ("channels", "create", "--network", "testnet", "--count", str(count))
     python = sys.executable
-    async with running([python, "-c", _CREATE, *arguments], env=settings, log=log) as process:
+    async with run_process([python, "-c", _CREATE, *arguments], env=settings, log=log) as process:
         code = await asyncio.to_thread(process.wait, 60)
     if code != 0:
-        raise RunFailed(f"the channels could not be made:\n{tail(log)}")
+        raise RunFailed(f"the channels could not be created:\n{tail(log)}")
 
 
 async def ask_friendbot(devnet: Devnet, address: str) -> None:
-    """The account is on the ledger."""
+    """Create an account on the ledger."""
     async with (
         aiohttp.ClientSession(trust_env=False) as session,
         session.get(f"{devnet.rpc_url}/friendbot", params={"addr": address}) as answer,

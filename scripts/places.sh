@@ -24,3 +24,13 @@ fail() {
 need() {
     command -v "$1" >/dev/null 2>&1 || fail "There is no $1 here: $2 and run this again."
 }
+
+# timed STEP COMMAND...: runs the command; `steps` gets STEP=SECONDS
+steps=
+timed() {
+    step=$1
+    step_began=$(date +%s)
+    shift
+    "$@"
+    steps="${steps:+$steps }$step=$(($(date +%s) - step_began))"
+}

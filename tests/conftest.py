@@ -20,7 +20,7 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
 from support.manual_clock import ManualClock
-from support.planted import planted_values, sweep, sweep_server
+from support.planted_secrets import check_database, check_server, count_planted
 
 # as the service does, which may be too late here: threads of numpy's that wait for each other by
 # spinning take whole cores from the other tests
@@ -33,9 +33,10 @@ settings.load_profile("tests")
 pytest_plugins = (
     "support.stage_fixtures",
     "support.caller_fixtures",
-    "support.proving",
-    "support.searched_output",
+    "support.prove_world",
+    "support.output_check",
     "support.parameter_names",
+    "support.step_times",
 )
 
 TEMPLATE: Final = "farebox_template"
@@ -66,7 +67,8 @@ def postgres_server() -> Iterator[EmbeddedPostgres]:
     """One throwaway cluster for the run, removed at its end."""
     with tempfile.TemporaryDirectory(prefix="fbx-test-") as folder:
         Path(folder).chmod(0o711 if os.geteuid() == 0 else 0o700)
-        with EmbeddedPostgres(Path(folder), is_throwaway=True) as server:
+        guests = ["nobody"] if os.geteuid() == 0 else []  # PgBouncer does not run as root
+        with EmbeddedPostgres(Path(folder), is_throwaway=True, guests=guests) as server:
             yield server
 
 
@@ -85,14 +87,14 @@ async def _execute(url: Secret[str], *statements: str) -> None:
 
 @pytest.fixture(scope="session")
 async def postgres_template(postgres_server: EmbeddedPostgres) -> AsyncIterator[str]:
-    """The name of a migrated database nobody works in.
+    """The name of a migrated database that no test uses.
 
     At the end of the run every database of the server is searched for what the tests planted.
     """
     await _execute(postgres_server.url, f"CREATE DATABASE {TEMPLATE}")
     await migrate(_url_of(postgres_server, TEMPLATE), packaged_migrations())
     yield TEMPLATE
-    await sweep_server(postgres_server.url.reveal())
+    await check_server(postgres_server.url.reveal())
 
 
 @pytest.fixture(scope="session")
@@ -140,11 +142,11 @@ async def database(_open_database: Database) -> AsyncIterator[Database]:
     """
     async with _open_database.connection() as connection:
         await connection.execute(_DELETE_ROWS)
-    before = planted_values()
+    before = count_planted()
     yield _open_database
-    if planted_values() > before:
+    if count_planted() > before:
         async with _open_database.connection() as connection:
-            await sweep(connection)
+            await check_database(connection)
             await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
 
 
@@ -173,5 +175,5 @@ async def devnet_pubnet() -> AsyncIterator[Devnet]:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """A clock that stands still until somebody sleeps on it."""
+    """A clock that moves only when a task sleeps on it."""
     return ManualClock()

@@ -1,4 +1,4 @@
-"""Cases 1.11: what is answered, on both routes, whatever the node or the caller does."""
+"""Cases 1.11: the responses of both routes under faults of nodes and callers."""
 
 import asyncio
 import time
@@ -10,9 +10,9 @@ import pytest
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
-from support import node
-from support.asgi import HungUp
-from support.node import PLANTED_KEY, Step
+from support import node_proxy
+from support.asgi import ClientDisconnected
+from support.node_proxy import PLANTED_KEY, Step
 from support.payments import Json, wrapper
 from support.promises import case, promise
 from support.stage import HASH, Stage, service
@@ -25,7 +25,7 @@ SIMULATE: Final = "simulateTransaction"
 @case("PV-151")
 @promise("settle:hash-and-network", "settle:waits-for-the-result", "settle:says-success")
 @pytest.mark.parametrize("network", Network)
-async def test_a_success_says_exactly_this(stage: Stage, network: Network) -> None:
+async def test_success_has_exactly_these_members(stage: Stage, network: Network) -> None:
     draft = await stage.draft(network)
     outcome = await stage.settle(draft.request())
     tx_hash = outcome["transaction"]
@@ -47,7 +47,7 @@ async def test_a_success_says_exactly_this(stage: Stage, network: Network) -> No
     "error:verify-rejects",
     "error:settle-fails",
 )
-async def test_a_refusal_says_exactly_this_on_both_routes_and_again(stage: Stage) -> None:
+async def test_refusal_has_exactly_these_members_on_both_routes(stage: Stage) -> None:
     draft = await stage.draft()
     body = wrapper(draft.terms(), draft.terms(), draft.but(amount=1).envelope())
     sentence = REGISTRY[Reason.WRONG_AMOUNT].sentence
@@ -69,7 +69,7 @@ async def test_a_refusal_says_exactly_this_on_both_routes_and_again(stage: Stage
 
 
 @case("PV-152")
-async def test_a_refusal_is_the_same_after_a_restart_and_from_a_replica(stage: Stage) -> None:
+async def test_refusal_is_the_same_after_restart_and_from_replica(stage: Stage) -> None:
     draft = await stage.draft()
     bodies = [
         draft.request(amount="-1"),
@@ -93,11 +93,11 @@ async def test_a_refusal_is_the_same_after_a_restart_and_from_a_replica(stage: S
     "facilitator:three-routes",
     "upto:not-advertised",
 )
-async def test_what_is_supported_is_said_whole(stage: Stage) -> None:
+async def test_supported_returns_whole_document(stage: Stage) -> None:
     answer = await stage.client.get("/supported")
     assert answer.status == 200
-    told = answer.json()
-    assert told == {
+    body = answer.json()
+    assert body == {
         "kinds": [
             {
                 "x402Version": 2,
@@ -107,21 +107,21 @@ async def test_what_is_supported_is_said_whole(stage: Stage) -> None:
             }
             for network in Network
         ],
-        "extensions": told["extensions"],
+        "extensions": body["extensions"],
         "signers": {"stellar:*": sorted(stage.relayer(network).public_key for network in Network)},
     }
-    assert told["extensions"] == ["bazaar", "payment-identifier"]
+    assert body["extensions"] == ["bazaar", "payment-identifier"]
     assert b"upto" not in answer.body
 
 
 @case("PV-154")
 @pytest.mark.parametrize("junk", JUNK, ids=repr)
-async def test_every_kind_advertised_answers_junk_with_a_verdict(stage: Stage, junk: Json) -> None:
+async def test_every_advertised_kind_answers_junk_with_a_verdict(stage: Stage, junk: Json) -> None:
     for kind in (await stage.client.get("/supported")).json()["kinds"]:
         draft = await stage.draft(Network(kind["network"]))
         body = draft.request(scheme=kind["scheme"], extra=kind["extra"])
         body["paymentPayload"] |= {"x402Version": kind["x402Version"], "payload": junk}
-        await stage.refused(body, by_rule=True)
+        await stage.assert_refused(body, by_rule=True)
 
 
 @case("PV-155")
@@ -129,36 +129,38 @@ async def test_every_kind_advertised_answers_junk_with_a_verdict(stage: Stage, j
 @pytest.mark.parametrize(
     "step",
     [
-        node.http(429),
-        node.http(503),
-        node.http(500, b"<html>internal"),
-        node.http(200, b"{"),
-        node.http(200, b"[]"),
-        node.http(302),
-        node.refused("busy"),
-        node.fixed(None),
-        node.fixed("text"),
-        node.fixed([]),
-        node.fixed({}),
+        node_proxy.http(429),
+        node_proxy.http(503),
+        node_proxy.http(500, b"<html>internal"),
+        node_proxy.http(200, b"{"),
+        node_proxy.http(200, b"[]"),
+        node_proxy.http(302),
+        node_proxy.refused("busy"),
+        node_proxy.fixed(None),
+        node_proxy.fixed("text"),
+        node_proxy.fixed([]),
+        node_proxy.fixed({}),
     ],
 )
-async def test_a_node_that_gives_no_answer_makes_its_network_unavailable(
+async def test_network_is_unavailable_when_node_gives_no_valid_response(
     stage: Stage, step: Step
 ) -> None:
     draft = await stage.draft()
     stage.node().on(SIMULATE, step)
-    reason = await stage.refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
+    reason = await stage.assert_refused(
+        draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer
+    )
     assert REGISTRY[reason].retry is Retry.LATER
 
 
 @case("PV-155")
-async def test_a_node_that_is_silent_costs_a_verify_its_deadline_and_no_more(
+async def test_verify_ends_at_its_deadline_when_node_is_silent(
     stage: Stage,
 ) -> None:
     draft, never = await stage.draft(), asyncio.Event()
     soon = stage.environment | {"FAREBOX_RPC_TIMEOUT_S": "1"}
     async with service(soon) as client:
-        stage.node().on(SIMULATE, node.silence(never))
+        stage.node().on(SIMULATE, node_proxy.silence(never))
         before = time.monotonic()
         try:
             verdict = await Stage(client, stage.networks, soon).verify(draft.request())
@@ -169,7 +171,7 @@ async def test_a_node_that_is_silent_costs_a_verify_its_deadline_and_no_more(
 
 
 @case("PV-155")
-async def test_a_node_that_is_not_there_makes_its_network_unavailable(stage: Stage) -> None:
+async def test_network_is_unavailable_when_node_refuses_connections(stage: Stage) -> None:
     draft = await stage.draft()
     gone = stage.environment | {"FAREBOX_RPC_URL_TESTNET": "http://127.0.0.1:9"}
     async with service(gone, is_ready=False) as client:
@@ -183,13 +185,17 @@ async def test_a_node_that_is_not_there_makes_its_network_unavailable(stage: Sta
 @case("PV-156")
 @promise("log:no-secrets")
 @pytest.mark.parametrize("method", [SIMULATE, "sendTransaction", "getTransactions"])
-async def test_a_nodes_url_is_seen_nowhere(
+async def test_node_url_is_never_shown(
     log_text: Callable[[], str], hasty: Stage, method: str
 ) -> None:
     draft = await hasty.draft()
     url = hasty.node().url
     words = f"Get {url}: dial tcp: lookup failed"
-    for step in (node.refused(words), node.http(502, words.encode()), node.fixed({"error": words})):
+    for step in (
+        node_proxy.refused(words),
+        node_proxy.http(502, words.encode()),
+        node_proxy.fixed({"error": words}),
+    ):
         hasty.node().on(method, step)
         for path in ("/verify", "/settle"):
             answer = await hasty.client.post(path, draft.but().request())
@@ -200,7 +206,7 @@ async def test_a_nodes_url_is_seen_nowhere(
 
 
 @case("PV-157")
-async def test_a_flood_of_malformed_payloads_never_reaches_the_node(stage: Stage) -> None:
+async def test_malformed_payloads_make_no_rpc_call(stage: Stage) -> None:
     draft = await stage.draft()
     raw = draft.envelope().to_xdr_bytes()
     flood = [
@@ -220,33 +226,35 @@ async def test_a_flood_of_malformed_payloads_never_reaches_the_node(stage: Stage
 
 @case("PV-157")
 @promise("verify:moves-nothing")
-async def test_a_verify_asks_its_node_once_and_leaves_no_trace(stage: Stage) -> None:
+async def test_verify_makes_one_rpc_call_and_writes_nothing(stage: Stage) -> None:
     draft = await stage.draft()
     before = await stage.ledger().balance(draft.asset, draft.payer)
     for _ in range(5):
         stage.node().calls.clear()
         assert await stage.verify(draft.request()) == {"isValid": True, "payer": draft.payer}
-        asked = stage.node().counts()
-        assert asked[SIMULATE] == 1
-        assert asked["sendTransaction"] == asked["getTransaction"] == 0
+        counts = stage.node().counts()
+        assert counts[SIMULATE] == 1
+        assert counts["sendTransaction"] == counts["getTransaction"] == 0
     assert await stage.rows() == 0
     assert await stage.ledger().balance(draft.asset, draft.payer) == before
 
 
 @case("PV-158")
-async def test_a_caller_that_leaves_is_settled_and_may_come_back_for_the_answer(
+async def test_disconnected_caller_is_settled_and_collects_success_later(
     stage: Stage,
 ) -> None:
     draft, leave = await stage.draft(), asyncio.Event()
 
-    async def leave_once_sent(call: node.Call, forward: node.Forward) -> node.Json:
+    async def leave_once_sent(
+        call: node_proxy.Call, forward: node_proxy.Forward
+    ) -> node_proxy.Json:
         del call
         leave.set()
         return await forward()
 
     stage.node().on("sendTransaction", leave_once_sent)
     body = msgspec.json.encode(draft.request())
-    with pytest.raises(HungUp):
+    with pytest.raises(ClientDisconnected):
         await stage.client.request("POST", "/settle", body=body, leave=leave)
     outcome = await stage.settle(draft.request())
     assert outcome["success"] is True
@@ -258,19 +266,19 @@ async def test_a_caller_that_leaves_is_settled_and_may_come_back_for_the_answer(
 
 @case("PV-159")
 @pytest.mark.parametrize("method", ["GET", "PUT", "HEAD", "DELETE", "PATCH"])
-async def test_another_method_is_a_405_that_says_which_is_taken(stage: Stage, method: str) -> None:
+async def test_other_method_is_a_405_with_allow_header(stage: Stage, method: str) -> None:
     for path in ("/verify", "/settle"):
         answer = await stage.client.request(method, path)
         assert (answer.status, answer.headers["allow"]) == (405, "POST")
         if method != "HEAD":
-            told = answer.json()
-            reason = told.get("invalidReason") or told.get("errorReason")
+            body = answer.json()
+            reason = body.get("invalidReason") or body.get("errorReason")
             assert reason == Reason.METHOD_NOT_ALLOWED
     assert (await stage.client.request("POST", "/supported")).status == 405
 
 
 @promise("error:no-internals")
-async def test_an_unknown_path_is_a_404_that_says_nothing_of_the_inside(stage: Stage) -> None:
+async def test_unknown_path_is_a_404_without_internal_detail(stage: Stage) -> None:
     for path in ("/", "/verify/", "/settle/x", "/v1/nothing"):
         answer = await stage.client.request("POST", path, body=b"{}")
         assert answer.status == 404

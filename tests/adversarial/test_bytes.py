@@ -9,7 +9,14 @@ import pytest
 from stellar_sdk import Keypair, scval, xdr
 
 from farebox.x402.reasons import Reason
-from support.calls import address, amount_value, invocation, invoke, nested_vector, wide_vector
+from support.contract_calls import (
+    address,
+    amount_value,
+    invocation,
+    invoke,
+    nested_vector,
+    wide_vector,
+)
 from support.entries import unsigned_entry
 from support.envelopes import (
     call_operation,
@@ -33,46 +40,46 @@ BODY_LIMIT: Final = 256 * 1024
 
 @case("PV-032")
 @pytest.mark.parametrize("text", ["", "AAAA", "AA", "not base64!", "AAAA\n", "ＡＡＡＡ", "=" * 8])
-async def test_text_that_is_no_envelope_is_malformed(stage: Stage, text: str) -> None:
+async def test_text_that_is_not_an_envelope_is_malformed(stage: Stage, text: str) -> None:
     body = (await stage.draft()).request()
     body["paymentPayload"]["payload"]["transaction"] = text
-    await stage.refused(body, Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(body, Reason.MALFORMED, by_rule=True)
 
 
 @case("PV-032")
 @pytest.mark.parametrize("value", [None, 7, [], {}, True])
-async def test_a_transaction_that_is_no_text_is_malformed(stage: Stage, value: object) -> None:
+async def test_transaction_that_is_not_text_is_malformed(stage: Stage, value: object) -> None:
     body = (await stage.draft()).request()
     body["paymentPayload"]["payload"]["transaction"] = value
-    await stage.refused(body, Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(body, Reason.MALFORMED, by_rule=True)
     del body["paymentPayload"]["payload"]["transaction"]
-    await stage.refused(body, Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(body, Reason.MALFORMED, by_rule=True)
 
 
 @case("PV-032")
-async def test_an_envelope_cut_short_anywhere_is_malformed(stage: Stage) -> None:
+async def test_truncated_envelope_is_malformed(stage: Stage) -> None:
     draft = await stage.draft()
     raw = draft.envelope().to_xdr_bytes()
     for size in (4, 44, len(raw) // 2, len(raw) - 4, len(raw) - 1):
-        await stage.refused(draft.request(raw[:size]), Reason.MALFORMED, by_rule=True)
+        await stage.assert_refused(draft.request(raw[:size]), Reason.MALFORMED, by_rule=True)
 
 
 @case("PV-034")
 @pytest.mark.parametrize("more", [b"\0", bytes(4), b"\xff" * 64])
-async def test_bytes_after_the_envelope_are_malformed(stage: Stage, more: bytes) -> None:
+async def test_trailing_bytes_are_malformed(stage: Stage, more: bytes) -> None:
     draft = await stage.draft()
     raw = draft.envelope().to_xdr_bytes()
-    await stage.refused(draft.request(raw + more), Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(draft.request(raw + more), Reason.MALFORMED, by_rule=True)
 
 
 @case("PV-036")
 @pytest.mark.parametrize("depth", [200, 300, 10_000])
 @pytest.mark.parametrize("place", ["argument", "signature", "authorized argument"])
-async def test_a_value_nested_too_deep_is_malformed(stage: Stage, place: str, depth: int) -> None:
+async def test_value_nested_too_deep_is_malformed(stage: Stage, place: str, depth: int) -> None:
     draft = await stage.draft()
     raw = _with_placeholder(draft, place).to_xdr_bytes()
     deep = spliced(raw, PLACEHOLDER.to_xdr_bytes(), nested_vector(depth))
-    await stage.refused(draft.request(deep), Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(draft.request(deep), Reason.MALFORMED, by_rule=True)
 
 
 def _with_placeholder(draft: Draft, place: str) -> xdr.TransactionEnvelope:
@@ -93,7 +100,7 @@ def _with_placeholder(draft: Draft, place: str) -> xdr.TransactionEnvelope:
 
 
 @case("PV-037")
-async def test_a_tree_a_thousand_deep_is_refused_cheaply(stage: Stage) -> None:
+async def test_authorization_tree_of_depth_1000_is_refused_cheaply(stage: Stage) -> None:
     draft = await stage.draft()
     inner = invocation(_smallest_call(draft)).to_xdr_bytes()
     head = inner[:-4] + (1).to_bytes(4)  # the same node, with one branch below it
@@ -103,7 +110,7 @@ async def test_a_tree_a_thousand_deep_is_refused_cheaply(stage: Stage) -> None:
 
 
 @case("PV-037")
-async def test_a_tree_as_wide_as_a_body_can_hold_is_refused_cheaply(stage: Stage) -> None:
+async def test_widest_authorization_tree_of_a_body_is_refused_cheaply(stage: Stage) -> None:
     draft = await stage.draft()
     small = invocation(_smallest_call(draft))
     wide = draft.envelope(draft.entry(invocation(draft.call(), *[small] * 3_000)))
@@ -111,12 +118,12 @@ async def test_a_tree_as_wide_as_a_body_can_hold_is_refused_cheaply(stage: Stage
 
 
 @case("PV-037")
-async def test_a_tree_ten_thousand_wide_does_not_even_fit_a_body(stage: Stage) -> None:
+async def test_authorization_tree_of_width_10000_exceeds_body_limit(stage: Stage) -> None:
     draft = await stage.draft()
     small = invocation(_smallest_call(draft)).to_xdr_bytes()
     text = base64.b64encode(small * 10_000)
     assert len(text) > BODY_LIMIT
-    await stage.turned_away(b'"' + text + b'"', 413, Reason.BODY_TOO_LARGE)
+    await stage.assert_http_refusal(b'"' + text + b'"', 413, Reason.BODY_TOO_LARGE)
 
 
 def _leaf() -> xdr.SorobanAuthorizedInvocation:
@@ -129,7 +136,7 @@ def _smallest_call(draft: Draft) -> xdr.InvokeContractArgs:
 
 async def _refused_cheaply(stage: Stage, body: Any) -> None:
     """Refused by rule, and one request takes little of the processor."""
-    await stage.refused(body, by_rule=True)
+    await stage.assert_refused(body, by_rule=True)
     spent = []
     for _ in range(3):
         before = time.process_time()
@@ -140,10 +147,12 @@ async def _refused_cheaply(stage: Stage, body: Any) -> None:
 
 @case("PV-038")
 @pytest.mark.parametrize("place", ["operations", "entries", "arguments", "vector", "signatures"])
-async def test_a_length_no_body_could_hold_is_malformed_at_once(stage: Stage, place: str) -> None:
+async def test_length_beyond_body_limit_is_malformed_without_allocation(
+    stage: Stage, place: str
+) -> None:
     draft = await stage.draft()
     body = draft.request(_with_huge_length(draft, place))
-    reason = await stage.refused(body, by_rule=True)
+    reason = await stage.assert_refused(body, by_rule=True)
     assert reason in (Reason.MALFORMED, Reason.WRONG_OPERATION)
     await _refused_cheaply(stage, body)
 
@@ -174,11 +183,11 @@ def _with_huge_length(draft: Draft, place: str) -> bytes:
 
 
 @case("PV-039")
-async def test_a_crowd_of_bodies_full_of_tiny_elements_stops_nobody_else(stage: Stage) -> None:
+async def test_concurrent_bodies_of_tiny_elements_delay_no_other_request(stage: Stage) -> None:
     draft = await stage.draft()
     full = invoke(address(draft.asset), "transfer", wide_vector(45_000))
     body = draft.request(draft.envelope(draft.entry(), call=full))
-    await stage.refused(body, by_rule=True)
+    await stage.assert_refused(body, by_rule=True)
     crowd = asyncio.gather(*(stage.verify(body) for _ in range(50)))
     longest = 0.0
     while not crowd.done():
@@ -191,25 +200,25 @@ async def test_a_crowd_of_bodies_full_of_tiny_elements_stops_nobody_else(stage: 
 
 
 @case("PV-040")
-async def test_an_envelope_of_version_0_is_malformed(stage: Stage) -> None:
+async def test_version_0_envelope_is_malformed(stage: Stage) -> None:
     draft = await stage.draft()
     old = version_0(transaction([draft.operation()]))
-    await stage.refused(draft.request(old), Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(draft.request(old), Reason.MALFORMED, by_rule=True)
 
 
 @case("PV-041")
-async def test_a_fee_bump_envelope_is_malformed(stage: Stage) -> None:
+async def test_fee_bump_envelope_is_malformed(stage: Stage) -> None:
     draft = await stage.draft()
     bumped = fee_bumped(draft.envelope(), draft.payer)
-    await stage.refused(draft.request(bumped), Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(draft.request(bumped), Reason.MALFORMED, by_rule=True)
 
 
 @case("PV-042")
 @pytest.mark.parametrize("arm", ["credentials", "operation", "host function", "address", "value"])
-async def test_an_arm_that_does_not_exist_is_malformed(stage: Stage, arm: str) -> None:
+async def test_unknown_union_arm_is_malformed(stage: Stage, arm: str) -> None:
     draft = await stage.draft()
     raw = _with_unknown_arm(draft, arm)
-    await stage.refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
 
 
 def _with_unknown_arm(draft: Draft, arm: str) -> bytes:
@@ -237,45 +246,43 @@ def _renumbered(raw: bytes, start: bytes, arm: int) -> bytes:
 
 
 @case("PV-043")
-async def test_a_function_name_that_is_not_utf_8_is_another_function(stage: Stage) -> None:
+async def test_function_name_that_is_not_utf_8_is_a_wrong_function(stage: Stage) -> None:
     draft = await stage.draft()
     call = invoke(address(draft.asset), b"trans\xff\xfe", *draft.call().args)
     envelope = draft.envelope(draft.entry(invocation(call)), call=call)
-    await stage.refused(
+    await stage.assert_refused(
         draft.request(envelope), Reason.WRONG_FUNCTION_NAME, Reason.MALFORMED, by_rule=True
     )
 
 
 @case("PV-043")
 @pytest.mark.parametrize("kind", ["string", "symbol"])
-async def test_an_argument_that_is_not_utf_8_is_refused(stage: Stage, kind: str) -> None:
+async def test_argument_that_is_not_utf_8_is_refused(stage: Stage, kind: str) -> None:
     draft = await stage.draft()
     value = scval.to_string(b"\xff\xfe") if kind == "string" else scval.to_symbol("aa")
     call = invoke(address(draft.asset), "transfer", *draft.call().args[:2], value)
     raw = draft.envelope(draft.entry(), call=call).to_xdr_bytes()
     if kind == "symbol":
         raw = spliced(raw, value.to_xdr_bytes(), value.to_xdr_bytes().replace(b"aa", b"\xff\xfe"))
-    await stage.refused(
+    await stage.assert_refused(
         draft.request(raw), Reason.WRONG_FUNCTION_NAME, Reason.MALFORMED, by_rule=True
     )
 
 
 @case("PV-043")
-async def test_a_memo_that_is_not_utf_8_is_refused_or_dropped_alike(stage: Stage) -> None:
+async def test_memo_that_is_not_utf_8_is_refused_or_dropped_alike(stage: Stage) -> None:
     draft = await stage.draft()
     raw = draft.around([draft.operation()], memo=text_memo(b"\xff\xfe"))
-    await stage.refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
 
 
 @case("PV-044")
 @pytest.mark.parametrize("count", [1, 20])
-async def test_signatures_the_envelope_carries_already_are_never_sent_on(
-    stage: Stage, count: int
-) -> None:
+async def test_envelope_signatures_of_client_are_not_submitted(stage: Stage, count: int) -> None:
     draft = await stage.draft()
     tx = transaction([draft.operation()])
     strangers = [decorated(Keypair.random(), bytes(32)) for _ in range(count)]
-    await stage.settled(draft.request(sealed(tx, strangers)))
+    await stage.assert_settles(draft.request(sealed(tx, strangers)))
     (sent,) = [c for c in stage.node().calls if c.method == "sendTransaction"]
     envelope = xdr.TransactionEnvelope.from_xdr(sent.params["transaction"])
     inner = envelope.v1 or (envelope.fee_bump and envelope.fee_bump.tx.inner_tx.v1)
@@ -285,17 +292,17 @@ async def test_signatures_the_envelope_carries_already_are_never_sent_on(
 
 
 @case("PV-044")
-async def test_more_signatures_than_an_envelope_may_carry_are_malformed(stage: Stage) -> None:
+async def test_envelope_with_too_many_signatures_is_malformed(stage: Stage) -> None:
     draft = await stage.draft()
     stranger = decorated(Keypair.random(), bytes(32)).to_xdr_bytes()
     raw = draft.envelope().to_xdr_bytes()[:-4] + (21).to_bytes(4) + stranger * 21
-    await stage.refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
+    await stage.assert_refused(draft.request(raw), Reason.MALFORMED, by_rule=True)
 
 
-async def test_one_operation_too_few_bytes_for_its_arguments_is_malformed(stage: Stage) -> None:
+async def test_operation_with_too_few_argument_bytes_is_malformed(stage: Stage) -> None:
     draft = await stage.draft()
     bare = call_operation(draft.call(), ()).to_xdr_bytes()
     raw = draft.without_entries().to_xdr_bytes()
-    await stage.refused(
+    await stage.assert_refused(
         draft.request(spliced(raw, bare, bare[:-8])), Reason.MALFORMED, by_rule=True
     )

@@ -1,4 +1,4 @@
-"""Cases 1.3: what the operation is, and what it calls."""
+"""Cases 1.3: the operation and its contract call."""
 
 from collections.abc import Callable
 from typing import Final
@@ -19,7 +19,14 @@ from stellar_sdk import (
 )
 
 from farebox.x402.reasons import Reason
-from support.calls import address, address_value, amount_value, invocation, invoke, transfer
+from support.contract_calls import (
+    address,
+    address_value,
+    amount_value,
+    invocation,
+    invoke,
+    transfer,
+)
 from support.envelopes import host_operation
 from support.payments import Draft, wrapper
 from support.promises import case, promise
@@ -31,21 +38,23 @@ FUNCTIONS: Final = ["mint", "approve", "burn", "transfer_from", "Transfer", "tra
 
 @case("PV-045")
 @pytest.mark.parametrize("count", [0, 2, 100])
-async def test_anything_but_one_operation_is_a_wrong_operation(stage: Stage, count: int) -> None:
+async def test_other_operation_count_than_one_is_a_wrong_operation(
+    stage: Stage, count: int
+) -> None:
     draft = await stage.draft()
     bare = Payment(STRANGER, Asset.native(), "1").to_xdr_object()
     operations = ([draft.operation()] + [bare] * 99)[:count]
-    await stage.refused(
+    await stage.assert_refused(
         draft.request(draft.around(operations)), Reason.WRONG_OPERATION, by_rule=True
     )
 
 
 @case("PV-045")
-async def test_the_payment_beside_anything_else_is_a_wrong_operation(stage: Stage) -> None:
+async def test_payment_with_another_operation_is_a_wrong_operation(stage: Stage) -> None:
     draft = await stage.draft()
     other = Payment(STRANGER, Asset.native(), "1").to_xdr_object()
     for operations in ([draft.operation()] * 2, [other, draft.operation()]):
-        await stage.refused(
+        await stage.assert_refused(
             draft.request(draft.around(operations)), Reason.WRONG_OPERATION, by_rule=True
         )
 
@@ -62,22 +71,20 @@ async def test_the_payment_beside_anything_else_is_a_wrong_operation(stage: Stag
     ],
     ids=lambda operation: type(operation).__name__,
 )
-async def test_an_operation_that_invokes_nothing_is_a_wrong_operation(
-    stage: Stage, operation: Operation
-) -> None:
+async def test_classic_operation_is_a_wrong_operation(stage: Stage, operation: Operation) -> None:
     draft = await stage.draft()
     raw = draft.around([operation.to_xdr_object()])
-    await stage.refused(draft.request(raw), Reason.WRONG_OPERATION, by_rule=True)
+    await stage.assert_refused(draft.request(raw), Reason.WRONG_OPERATION, by_rule=True)
 
 
 @case("PV-047")
 @pytest.mark.parametrize("kind", ["upload", "create", "create with arguments"])
-async def test_a_host_function_that_is_no_call_is_a_wrong_operation(
+async def test_host_function_that_is_not_a_call_is_a_wrong_operation(
     stage: Stage, kind: str
 ) -> None:
     draft = await stage.draft()
     operation = host_operation(_host_function(kind), [draft.entry()])
-    await stage.refused(
+    await stage.assert_refused(
         draft.request(draft.around([operation])), Reason.WRONG_OPERATION, by_rule=True
     )
 
@@ -105,21 +112,23 @@ def _host_function(kind: str) -> xdr.HostFunction:
 
 @case("PV-048")
 @promise("verify:checks-contract")
-async def test_another_contract_than_the_asset_is_a_wrong_asset(stage: Stage) -> None:
+async def test_call_of_another_contract_is_a_wrong_asset(stage: Stage) -> None:
     draft = await stage.draft()
     native = Asset.native().contract_id(draft.network.passphrase)
     paid_in_native = draft.but(asset=native)
     body = wrapper(draft.terms(), draft.terms(), paid_in_native.envelope())
-    await stage.refused(body, Reason.WRONG_ASSET, by_rule=True)
+    await stage.assert_refused(body, Reason.WRONG_ASSET, by_rule=True)
 
 
 @case("PV-049")
 @pytest.mark.parametrize("function", FUNCTIONS)
-async def test_another_function_is_a_wrong_function_name(stage: Stage, function: str) -> None:
+async def test_call_of_another_function_is_a_wrong_function_name(
+    stage: Stage, function: str
+) -> None:
     draft = await stage.draft()
     call = invoke(address(draft.asset), function, *draft.call().args)
     envelope = draft.envelope(draft.entry(invocation(call)), call=call)
-    await stage.refused(draft.request(envelope), Reason.WRONG_FUNCTION_NAME, by_rule=True)
+    await stage.assert_refused(draft.request(envelope), Reason.WRONG_FUNCTION_NAME, by_rule=True)
 
 
 def _two(draft: Draft) -> list[xdr.SCVal]:
@@ -151,32 +160,32 @@ def _text_for_address(draft: Draft) -> list[xdr.SCVal]:
 @pytest.mark.parametrize(
     "arguments", [_two, _four, _none, _turned, _other_integer, _text_for_address]
 )
-async def test_other_arguments_are_a_wrong_function(
+async def test_call_with_other_arguments_is_a_wrong_function(
     stage: Stage, arguments: Callable[[Draft], list[xdr.SCVal]]
 ) -> None:
     draft = await stage.draft()
     call = invoke(address(draft.asset), "transfer", *arguments(draft))
     envelope = draft.envelope(draft.entry(invocation(call)), call=call)
-    await stage.refused(draft.request(envelope), Reason.WRONG_FUNCTION_NAME, by_rule=True)
+    await stage.assert_refused(draft.request(envelope), Reason.WRONG_FUNCTION_NAME, by_rule=True)
 
 
 @case("PV-052")
 @promise("verify:checks-recipient")
 @pytest.mark.parametrize("mux_id", [0, 1, 2**64 - 1])
-async def test_the_recipients_muxed_form_is_a_wrong_recipient(stage: Stage, mux_id: int) -> None:
+async def test_muxed_form_of_recipient_is_a_wrong_recipient(stage: Stage, mux_id: int) -> None:
     draft = await stage.draft()
     muxed = MuxedAccount(draft.pay_to, mux_id).account_muxed
     assert muxed is not None
     call = transfer(draft.asset, draft.payer, muxed, draft.amount)
     envelope = draft.envelope(draft.entry(invocation(call)), call=call)
-    await stage.refused(
+    await stage.assert_refused(
         draft.request(envelope), Reason.WRONG_RECIPIENT, payer=draft.payer, by_rule=True
     )
 
 
 @case("PV-053")
 @pytest.mark.parametrize("argument", ["the same", "another id", "plain"])
-async def test_a_muxed_recipient_is_refused_whatever_the_call_says(
+async def test_muxed_recipient_in_terms_is_refused_for_any_call(
     stage: Stage, argument: str
 ) -> None:
     draft = await stage.draft()
@@ -188,37 +197,37 @@ async def test_a_muxed_recipient_is_refused_whatever_the_call_says(
     call = transfer(draft.asset, draft.payer, pay_to, draft.amount)
     envelope = draft.envelope(draft.entry(invocation(call)), call=call)
     body = draft.request(envelope, payTo=muxed)
-    await stage.refused(body, Reason.MUXED_RECIPIENT, by_rule=True)
+    await stage.assert_refused(body, Reason.MUXED_RECIPIENT, by_rule=True)
 
 
 @case("PV-053")
-async def test_a_muxed_contract_as_recipient_is_refused(stage: Stage) -> None:
+async def test_muxed_contract_as_recipient_is_refused(stage: Stage) -> None:
     muxed_contract = "WA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAAAWWC"
     body = (await stage.draft()).request(payTo=muxed_contract)
-    await stage.refused(body, Reason.MUXED_RECIPIENT, by_rule=True)
+    await stage.assert_refused(body, Reason.MUXED_RECIPIENT, by_rule=True)
 
 
 @case("PV-057")
 @promise("verify:checks-amount", "signature:binds-the-amount")
 @pytest.mark.parametrize("difference", [1, -1, 2**64, -20_000])
-async def test_another_amount_is_a_wrong_amount(stage: Stage, difference: int) -> None:
+async def test_call_with_another_amount_is_a_wrong_amount(stage: Stage, difference: int) -> None:
     draft = await stage.draft()
     other = draft.but(amount=draft.amount + difference)
     body = wrapper(draft.terms(), draft.terms(), other.envelope())
-    await stage.refused(body, Reason.WRONG_AMOUNT, payer=draft.payer, by_rule=True)
+    await stage.assert_refused(body, Reason.WRONG_AMOUNT, payer=draft.payer, by_rule=True)
 
 
 @case("PV-058")
 @promise("verify:checks-recipient", "signature:binds-the-recipient")
-async def test_another_recipient_is_a_wrong_recipient(stage: Stage) -> None:
+async def test_call_with_another_recipient_is_a_wrong_recipient(stage: Stage) -> None:
     draft = await stage.draft()
     for pay_to in (STRANGER, draft.asset, draft.payer):
         body = wrapper(draft.terms(), draft.terms(), draft.but(pay_to=pay_to).envelope())
-        await stage.refused(body, Reason.WRONG_RECIPIENT, payer=draft.payer, by_rule=True)
+        await stage.assert_refused(body, Reason.WRONG_RECIPIENT, payer=draft.payer, by_rule=True)
 
 
 @case("PV-059")
-async def test_a_call_of_an_address_that_is_no_contract_is_refused(stage: Stage) -> None:
+async def test_call_of_address_that_is_not_a_contract_is_refused(stage: Stage) -> None:
     draft = await stage.draft()
     muxed = MuxedAccount(draft.payer, 7).account_muxed
     assert muxed is not None
@@ -230,6 +239,6 @@ async def test_a_call_of_an_address_that_is_no_contract_is_refused(stage: Stage)
     for callee in (STRANGER, muxed):
         call = invoke(address(callee), "transfer", *arguments)
         envelope = draft.envelope(draft.entry(invocation(call)), call=call)
-        await stage.refused(
+        await stage.assert_refused(
             draft.request(envelope), Reason.MALFORMED, Reason.WRONG_ASSET, by_rule=True
         )

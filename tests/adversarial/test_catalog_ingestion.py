@@ -1,54 +1,54 @@
-"""Cases 2.1 of the flow: what becomes a listing, and that no listing ever hurts a payment."""
+"""Cases 2.1 of the flow: ingestion of listings, which never affects a payment."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, Final
 from uuid import uuid4
 
-import asyncpg
 import msgspec
 import pytest
 
-from support import node
-from support.asgi import HungUp
-from support.listed import (
-    about,
-    fresh_url,
+from support import node_proxy
+from support.asgi import ClientDisconnected
+from support.journal_rows import http_bazaar, tool_bazaar
+from support.listing_requests import (
+    listing_status,
     listings_of,
-    settle_and_hear,
-    settle_and_know,
-    told_of,
+    new_url,
+    settle_until_listing_is_known,
+    settle_with_listing_status,
     until_listed,
+    with_resource,
 )
 from support.promises import case, promise
-from support.settled import http_bazaar, tool_bazaar
 from support.stage import Stage
+from support.waiting import until
 
 LISTED: Final = {"success": True, "status": "success"}
 
 
 @case("CT-001")
 @promise("catalog:never-from-verify", "catalog:only-settled-or-enabled")
-async def test_a_hundred_verifications_write_nothing(stage: Stage) -> None:
-    url = fresh_url()
-    body = about((await stage.draft()).request(), url)
+async def test_hundred_verifications_write_no_listing(stage: Stage) -> None:
+    url = new_url()
+    body = with_resource((await stage.draft()).request(), url)
     for _ in range(10):
         answers = await asyncio.gather(*(stage.client.post("/verify", body) for _ in range(10)))
         assert all(answer.json()["isValid"] for answer in answers)
-        assert {told_of(answer) for answer in answers} == {None}
+        assert {listing_status(answer) for answer in answers} == {None}
     assert await stage.rows() == 0
     assert await listings_of(stage, url) == []
 
 
 @promise("catalog:listed-after-settle", "settle:extension-responses", "entry:precision-kept")
-async def test_a_settled_payment_lists_its_resource_and_says_so(stage: Stage) -> None:
-    url = fresh_url()
+async def test_settle_lists_resource_and_reports_it(stage: Stage) -> None:
+    url = new_url()
     draft = await stage.draft(amount=10_001)
-    outcome, told = await settle_and_know(stage, about(draft.request(), url))
+    outcome, listing = await settle_until_listing_is_known(
+        stage, with_resource(draft.request(), url)
+    )
     assert outcome["success"] is True, outcome
-    assert told == LISTED
+    assert listing == LISTED
     (listed,) = await listings_of(stage, url)
     assert (listed["network"], listed["pay_to"]) == ("stellar:testnet", draft.pay_to)
     (terms,) = await stage.query("SELECT * FROM listing_terms WHERE listing_id = $1", listed["id"])
@@ -60,21 +60,21 @@ async def test_a_settled_payment_lists_its_resource_and_says_so(stage: Stage) ->
 
 
 @promise("settle:extension-responses")
-async def test_nothing_is_said_where_nothing_is_asked(stage: Stage) -> None:
-    outcome, told = await settle_and_hear(stage, (await stage.draft()).request())
-    assert (outcome["success"], told) == (True, None)
+async def test_settle_without_extension_reports_no_listing(stage: Stage) -> None:
+    outcome, listing = await settle_with_listing_status(stage, (await stage.draft()).request())
+    assert (outcome["success"], listing) == (True, None)
 
 
 @promise("ingest:settled-terms", "entry:terms-as-settled")
-async def test_terms_that_the_client_writes_into_its_metadata_are_not_shown(stage: Stage) -> None:
-    url = fresh_url()
+async def test_listing_ignores_terms_in_client_metadata(stage: Stage) -> None:
+    url = new_url()
     draft = await stage.draft()
     lies: dict[str, Any] = {"amount": "1", "payTo": draft.payer, "accepts": [{"amount": "1"}]}
-    body = about(draft.request(), url, http_bazaar(**lies), **lies)
+    body = with_resource(draft.request(), url, http_bazaar(**lies), **lies)
     body["paymentPayload"]["accepted"]["extra"]["amount"] = "1"
     body["paymentRequirements"]["extra"]["amount"] = "1"
-    outcome, told = await settle_and_know(stage, body)
-    assert (outcome["success"], told) == (True, LISTED)
+    outcome, listing = await settle_until_listing_is_known(stage, body)
+    assert (outcome["success"], listing) == (True, LISTED)
     (terms,) = await stage.query(
         "SELECT t.* FROM listing_terms t JOIN listings l ON l.id = t.listing_id WHERE l.url = $1",
         url,
@@ -83,32 +83,32 @@ async def test_terms_that_the_client_writes_into_its_metadata_are_not_shown(stag
 
 
 @case("CT-002")
-async def test_a_refused_settle_lists_nothing(stage: Stage) -> None:
-    url = fresh_url()
+async def test_refused_settle_writes_no_listing(stage: Stage) -> None:
+    url = new_url()
     draft = await stage.draft()
-    body = about(draft.request(amount="1"), url)
-    outcome, told = await settle_and_hear(stage, body)
-    assert (outcome["success"], told) == (False, None)
+    body = with_resource(draft.request(amount="1"), url)
+    outcome, listing = await settle_with_listing_status(stage, body)
+    assert (outcome["success"], listing) == (False, None)
     assert await listings_of(stage, url) == []
 
 
 @case("CT-002")
 @promise("catalog:listed-after-settle")
-async def test_a_pending_settle_lists_nothing_until_it_is_final_and_then_once(
+async def test_pending_settle_is_listed_once_when_final(
     hasty: Stage,
 ) -> None:
-    url = fresh_url()
-    body, key = about((await hasty.draft()).request(), url), uuid4().hex
-    node.lose_sight(hasty.node())
-    outcome, told = await settle_and_know(hasty, body, key)
-    assert (outcome["errorReason"], told) == ("settlement_pending", None)
+    url = new_url()
+    body, key = with_resource((await hasty.draft()).request(), url), uuid4().hex
+    node_proxy.hide_transactions(hasty.node())
+    outcome, listing = await settle_until_listing_is_known(hasty, body, key)
+    assert (outcome["errorReason"], listing) == ("settlement_pending", None)
     assert await listings_of(hasty, url) == []
     hasty.node().reset()
     while not outcome["success"]:
-        outcome, told = await settle_and_know(hasty, body, key)
-    assert told == LISTED
-    duplicate, told = await settle_and_hear(hasty, body)
-    assert (duplicate["errorReason"], told) == ("duplicate_settlement", None)
+        outcome, listing = await settle_until_listing_is_known(hasty, body, key)
+    assert listing == LISTED
+    duplicate, listing = await settle_with_listing_status(hasty, body)
+    assert (duplicate["errorReason"], listing) == ("duplicate_settlement", None)
     (payers,) = await hasty.query(
         "SELECT sum(settlements) AS n FROM listing_payers p JOIN listings l ON l.id = p.listing_id"
         " WHERE l.url = $1",
@@ -118,10 +118,12 @@ async def test_a_pending_settle_lists_nothing_until_it_is_final_and_then_once(
 
 
 @case("CT-002")
-async def test_a_payment_that_nobody_waits_for_is_listed_once_it_is_final(hasty: Stage) -> None:
-    url = fresh_url()
-    node.lose_sight(hasty.node())
-    outcome, _ = await settle_and_hear(hasty, about((await hasty.draft()).request(), url))
+async def test_payment_confirmed_by_reconciliation_is_listed(hasty: Stage) -> None:
+    url = new_url()
+    node_proxy.hide_transactions(hasty.node())
+    outcome, _ = await settle_with_listing_status(
+        hasty, with_resource((await hasty.draft()).request(), url)
+    )
     assert outcome["errorReason"] == "settlement_pending"
     await hand_over(hasty)
     hasty.node().reset()
@@ -136,27 +138,27 @@ async def hand_over(stage: Stage) -> None:
     )
 
 
-async def test_a_settlement_whose_record_was_lost_is_listed_when_it_is_found_on_the_ledger(
+async def test_settlement_with_lost_record_is_listed_when_found_on_ledger(
     stage: Stage,
 ) -> None:
-    url = fresh_url()
-    body = about((await stage.draft()).request(), url)
-    outcome, _ = await settle_and_hear(stage, body)
+    url = new_url()
+    body = with_resource((await stage.draft()).request(), url)
+    outcome, _ = await settle_with_listing_status(stage, body)
     assert outcome["success"] is True
     await stage.query("DELETE FROM settlements")  # as a failover to an older copy leaves it
     await stage.query("DELETE FROM listings")
-    again, told = await settle_and_hear(stage, body)
-    assert (again["errorReason"], told) == ("duplicate_settlement", None)
+    again, listing = await settle_with_listing_status(stage, body)
+    assert (again["errorReason"], listing) == ("duplicate_settlement", None)
     await until_listed(stage, url)
 
 
 @promise("catalog:bad-metadata-stays-out", "settle:extension-responses")
-async def test_bad_metadata_costs_the_listing_and_never_the_payment(stage: Stage) -> None:
+async def test_invalid_metadata_drops_listing_and_settles_payment(stage: Stage) -> None:
     draft = await stage.draft()
-    body = about(draft.request(), "https://user:secret@api.example.com/")
-    outcome, told = await settle_and_know(stage, body)
+    body = with_resource(draft.request(), "https://user:secret@api.example.com/")
+    outcome, listing = await settle_until_listing_is_known(stage, body)
     assert outcome["success"] is True
-    assert told == {
+    assert listing == {
         "success": False,
         "status": "rejected",
         "reason": "resource_url_has_userinfo",
@@ -164,42 +166,42 @@ async def test_bad_metadata_costs_the_listing_and_never_the_payment(stage: Stage
     }
 
 
-async def test_metadata_of_any_size_costs_the_listing_and_never_the_payment(stage: Stage) -> None:
-    body = about((await stage.draft()).request(), fresh_url(), description="x" * 70_000)
-    outcome, told = await settle_and_know(stage, body)
+async def test_oversized_metadata_drops_listing_and_settles_payment(stage: Stage) -> None:
+    body = with_resource((await stage.draft()).request(), new_url(), description="x" * 70_000)
+    outcome, listing = await settle_until_listing_is_known(stage, body)
     assert outcome["success"] is True
-    assert told is not None
-    assert (told["status"], told["reason"]) == ("rejected", "discovery_too_large")
+    assert listing is not None
+    assert (listing["status"], listing["reason"]) == ("rejected", "discovery_too_large")
 
 
-async def test_a_key_asked_again_hears_of_the_listing_again(stage: Stage) -> None:
-    body = about((await stage.draft()).request(), fresh_url())
+async def test_replayed_settle_repeats_listing_status(stage: Stage) -> None:
+    body = with_resource((await stage.draft()).request(), new_url())
     key = uuid4().hex
-    first, again = [await settle_and_know(stage, body, key) for _ in range(2)]
+    first, again = [await settle_until_listing_is_known(stage, body, key) for _ in range(2)]
     assert first == again
     assert again[1] == LISTED
 
 
-async def test_another_request_for_the_payment_adds_no_text_of_its_own(hasty: Stage) -> None:
-    draft, url = await hasty.draft(), fresh_url()
-    node.lose_sight(hasty.node())
-    await settle_and_know(hasty, draft.request())
+async def test_other_request_for_settled_payment_changes_no_listing(hasty: Stage) -> None:
+    draft, url = await hasty.draft(), new_url()
+    node_proxy.hide_transactions(hasty.node())
+    await settle_until_listing_is_known(hasty, draft.request())
     hasty.node().reset()
-    key, body = uuid4().hex, about(draft.request(), url)
-    outcome, told = await settle_and_know(hasty, body, key)
+    key, body = uuid4().hex, with_resource(draft.request(), url)
+    outcome, listing = await settle_until_listing_is_known(hasty, body, key)
     while not outcome["success"]:
-        outcome, told = await settle_and_know(hasty, body, key)
-    assert told is not None
-    assert (told["status"], told["reason"]) == ("rejected", "discovery_not_kept")
+        outcome, listing = await settle_until_listing_is_known(hasty, body, key)
+    assert listing is not None
+    assert (listing["status"], listing["reason"]) == ("rejected", "discovery_not_kept")
     assert await listings_of(hasty, url) == []
 
 
 @case("CT-030")
-async def test_a_tool_and_a_resource_at_one_url_are_two_listings(stage: Stage) -> None:
-    url = fresh_url()
+async def test_tool_and_resource_at_one_url_have_two_listings(stage: Stage) -> None:
+    url = new_url()
     for bazaar in (http_bazaar(), tool_bazaar("one"), tool_bazaar("two")):
-        body = about((await stage.draft()).request(), url, bazaar)
-        assert (await settle_and_know(stage, body))[1] == LISTED
+        body = with_resource((await stage.draft()).request(), url, bazaar)
+        assert (await settle_until_listing_is_known(stage, body))[1] == LISTED
     found = await listings_of(stage, url)
     assert {(row["type"], row["tool_name"]) for row in found} == {
         ("http", None),
@@ -209,70 +211,57 @@ async def test_a_tool_and_a_resource_at_one_url_are_two_listings(stage: Stage) -
 
 
 @case("CT-040", "CT-041")
-async def test_a_second_recipient_waits_for_the_resource_and_not_with_the_payment(
+async def test_second_recipient_settles_and_waits_for_ownership_verification(
     stage: Stage,
 ) -> None:
-    url = fresh_url()
+    url = new_url()
     first = await stage.draft()
-    await settle_and_know(stage, about(first.request(), url))
+    await settle_until_listing_is_known(stage, with_resource(first.request(), url))
     second = await stage.draft(pay_to=stage.networks[first.network].scene.payees[1].address)
     began = time.monotonic()
-    outcome, told = await settle_and_know(stage, about(second.request(), url))
+    outcome, listing = await settle_until_listing_is_known(
+        stage, with_resource(second.request(), url)
+    )
     assert outcome["success"] is True
     assert time.monotonic() - began < 10
-    assert told is not None
-    assert (told["success"], told["status"]) == (False, "processing")
-    assert told["reason"] == "ownership_check_pending"
+    assert listing is not None
+    assert (listing["success"], listing["status"]) == (False, "processing")
+    assert listing["reason"] == "ownership_check_pending"
     (listed,) = await listings_of(stage, url)
     assert (listed["pay_to"], listed["ownership"]) == (first.pay_to, "unverified")
 
 
-@asynccontextmanager
-async def locked(stage: Stage, table: str) -> AsyncIterator[None]:
-    """Every statement on the table hangs."""
-    db = await asyncpg.connect(stage.environment["FAREBOX_DATABASE_URL"])
-    try:
-        async with db.transaction():
-            await db.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-            yield
-    finally:
-        await db.close()
-
-
 @pytest.mark.parametrize("table", ["listings", "listing_payers", "listing_decisions"])
-async def test_a_catalog_that_hangs_costs_a_settle_a_moment_and_is_made_up_for(
+async def test_hanging_catalog_delays_settle_briefly_and_listing_follows(
     stage: Stage, table: str
 ) -> None:
-    url = fresh_url()
-    body = about((await stage.draft()).request(), url)
-    async with locked(stage, table):
-        outcome, told = await settle_and_hear(stage, body)
+    url = new_url()
+    body = with_resource((await stage.draft()).request(), url)
+    async with stage.locked(table):
+        outcome, listing = await settle_with_listing_status(stage, body)
         assert outcome["success"] is True
-        assert told == {"success": False, "status": "processing", "reason": "catalog_busy"}
-        repeated, _ = await asyncio.wait_for(settle_and_hear(stage, body), 30)
+        assert listing == {"success": False, "status": "processing", "reason": "catalog_busy"}
+        repeated, _ = await asyncio.wait_for(settle_with_listing_status(stage, body), 30)
         assert repeated["errorReason"] == "duplicate_settlement"
     await until_listed(stage, url)
 
 
 @case("PV-158")
-async def test_a_caller_that_leaves_while_the_catalog_hangs_has_lost_no_success(
+async def test_caller_leaving_while_catalog_hangs_keeps_its_success(
     stage: Stage,
 ) -> None:
     leave = asyncio.Event()
-    body = about((await stage.draft()).request(), fresh_url())
+    body = with_resource((await stage.draft()).request(), new_url())
 
     async def leave_once_settled() -> None:
-        for _ in range(1_000):
-            if await stage.query("SELECT FROM settlements WHERE state = 'confirmed'"):
-                break
-            await asyncio.sleep(0.01)
+        await until(lambda: stage.query("SELECT FROM settlements WHERE state = 'confirmed'"))
         leave.set()
 
-    async with locked(stage, "listings"):
+    async with stage.locked("listings"):
         leaving = asyncio.create_task(leave_once_settled())
-        with pytest.raises(HungUp):
+        with pytest.raises(ClientDisconnected):
             encoded = msgspec.json.encode(body)
             await stage.client.request("POST", "/settle", body=encoded, leave=leave)
         await leaving
-    outcome, _ = await settle_and_hear(stage, body)
+    outcome, _ = await settle_with_listing_status(stage, body)
     assert outcome["success"] is True

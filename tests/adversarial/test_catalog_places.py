@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
-from farebox.catalog.discovery.read import Read, read_closely
 from support.discovery import (
     LOCAL_HOSTS,
     SELLER,
@@ -32,7 +32,7 @@ def key_of(url: str, info: Json | None = None, **bazaar: object) -> str:
 @case("CT-005")
 @pytest.mark.parametrize("hidden", ["..", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "%25252E."])
 @promise("ingest:decode-then-check")
-def test_a_template_that_climbs_is_ignored(hidden: str) -> None:
+def test_route_template_with_parent_segments_is_ignored(hidden: str) -> None:
     for template in (f"/weather/{hidden}", f"/{hidden}/:city", f"/weather/{hidden}/:city"):
         assert key_of(CITY, routeTemplate=template) == CITY
     assert key_of(f"{HOST}/a/{hidden}/b") in {f"{HOST}/b", f"{HOST}/a/{hidden}/b"}
@@ -40,7 +40,7 @@ def test_a_template_that_climbs_is_ignored(hidden: str) -> None:
 
 @case("CT-005", "CT-010")
 @pytest.mark.parametrize("passes", range(1, 9))
-def test_no_depth_of_encoding_hides_a_traversal(passes: int) -> None:
+def test_nested_percent_encoding_hides_no_path_traversal(passes: int) -> None:
     dots = "%" + "25" * (passes - 1) + "2e"
     assert key_of(CITY, routeTemplate=f"/weather/{dots}{dots}") == CITY
     slash = "%" + "25" * (passes - 1) + "2f"
@@ -66,7 +66,7 @@ def test_no_depth_of_encoding_hides_a_traversal(passes: int) -> None:
         "/weather/@evil.example",
     ],
 )
-def test_a_template_that_leads_elsewhere_is_ignored(template: str) -> None:
+def test_route_template_of_another_origin_is_ignored(template: str) -> None:
     found = read(discovery(CITY, routeTemplate=template))
     assert (found.key, found.url) == (CITY, CITY)
     assert b"routeTemplate" not in found.extensions
@@ -94,15 +94,15 @@ def test_a_template_that_leads_elsewhere_is_ignored(template: str) -> None:
     ],
     ids=lambda value: repr(value)[:24],
 )
-def test_a_template_of_another_form_is_ignored_and_said_to_be(template: object) -> None:
-    found = read_closely(discovery(CITY, routeTemplate=template), pay_to=SELLER)
-    assert isinstance(found, Read)
+def test_malformed_route_template_is_ignored_with_a_reason(template: object) -> None:
+    found = parse_discovery(discovery(CITY, routeTemplate=template), pay_to=SELLER)
+    assert isinstance(found, DiscoveredResource)
     assert found.resource.key == CITY
     assert [each.field for each in found.dropped] == ["routeTemplate"]
 
 
 @case("CT-013")
-def test_templates_that_differ_in_names_alone_are_one_entry_under_the_newest_names() -> None:
+def test_templates_differing_in_parameter_names_share_one_listing() -> None:
     one = read(discovery(CITY, routeTemplate="/weather/:city"))
     other = read(discovery(f"{HOST}/weather/rome", routeTemplate="/weather/:town"))
     assert one.key == other.key
@@ -113,13 +113,13 @@ def test_templates_that_differ_in_names_alone_are_one_entry_under_the_newest_nam
 
 @case("CT-013")
 @pytest.mark.parametrize("template", ["/:city", "/weather/:a/:b", "/forecast/:city", "/weather"])
-def test_a_template_of_other_paths_than_the_one_paid_for_is_ignored(template: str) -> None:
+def test_route_template_that_does_not_match_paid_path_is_ignored(template: str) -> None:
     assert key_of(CITY, routeTemplate=template) == CITY
     assert key_of(f"{HOST}/weather/", routeTemplate="/weather/:city") == f"{HOST}/weather/"
 
 
 @case("CT-014")
-def test_a_template_of_a_tool_is_ignored() -> None:
+def test_route_template_of_a_tool_is_ignored() -> None:
     found = read(discovery(CITY, tool_info(), routeTemplate="/weather/:city"))
     assert (found.key, found.url) == (f"{CITY}#weather", CITY)
     tool = read(discovery("mcp://tool/weather", tool_info(), routeTemplate="/:name"))
@@ -127,7 +127,7 @@ def test_a_template_of_a_tool_is_ignored() -> None:
 
 
 @case("CT-016")
-def test_what_is_deliberately_different_stays_apart() -> None:
+def test_different_resources_have_different_keys() -> None:
     urls = [
         "https://weather.example/data",
         "https://weather.example/Data",
@@ -144,7 +144,7 @@ def test_what_is_deliberately_different_stays_apart() -> None:
 
 @case("CT-017")
 @promise("entry:http-key")
-def test_every_spelling_of_one_place_is_one_entry() -> None:
+def test_every_spelling_of_one_url_has_one_key() -> None:
     spellings = [
         "https://münchen.example/caf%C3%A9/~user",
         "HTTPS://MÜNCHEN.EXAMPLE/caf%c3%a9/%7Euser",
@@ -157,7 +157,7 @@ def test_every_spelling_of_one_place_is_one_entry() -> None:
 
 
 @case("CT-017")
-def test_a_host_that_only_looks_alike_is_another_and_is_shown_in_punycode() -> None:
+def test_lookalike_host_is_separate_and_shown_in_punycode() -> None:
     honest, lookalike = key_of("https://paypal.example/"), key_of("https://pаypal.example/")
     assert honest == "https://paypal.example/"
     assert lookalike.startswith("https://xn--")
@@ -211,13 +211,13 @@ def test_a_host_that_only_looks_alike_is_another_and_is_shown_in_punycode() -> N
     ],
     ids=lambda each: repr(each)[:40],
 )
-def test_a_url_that_is_no_place_on_the_web_is_dropped(url: object, reason: DropReason) -> None:
+def test_url_that_is_not_a_web_address_is_dropped(url: object, reason: DropReason) -> None:
     assert why_dropped(discovery(url)) is reason
 
 
 @case("CT-019")
 @pytest.mark.parametrize("host", LOCAL_HOSTS)
-def test_a_host_inside_somebodys_network_is_dropped(host: str) -> None:
+def test_private_network_host_is_dropped(host: str) -> None:
     assert why_dropped(discovery(f"https://{host}/")) is DropReason.RESOURCE_HOST_NOT_PUBLIC
     assert why_dropped(discovery(f"https://{host}:8443/x")) is DropReason.RESOURCE_HOST_NOT_PUBLIC
 
@@ -227,13 +227,13 @@ def test_a_host_inside_somebodys_network_is_dropped(host: str) -> None:
     "url",
     ["http://127.0.0.1:4021/now", "http://localhost/", "https://db/x", "http://[::1]:80/x"],
 )
-def test_local_hosts_are_listed_where_that_is_allowed(url: str) -> None:
+def test_local_hosts_are_listed_when_allowed(url: str) -> None:
     assert read(discovery(url), is_local_allowed=True).url == url.replace(":80/", "/")
 
 
 @case("CT-019")
-def test_allowing_local_hosts_allows_nothing_else() -> None:
+def test_allowing_local_hosts_allows_no_other_host() -> None:
     refused = ["http://weather.example/", "https://8.8.8.8/", "https://[2001:db8::1]/"]
     for url in (*refused, "https://0x7f.1/", "https://127.1/", "https://[::1/", "https://[::1]80/"):
-        found = read_closely(discovery(url), pay_to=SELLER, is_local_allowed=True)
+        found = parse_discovery(discovery(url), pay_to=SELLER, is_local_allowed=True)
         assert isinstance(found, Dropped), url

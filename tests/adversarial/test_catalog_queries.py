@@ -1,4 +1,4 @@
-"""Cases 2.2: what a caller may ask of the catalog, and what he is told when he may not."""
+"""Cases 2.2: queries of the catalog and their refusals."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
+from support.listing_rows import OTHER_SELLER
 from support.listings import SELLER, Listed, list_many
 from support.promises import case, promise
-from support.shown_rows import OTHER_SELLER
 from support.stage import Stage
 
 BROWSE: Final = "/discovery/resources?"
@@ -100,11 +100,9 @@ def names(body: dict[str, Any]) -> list[str]:
 @case("CT-049")
 @promise("browse:limit-capped")
 @pytest.mark.parametrize("path", PATHS)
-async def test_a_page_never_holds_more_than_the_cap_and_says_its_limit(
-    shelf: Shelf, path: str
-) -> None:
-    for asked, used in (("1", 1), ("100", 100), ("101", 100), ("1000000000", 100), ("0002", 2)):
-        body = await shelf.shown(f"{path}limit={asked}")
+async def test_page_size_is_capped_and_returned(shelf: Shelf, path: str) -> None:
+    for limit, used in (("1", 1), ("100", 100), ("101", 100), ("1000000000", 100), ("0002", 2)):
+        body = await shelf.shown(f"{path}limit={limit}")
         assert body["pagination"]["limit"] == used
         assert len(items(body)) == min(used, total(await shelf.shown(path)))
     assert (await shelf.shown(path))["pagination"]["limit"] == 20
@@ -112,7 +110,7 @@ async def test_a_page_never_holds_more_than_the_cap_and_says_its_limit(
 
 @case("CT-049")
 @pytest.mark.parametrize("path", PATHS)
-async def test_a_limit_that_is_no_count_is_refused_with_a_code(shelf: Shelf, path: str) -> None:
+async def test_invalid_limit_is_refused_with_a_code(shelf: Shelf, path: str) -> None:
     odd = ("0", "-1", "ten", "10abc", "1e1", "٣", "1.5", " 7", "1_000", "0x10", "NaN")
     for value in odd:
         assert await shelf.refused(f"{path}limit={quote(value)}") == "invalid_limit"
@@ -124,9 +122,7 @@ async def test_a_limit_that_is_no_count_is_refused_with_a_code(shelf: Shelf, pat
 @case("CT-050")
 @promise("browse:offset")
 @pytest.mark.parametrize("path", BY_OFFSET)
-async def test_an_offset_is_a_whole_number_and_a_deep_one_costs_no_more(
-    shelf: Shelf, path: str
-) -> None:
+async def test_offset_is_validated_and_large_offset_is_cheap(shelf: Shelf, path: str) -> None:
     for value in ("-1", str(2**63), str(2**64), "1.5", "1e3", "9" * 5_000):
         assert await shelf.refused(f"{path}offset={value}") == "invalid_offset"
     for value in ("1000000", str(2**63 - 1)):
@@ -145,9 +141,7 @@ async def test_an_offset_is_a_whole_number_and_a_deep_one_costs_no_more(
 @case("CT-051")
 @promise("browse:filter-extensions")
 @pytest.mark.parametrize("path", PATHS)
-async def test_both_spellings_of_the_extension_filter_work_and_may_not_differ(
-    shelf: Shelf, path: str
-) -> None:
+async def test_both_extension_filter_spellings_work_and_must_agree(shelf: Shelf, path: str) -> None:
     for query in ("extensions=bazaar", "extension=bazaar", "extension=bazaar&extensions=bazaar"):
         assert names(await shelf.shown(path + query))
         assert "unappliedFilters" not in await shelf.shown(path + query)
@@ -158,7 +152,7 @@ async def test_both_spellings_of_the_extension_filter_work_and_may_not_differ(
 
 @case("CT-051")
 @pytest.mark.parametrize("path", PATHS)
-async def test_what_is_not_a_filter_is_named_and_changes_nothing(shelf: Shelf, path: str) -> None:
+async def test_unknown_parameter_is_named_and_ignored(shelf: Shelf, path: str) -> None:
     plain = await shelf.shown(path)
     body = await shelf.shown(f"{path}maxUsdPrice=1&color=red&color=blue&__proto__=1")
     assert body.pop("unappliedFilters") == ["maxUsdPrice", "color", "__proto__"]
@@ -167,9 +161,7 @@ async def test_what_is_not_a_filter_is_named_and_changes_nothing(shelf: Shelf, p
 
 @case("CT-051")
 @pytest.mark.parametrize("path", PATHS)
-async def test_repeated_and_empty_filters_are_refused_not_guessed_at(
-    shelf: Shelf, path: str
-) -> None:
+async def test_repeated_and_empty_filters_are_refused(shelf: Shelf, path: str) -> None:
     for name in ("type", "network", "scheme", "extensions"):
         assert await shelf.refused(f"{path}{name}=a&{name}=b") == "repeated_parameter"
         assert await shelf.refused(f"{path}{name}=") == "empty_parameter"
@@ -195,7 +187,7 @@ HOSTILE: Final = (
 
 @case("CT-052")
 @pytest.mark.parametrize("path", PATHS)
-async def test_filter_values_are_compared_letter_by_letter(shelf: Shelf, path: str) -> None:
+async def test_filter_values_are_compared_exactly(shelf: Shelf, path: str) -> None:
     before = total(await shelf.shown(path))
     for name in ("type", "network", "scheme", "extensions"):
         for value in HOSTILE:
@@ -207,7 +199,9 @@ async def test_filter_values_are_compared_letter_by_letter(shelf: Shelf, path: s
 
 @case("CT-052")
 @pytest.mark.parametrize("path", PATHS)
-async def test_what_no_database_takes_as_text_is_refused_before_it(shelf: Shelf, path: str) -> None:
+async def test_text_invalid_for_database_is_refused_before_the_query(
+    shelf: Shelf, path: str
+) -> None:
     for name in ("type", "network", "scheme", "extensions"):
         assert await shelf.refused(f"{path}{name}=a%00") == "control_characters"
         assert await shelf.refused(f"{path}{name}=%ED%A0%80") == "invalid_query_string"
@@ -222,7 +216,7 @@ async def test_what_no_database_takes_as_text_is_refused_before_it(shelf: Shelf,
     "browse:filter-scheme",
     "browse:filter-network",
 )
-async def test_every_filter_narrows_and_one_that_nobody_meets_leaves_nothing(shelf: Shelf) -> None:
+async def test_every_filter_narrows_the_result(shelf: Shelf) -> None:
     body = await shelf.shown(f"{BROWSE}payTo={SELLER}&limit=2")
     assert set(body) == {"x402Version", "items", "pagination"}
     assert body["x402Version"] == 2
@@ -236,7 +230,7 @@ async def test_every_filter_narrows_and_one_that_nobody_meets_leaves_nothing(she
         assert nothing["pagination"] == {"limit": 20, "offset": 0, "total": 0}
 
 
-async def test_a_merchant_is_named_or_the_question_is_refused(shelf: Shelf) -> None:
+async def test_merchant_query_without_pay_to_is_refused(shelf: Shelf) -> None:
     assert await shelf.refused("/discovery/merchant") == "pay_to_required"
     body = await shelf.shown(f"/discovery/merchant?payTo={OTHER_SELLER.lower()}")
     assert body["payTo"] == OTHER_SELLER
@@ -251,9 +245,7 @@ async def test_a_merchant_is_named_or_the_question_is_refused(shelf: Shelf) -> N
 
 @case("CT-063")
 @pytest.mark.parametrize("path", PATHS)
-async def test_no_word_of_the_request_decides_an_address_in_the_answer(
-    shelf: Shelf, path: str
-) -> None:
+async def test_response_addresses_do_not_come_from_request_headers(shelf: Shelf, path: str) -> None:
     honest = await shelf.client.get(path)
     forged = {
         "host": "evil.example",

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 import pytest
 
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
-from farebox.catalog.discovery.read import Read, read_closely
 from farebox.catalog.listing import ListingType
 from support.discovery import (
     DRAFT,
@@ -62,7 +62,7 @@ LONG: Final = "x" * 10_240
     ids=lambda each: each.value if isinstance(each, DropReason) else "",
 )
 @promise("catalog:bad-metadata-stays-out")
-def test_unusable_words_are_dropped_with_a_reason(text: bytes, reason: DropReason) -> None:
+def test_invalid_text_fields_are_dropped_with_a_reason(text: bytes, reason: DropReason) -> None:
     assert why_dropped(text) is reason
 
 
@@ -109,15 +109,13 @@ def test_unusable_words_are_dropped_with_a_reason(text: bytes, reason: DropReaso
     ids=lambda each: repr(each)[:40],
 )
 @promise("ingest:no-external-references")
-def test_a_schema_that_is_none_or_reaches_beyond_itself_is_dropped(
-    schema: object, reason: DropReason
-) -> None:
+def test_invalid_or_external_schema_is_dropped(schema: object, reason: DropReason) -> None:
     assert why_dropped(discovery(schema=schema)) is reason
 
 
 @case("CT-025")
 @pytest.mark.parametrize("schema", [{}, {"properties": {}}, {"type": "object"}, {"not": False}])
-def test_a_schema_that_admits_everything_does_not(schema: Json) -> None:
+def test_permissive_schema_does_not_admit_invalid_metadata(schema: Json) -> None:
     assert read(discovery(schema=schema)).method == "GET"
     trace = discovery(info=http_info(method="TRACE"), schema=schema)
     assert why_dropped(trace) is DropReason.METHOD_UNSUPPORTED
@@ -136,13 +134,13 @@ def test_a_schema_that_admits_everything_does_not(schema: Json) -> None:
         ({"pathParams": 7}, DropReason.INFO_FIELD_INVALID),
     ],
 )
-def test_info_that_contradicts_itself_is_dropped(more: Json, reason: DropReason) -> None:
+def test_contradictory_info_is_dropped(more: Json, reason: DropReason) -> None:
     assert why_dropped(discovery(info=http_info(**more))) is reason
 
 
 @case("CT-026")
 @promise("ingest:schema-of-the-extension")
-def test_info_that_does_not_match_its_own_schema_is_dropped() -> None:
+def test_info_that_does_not_match_its_schema_is_dropped() -> None:
     says_post = schema_of(http_info(method="POST"))
     assert why_dropped(discovery(schema=says_post)) is DropReason.INFO_DOES_NOT_MATCH_SCHEMA
     more = {"$schema": DRAFT, "required": ["input", "licence"]}
@@ -155,14 +153,14 @@ def test_info_that_does_not_match_its_own_schema_is_dropped() -> None:
 
 @case("CT-027")
 @pytest.mark.parametrize("kind", ["HTTP", "Mcp", "grpc", "", None, 7, ["http"], {"x": 1}])
-def test_a_kind_that_is_neither_is_dropped(kind: object) -> None:
+def test_unknown_input_type_is_dropped(kind: object) -> None:
     info = http_info(type=kind)
     assert why_dropped(discovery(info=info, schema={})) is DropReason.INPUT_TYPE_UNSUPPORTED
 
 
 @case("CT-028")
 @pytest.mark.parametrize("method", ["get", "TRACE", "CONNECT", "OPTIONS", ["GET"], LONG, "", None])
-def test_a_method_that_is_none_of_the_six_is_dropped(method: object) -> None:
+def test_unknown_http_method_is_dropped(method: object) -> None:
     info = http_info(method=method)
     assert why_dropped(discovery(info=info, schema={})) is DropReason.METHOD_UNSUPPORTED
 
@@ -172,16 +170,16 @@ def test_a_method_that_is_none_of_the_six_is_dropped(method: object) -> None:
     "name", ["", LONG, "a\nb", "a\x00", "a/b", "a b", "weаther", "ｗeather", "a#b", "a@b", None, 7]
 )
 @promise("entry:tool-name-source")
-def test_a_tool_without_a_plain_name_is_dropped(name: object) -> None:
+def test_tool_without_valid_name_is_dropped(name: object) -> None:
     info = tool_info(toolName=name)
     assert why_dropped(discovery(info=info, schema={})) is DropReason.TOOL_NAME_INVALID
     if isinstance(name, str):
         url = f"mcp://tool/{name}"
-        assert isinstance(read_closely(discovery(url, tool_info()), pay_to=SELLER), Dropped)
+        assert isinstance(parse_discovery(discovery(url, tool_info()), pay_to=SELLER), Dropped)
 
 
 @case("CT-029")
-def test_a_tool_needs_its_schema_a_known_transport_and_the_name_in_its_url() -> None:
+def test_tool_needs_schema_known_transport_and_name_in_url() -> None:
     assert why_dropped(discovery(info=tool_info(inputSchema="x"))) is (
         DropReason.INPUT_SCHEMA_MISSING
     )
@@ -197,7 +195,7 @@ def test_a_tool_needs_its_schema_a_known_transport_and_the_name_in_its_url() -> 
 
 @case("CT-030")
 @promise("entry:mcp-key", "catalog:http-and-mcp")
-def test_tools_and_resources_of_one_url_are_entries_of_their_own() -> None:
+def test_tools_and_resources_of_one_url_have_separate_keys() -> None:
     url = f"{HOST}/mcp"
     found = [
         read(discovery(url, http_info())),
@@ -214,7 +212,7 @@ def test_tools_and_resources_of_one_url_are_entries_of_their_own() -> None:
 
 
 @case("CT-030")
-def test_a_tool_url_that_nobody_owns_is_each_recipients_own() -> None:
+def test_mcp_url_key_includes_recipient() -> None:
     text = discovery("mcp://tool/weather", tool_info())
     stranger = type(SELLER)("G" + SELLER[1:-1] + "X")
     assert read(text).key != read(text, pay_to=stranger).key
@@ -239,15 +237,15 @@ def test_a_tool_url_that_nobody_owns_is_each_recipients_own() -> None:
     ],
     ids=lambda each: repr(each)[:40],
 )
-def test_an_icon_that_is_no_public_picture_is_left_out_alone(icon: object) -> None:
-    found = read_closely(discovery(resource={"iconUrl": icon}), pay_to=SELLER)
-    assert isinstance(found, Read)
+def test_invalid_icon_url_is_left_out_alone(icon: object) -> None:
+    found = parse_discovery(discovery(resource={"iconUrl": icon}), pay_to=SELLER)
+    assert isinstance(found, DiscoveredResource)
     assert found.resource.metadata.icon_url is None
     assert [each.field for each in found.dropped] == ["iconUrl"]
 
 
 @case("CT-037")
-def test_members_nobody_asked_for_are_not_served() -> None:
+def test_unknown_metadata_members_are_not_served() -> None:
     text = discovery(
         resource={
             "extra": {"note": "pay me twice"},
@@ -268,9 +266,9 @@ def test_members_nobody_asked_for_are_not_served() -> None:
 
 @case("CT-048")
 @pytest.mark.parametrize("name", ["a\r\nX-Evil: 1", "é" * 9_000, "y" * 20_000, "\x00\x1b[31m"])
-def test_a_reason_is_short_printable_text_whatever_was_sent(name: str) -> None:
+def test_drop_reason_is_short_printable_text_for_any_input(name: str) -> None:
     schema = {"properties": {"input": {"properties": {name: {"const": 1}}}}}
-    found = read_closely(discovery(info=http_info(**{name: 2}), schema=schema), pay_to=SELLER)
+    found = parse_discovery(discovery(info=http_info(**{name: 2}), schema=schema), pay_to=SELLER)
     assert isinstance(found, Dropped)
     assert found.reason is DropReason.INFO_DOES_NOT_MATCH_SCHEMA
     assert len(found.sentence) < 300

@@ -1,4 +1,4 @@
-"""Who looks for pages that tell how the service is made: of errors, debugging, a framework."""
+"""Probes for error, debug and framework pages."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -9,7 +9,7 @@ import pytest
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
-from support.callers import OPERATOR_KEY, Wallet, ask, bearer, replica
+from support.callers import OPERATOR_KEY, Wallet, bearer, replica, send_request
 from support.promises import case
 
 # what frameworks, servers and tools put somewhere, and what is left lying about
@@ -46,12 +46,12 @@ def tells_nothing(answer: Answer, code: str) -> None:
     assert set(error) == {"code", "message", "requestId"}
     assert error["code"] == code
     assert re.fullmatch("[0-9a-f]{16}", error["requestId"])
-    said = f"{dict(answer.headers)} {error['message']}".lower()
-    assert [each for each in INSIDES if each.lower() in said] == []
+    text = f"{dict(answer.headers)} {error['message']}".lower()
+    assert [each for each in INSIDES if each.lower() in text] == []
 
 
 @case("AU-043")
-async def test_there_is_no_page_of_a_framework_a_tool_or_a_file(client: AsgiClient) -> None:
+async def test_framework_debug_and_file_pages_are_404(client: AsgiClient) -> None:
     for path in SOUGHT:
         for headers in ({}, {"x-debug": "1", "accept": "text/html", **bearer(OPERATOR_KEY)}):
             answer = await client.request(
@@ -67,16 +67,18 @@ async def test_there_is_no_page_of_a_framework_a_tool_or_a_file(client: AsgiClie
 
 
 @case("AU-043")
-async def test_a_fault_of_our_own_is_told_to_the_log_alone(
+async def test_internal_error_detail_is_in_the_log_only(
     log_text: Callable[[], str], client: AsgiClient, database: Database, wallet: Wallet
 ) -> None:
-    asked = (("GET", AUDIT, None), ("POST", KEYS, {"name": "A name"}), ("DELETE", AUDIT, None))
+    requests = (("GET", AUDIT, None), ("POST", KEYS, {"name": "A name"}), ("DELETE", AUDIT, None))
     async with database.transaction() as db:
         await db.execute("ALTER TABLE audit_trail RENAME COLUMN subject TO renamed")
     try:
         answers = [
-            await ask(client, method, f"{path}?debug=1", {**shown, "accept": "text/html"}, body)
-            for method, path, body in asked
+            await send_request(
+                client, method, f"{path}?debug=1", {**shown, "accept": "text/html"}, body
+            )
+            for method, path, body in requests
             for shown in (wallet.headers, bearer(OPERATOR_KEY))
         ]
     finally:
@@ -89,5 +91,5 @@ async def test_a_fault_of_our_own_is_told_to_the_log_alone(
     assert "UndefinedColumn" in log_text()
     for answer in answers[4:]:
         tells_nothing(answer, "method_not_allowed")
-    listed = await ask(client, "GET", KEYS, wallet.headers)
+    listed = await send_request(client, "GET", KEYS, wallet.headers)
     assert listed.json()["items"] == [], "half of what broke is not kept"

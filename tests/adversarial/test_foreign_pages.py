@@ -1,4 +1,4 @@
-"""Pages of other sites, in the browser of somebody who has signed in."""
+"""Cross-site pages in the browser of a signed-in wallet."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import pytest
 
 from farebox.storage.pool import Database
 from support.asgi import AsgiClient
-from support.callers import ORIGIN, Wallet, ask, made_key
+from support.callers import ORIGIN, Wallet, create_key, send_request
 from support.promises import case
 
 KEYS: Final = "/v1/api-keys"
@@ -17,13 +17,13 @@ KEYS: Final = "/v1/api-keys"
     "origin",
     ["https://evil.example", "null", "http://farebox.test.evil.example", "http://xfarebox.test"],
 )
-async def test_a_page_of_another_origin_is_let_to_read_nothing(
+async def test_foreign_origin_can_read_nothing(
     client: AsgiClient, wallet: Wallet, origin: str
 ) -> None:
-    asked = {"origin": origin, "cookie": f"__Host-fbx_sess={wallet.token}"}
-    preflight = asked | {"access-control-request-method": "POST"}
-    for method, headers in (("GET", asked), ("POST", asked), ("OPTIONS", preflight)):
-        answer = await ask(client, method, KEYS, headers)
+    foreign = {"origin": origin, "cookie": f"__Host-fbx_sess={wallet.token}"}
+    preflight = foreign | {"access-control-request-method": "POST"}
+    for method, headers in (("GET", foreign), ("POST", foreign), ("OPTIONS", preflight)):
+        answer = await send_request(client, method, KEYS, headers)
         assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
@@ -44,10 +44,10 @@ async def test_a_page_of_another_origin_is_let_to_read_nothing(
         {"referer": f"{ORIGIN}/", "x-farebox-csrf": "1"},
     ],
 )
-async def test_what_another_site_has_a_browser_send_changes_nothing(
+async def test_cross_site_request_changes_nothing(
     client: AsgiClient, wallet: Wallet, database: Database, sent: dict[str, str]
 ) -> None:
-    made = await made_key(client, wallet.headers)
+    made = await create_key(client, wallet.headers)
     cookie = {"cookie": f"__Host-fbx_sess={wallet.token}"}
     for method, path in (
         ("POST", KEYS),

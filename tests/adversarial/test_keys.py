@@ -1,4 +1,4 @@
-"""Who tries keys, sessions and cookies that are not theirs, and who looks for one."""
+"""Attacks on keys, sessions and operator keys."""
 
 import asyncio
 import hashlib
@@ -13,8 +13,8 @@ from typing import Any, Final
 import pytest
 
 from farebox.accounts.authenticate import Authenticator
-from farebox.accounts.operator_key import OperatorKeys
-from farebox.accounts.token import TokenForm, new_token
+from farebox.accounts.credential import OperatorKeys
+from farebox.accounts.token import TokenType, new_token
 from farebox.kernel.caller import Unauthenticated
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -25,11 +25,11 @@ from support.callers import (
     OPERATOR_DIGEST,
     OPERATOR_KEY,
     Wallet,
-    ask,
     bearer,
-    made_key,
+    create_key,
     replica,
-    signed_in,
+    send_request,
+    sign_in_wallet,
 )
 from support.promises import case, promise
 
@@ -42,18 +42,16 @@ _DEVIATIONS: Final = 6  # of a fair coin thrown so often, each side
 
 async def refused(client: AsgiClient, headers: Mapping[str, str], path: str = KEYS) -> None:
     """The request is answered as if it showed nothing."""
-    answer = await ask(client, "GET", path, headers)
+    answer = await send_request(client, "GET", path, headers)
     error = answer.json()["error"]
     assert (answer.status, error["code"]) == (401, "unauthenticated"), headers
     assert error["message"] == "Show a session or a key: Authorization: Bearer …"
 
 
 @case("AU-019")
-async def test_a_session_is_not_guessed_from_anything_near_it(
-    client: AsgiClient, wallet: Wallet
-) -> None:
+async def test_session_token_variants_are_refused(client: AsgiClient, wallet: Wallet) -> None:
     token = wallet.token
-    assert (await ask(client, "GET", KEYS, wallet.headers)).status == 200
+    assert (await send_request(client, "GET", KEYS, wallet.headers)).status == 200
     near = [
         token[:-1],
         token + "A",
@@ -79,21 +77,21 @@ async def test_a_session_is_not_guessed_from_anything_near_it(
 
 
 @case("AU-022")
-async def test_a_key_is_in_two_answers_and_nowhere_else(
+async def test_key_is_shown_in_two_responses_only(
     postgres_url: Secret[str], database: Database, log_text: Callable[[], str]
 ) -> None:
-    wallet = await signed_in(database)
+    wallet = await sign_in_wallet(database)
     async with replica(postgres_url) as client:
-        made = await made_key(client, wallet.headers)
+        made = await create_key(client, wallet.headers)
         path = f"{KEYS}/{made['id']}"
-        rotated = await ask(client, "POST", f"{path}/rotate", bearer(made["key"]))
+        rotated = await send_request(client, "POST", f"{path}/rotate", bearer(made["key"]))
         keys = [made["key"], rotated.json()["key"]]
         answers = [
-            await ask(client, "GET", KEYS, wallet.headers),
-            await ask(client, "GET", f"{KEYS}?key={keys[1]}", bearer(keys[1])),
-            await ask(client, "POST", f"{path}/rotate", wallet.headers),
-            await ask(client, "POST", KEYS, wallet.headers, {"name": 1, "key": keys[1]}),
-            await ask(client, "DELETE", path, wallet.headers),
+            await send_request(client, "GET", KEYS, wallet.headers),
+            await send_request(client, "GET", f"{KEYS}?key={keys[1]}", bearer(keys[1])),
+            await send_request(client, "POST", f"{path}/rotate", wallet.headers),
+            await send_request(client, "POST", KEYS, wallet.headers, {"name": 1, "key": keys[1]}),
+            await send_request(client, "DELETE", path, wallet.headers),
             await client.get(f"/nowhere/{keys[1]}"),
         ]
     kept = await _everything(database)
@@ -116,9 +114,9 @@ async def _everything(database: Database) -> str:
 
 
 @case("AU-023")
-def test_a_key_says_what_it_is_and_nothing_of_the_rest() -> None:
-    keys = [new_token(TokenForm.KEY) for _ in range(2_000)]
-    bodies = [each.shown.reveal().removeprefix("fbx_live_") for each in keys]
+def test_key_prefix_reveals_type_only() -> None:
+    keys = [new_token(TokenType.KEY) for _ in range(2_000)]
+    bodies = [each.value.reveal().removeprefix("fbx_live_") for each in keys]
     assert {len(body) for body in bodies} == {32}
     assert len({body[4:] for body in bodies}) == len(keys)
     alphabet = string.digits + string.ascii_letters
@@ -131,7 +129,7 @@ def test_a_key_says_what_it_is_and_nothing_of_the_rest() -> None:
 
 
 class _Uses:
-    def note(self, key_id: str) -> None:
+    def record(self, key_id: str) -> None:
         del key_id
 
 
@@ -139,10 +137,10 @@ Try = Callable[[str], Awaitable[None]]
 
 
 @case("AU-026")
-async def test_a_key_with_the_right_beginning_takes_no_longer_to_refuse(
+async def test_refusal_time_does_not_depend_on_key_prefix(
     client: AsgiClient, wallet: Wallet, database: Database
 ) -> None:
-    made = await made_key(client, wallet.headers)
+    made = await create_key(client, wallet.headers)
     authenticator = Authenticator(database, OperatorKeys([]), _Uses(), origin=None)
 
     async def ours(key: str) -> None:
@@ -175,7 +173,7 @@ async def _bias(attempt: Try, key: str, pairs: int) -> float:
     dice = random.Random(26)
     slower = 0.0
     for _ in range(pairs):
-        wrong = new_token(TokenForm.KEY).shown.reveal().ljust(len(key), "0")
+        wrong = new_token(TokenType.KEY).value.reveal().ljust(len(key), "0")
         right = key[:13] + wrong[13:]
         took = {}
         for each in dice.sample((right, wrong), 2):
@@ -188,7 +186,7 @@ async def _bias(attempt: Try, key: str, pairs: int) -> float:
 
 @case("AU-026", "AU-028")
 @promise("operator-key:compared-as-digest")
-def test_every_operator_key_is_compared_by_digest_whichever_is_right(
+def test_every_operator_key_digest_is_compared(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     compared: list[tuple[bytes, bytes]] = []
@@ -208,7 +206,7 @@ def test_every_operator_key_is_compared_by_digest_whichever_is_right(
 
 
 @case("AU-028")
-async def test_an_operator_key_that_is_not_set_matches_nothing(
+async def test_unset_operator_key_matches_nothing(
     postgres_url: Secret[str],
 ) -> None:
     assert OperatorKeys([]).owner_of(hashlib.sha256(b"").digest()) is None
@@ -222,12 +220,12 @@ async def test_an_operator_key_that_is_not_set_matches_nothing(
 
 
 @case("AU-028")
-async def test_the_operators_digest_is_not_its_key_and_the_key_is_kept_nowhere(
+async def test_operator_digest_is_no_credential_and_key_is_not_stored(
     client: AsgiClient, database: Database
 ) -> None:
     for shown in (OPERATOR_DIGEST.hex(), f"sha256:{OPERATOR_DIGEST.hex()}", OPERATOR_KEY[:-1]):
         await refused(client, bearer(shown))
-    await made_key(client, bearer(OPERATOR_KEY))
+    await create_key(client, bearer(OPERATOR_KEY))
     kept = await _everything(database)
     assert OPERATOR in kept
     assert OPERATOR_KEY not in kept
@@ -235,17 +233,17 @@ async def test_the_operators_digest_is_not_its_key_and_the_key_is_kept_nowhere(
 
 
 @case("AU-029")
-async def test_the_operator_acts_as_itself_on_routes_of_users(
+async def test_operator_acts_as_its_own_owner_on_user_routes(
     client: AsgiClient, wallet: Wallet, database: Database
 ) -> None:
-    users = await made_key(client, wallet.headers)
-    operators = await made_key(client, bearer(OPERATOR_KEY))
+    users = await create_key(client, wallet.headers)
+    operators = await create_key(client, bearer(OPERATOR_KEY))
     for headers, seen in (
         (bearer(OPERATOR_KEY), operators),
         (bearer(OPERATOR_KEY) | {"cookie": f"__Host-fbx_sess={wallet.token}"}, operators),
         (wallet.headers, users),
     ):
-        answer = await ask(client, "GET", KEYS, headers)
+        answer = await send_request(client, "GET", KEYS, headers)
         assert [key["id"] for key in answer.json()["items"]] == [seen["id"]]
     await refused(client, {"cookie": f"__Host-fbx_sess={OPERATOR_KEY}"})
     async with database.connection() as db:
@@ -255,18 +253,22 @@ async def test_the_operator_acts_as_itself_on_routes_of_users(
 
 
 @case("AU-036")
-async def test_a_wallet_is_one_user_by_session_and_by_key_and_two_wallets_share_nothing(
+async def test_session_and_key_share_a_user_and_wallets_share_nothing(
     client: AsgiClient, wallet: Wallet, database: Database
 ) -> None:
-    elsewhere = await signed_in(database, address=wallet.caller.address, network=Network.PUBNET)
-    wallets = [wallet, elsewhere, await signed_in(database)]
-    keys = [await made_key(client, each.headers, name="robot") for each in wallets]
+    elsewhere = await sign_in_wallet(
+        database, address=wallet.caller.address, network=Network.PUBNET
+    )
+    wallets = [wallet, elsewhere, await sign_in_wallet(database)]
+    keys = [await create_key(client, each.headers, name="robot") for each in wallets]
     rotated = [
-        (await ask(client, "POST", f"{KEYS}/{key['id']}/rotate", bearer(key["key"]))).json()
+        (
+            await send_request(client, "POST", f"{KEYS}/{key['id']}/rotate", bearer(key["key"]))
+        ).json()
         for key in keys
     ]
     for each, key, new in zip(wallets, keys, rotated, strict=True):
-        answer = await ask(client, "GET", KEYS, each.headers)
+        answer = await send_request(client, "GET", KEYS, each.headers)
         assert [found["id"] for found in answer.json()["items"]] == [new["id"], key["id"]]
     async with database.connection() as db:
         owners = await db.fetch("SELECT DISTINCT owner FROM api_keys")
@@ -275,24 +277,30 @@ async def test_a_wallet_is_one_user_by_session_and_by_key_and_two_wallets_share_
 
 
 @case("AU-048")
-async def test_what_was_done_to_keys_is_in_the_trail_without_any_secret(
+async def test_key_changes_are_in_audit_log_without_secrets(
     client: AsgiClient, wallet: Wallet, database: Database
 ) -> None:
-    made = await made_key(client, wallet.headers, name="name of the key")
+    made = await create_key(client, wallet.headers, name="name of the key")
     path = f"{KEYS}/{made['id']}"
     answers = [
-        await ask(client, "POST", f"{path}/rotate", bearer(made["key"])),
-        await ask(client, "POST", f"{path}/rotate", wallet.headers),  # refused: leaves no trace
-        await ask(client, "DELETE", f"{path}", wallet.headers),  # done already: none either
+        await send_request(client, "POST", f"{path}/rotate", bearer(made["key"])),
+        await send_request(
+            client, "POST", f"{path}/rotate", wallet.headers
+        ),  # refused: leaves no trace
+        await send_request(
+            client, "DELETE", f"{path}", wallet.headers
+        ),  # done already: none either
     ]
     new = answers[0].json()
-    answers.append(await ask(client, "DELETE", f"{KEYS}/{new['id']}", bearer(OPERATOR_KEY)))
-    answers.append(await ask(client, "DELETE", f"{KEYS}/{new['id']}", wallet.headers))
+    answers.append(
+        await send_request(client, "DELETE", f"{KEYS}/{new['id']}", bearer(OPERATOR_KEY))
+    )
+    answers.append(await send_request(client, "DELETE", f"{KEYS}/{new['id']}", wallet.headers))
     assert [answer.status for answer in answers] == [201, 409, 200, 404, 200]
     async with database.connection() as db:
         rows = await db.fetch("SELECT * FROM audit_trail ORDER BY done_at")
-    told = [(row["owner"], row["actor"], row["action"], row["subject"]) for row in rows]
-    assert told == [
+    events = [(row["owner"], row["actor"], row["action"], row["subject"]) for row in rows]
+    assert events == [
         (wallet.owner, "session", "key.created", made["id"]),
         (wallet.owner, "key", "key.rotated", made["id"]),
         (wallet.owner, "key", "key.created", new["id"]),
@@ -305,10 +313,10 @@ async def test_what_was_done_to_keys_is_in_the_trail_without_any_secret(
 
 
 @case("AU-027")
-async def test_odd_credentials_are_refused_by_the_service_as_by_the_rule(
+async def test_malformed_credentials_are_refused_by_service_and_rule_alike(
     client: AsgiClient, wallet: Wallet
 ) -> None:
-    made = await made_key(client, wallet.headers)
+    made = await create_key(client, wallet.headers)
     key = made["key"]
     odd: list[dict[str, str]] = [
         {"authorization": f"Basic {key}"},
@@ -324,25 +332,27 @@ async def test_odd_credentials_are_refused_by_the_service_as_by_the_rule(
     for headers in odd:
         await refused(client, headers)
     for scheme in ("bearer", "BEARER"):
-        answer = await ask(client, "GET", KEYS, {"authorization": f"{scheme} {wallet.token}"})
+        answer = await send_request(
+            client, "GET", KEYS, {"authorization": f"{scheme} {wallet.token}"}
+        )
         assert answer.status == 200
 
 
-async def test_rotations_and_revocations_at_once_leave_at_most_one_key(
+async def test_concurrent_rotations_and_revocations_leave_at_most_one_key(
     client: AsgiClient, wallet: Wallet, database: Database
 ) -> None:
-    made = await made_key(client, wallet.headers)
+    made = await create_key(client, wallet.headers)
     path = f"{KEYS}/{made['id']}"
 
-    async def told(verb: str) -> tuple[int, dict[str, Any]]:
-        answer = await ask(client, "POST", f"{path}/{verb}", wallet.headers)
+    async def send(verb: str) -> tuple[int, dict[str, Any]]:
+        answer = await send_request(client, "POST", f"{path}/{verb}", wallet.headers)
         return answer.status, answer.json()
 
     verbs = ["rotate"] * 8 + ["revoke"] * 2
     random.Random(24).shuffle(verbs)
-    answers = await asyncio.gather(*map(told, verbs))
+    answers = await asyncio.gather(*map(send, verbs))
     new = [body["key"] for status, body in answers if status == 201]
     assert len(new) <= 1
-    shown = [await ask(client, "GET", KEYS, bearer(key)) for key in [made["key"], *new]]
+    shown = [await send_request(client, "GET", KEYS, bearer(key)) for key in [made["key"], *new]]
     assert sum(answer.status == 403 for answer in shown) <= 1
     assert {status for status, _ in answers} <= {200, 201, 409}

@@ -1,6 +1,5 @@
-"""Cases 1.5 and 1.6: what the operator's account is made to do, and what it is made to pay."""
+"""Cases 1.5 and 1.6: attempts to use the operator's account and to raise its fees."""
 
-import asyncio
 import base64
 from typing import Any, Final
 
@@ -9,12 +8,13 @@ from stellar_sdk import Asset, Keypair, MuxedAccount, TransactionEnvelope, scval
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
-from support import node
-from support.accounts import ContractAccount, Wealth, entry_signed_as
+from support import node_proxy
+from support.accounts import ContractAccount, ContractToken, entry_signed_as
 from support.entries import Credentials
 from support.envelopes import resources, sealed, text_memo, time_bounds, transaction
 from support.promises import case, promise
 from support.stage import Stage, key_of, own_relayer, service
+from support.waiting import until
 
 STRANGER: Final = Keypair.random().public_key
 CEILING: Final = 500_000
@@ -25,9 +25,7 @@ MAX_INT64: Final = 2**63 - 1
 @case("PV-086")
 @pytest.mark.parametrize("is_muxed", [False, True])
 @pytest.mark.parametrize("place", ["transaction", "operation"])
-async def test_the_facilitator_as_a_source_is_unsafe(
-    stage: Stage, place: str, is_muxed: bool
-) -> None:
+async def test_facilitator_as_source_is_unsafe(stage: Stage, place: str, is_muxed: bool) -> None:
     draft = await stage.draft()
     relayer = stage.relayer().public_key
     source = MuxedAccount(relayer, 7).account_muxed if is_muxed else relayer
@@ -36,31 +34,31 @@ async def test_the_facilitator_as_a_source_is_unsafe(
         raw = draft.around([draft.operation()], source=source)
     else:
         raw = draft.around([draft.operation(source=source)])
-    await stage.refused(draft.request(raw), Reason.UNSAFE_SOURCE, by_rule=True)
+    await stage.assert_refused(draft.request(raw), Reason.UNSAFE_SOURCE, by_rule=True)
 
 
 @case("PV-088")
-async def test_the_facilitator_never_pays(stage: Stage) -> None:
+async def test_facilitator_as_payer_is_refused(stage: Stage) -> None:
     relayer = stage.relayer()
     draft = await stage.draft(payer=relayer.public_key, signers=(relayer,))
-    await stage.refused(draft.request(), Reason.FACILITATOR_IS_PAYER, by_rule=True)
+    await stage.assert_refused(draft.request(), Reason.FACILITATOR_IS_PAYER, by_rule=True)
 
 
 @case("PV-090")
 @promise("facilitator:non-custodial")
-async def test_the_facilitator_is_never_paid(stage: Stage) -> None:
+async def test_facilitator_as_recipient_is_refused(stage: Stage) -> None:
     draft = await stage.draft(pay_to=stage.relayer().public_key)
-    await stage.refused(draft.request(), Reason.FACILITATOR_IS_RECIPIENT, by_rule=True)
+    await stage.assert_refused(draft.request(), Reason.FACILITATOR_IS_RECIPIENT, by_rule=True)
 
 
 @case("PV-091")
 @pytest.mark.parametrize("place", ["transaction", "operation"])
-async def test_a_stranger_as_a_source_is_dropped(stage: Stage, place: str) -> None:
+async def test_foreign_source_account_is_dropped(stage: Stage, place: str) -> None:
     draft = await stage.draft()
     source = STRANGER if place == "operation" else None
     tx_source = {"source": STRANGER} if place == "transaction" else {}
     raw = draft.around([draft.operation(source=source)], **tx_source)
-    await stage.settled(draft.request(raw))
+    await stage.assert_settles(draft.request(raw))
     sent = _only_sent(stage)
     assert sent.operations[0].source_account is None
     assert _source(sent) == stage.relayer().public_key
@@ -75,7 +73,7 @@ async def test_a_stranger_as_a_source_is_dropped(stage: Stage, place: str) -> No
 )
 @pytest.mark.parametrize("kind", [Credentials.ADDRESS, Credentials.ADDRESS_V2])
 @pytest.mark.parametrize("network", Network)
-async def test_what_is_submitted_is_the_call_and_nothing_else_of_the_clients(
+async def test_submitted_envelope_holds_only_the_call_of_the_client(
     stage: Stage, network: Network, kind: Credentials
 ) -> None:
     draft = await stage.draft(network, kind=kind)
@@ -87,7 +85,7 @@ async def test_what_is_submitted_is_the_call_and_nothing_else_of_the_clients(
         conditions=time_bounds(1, 0),
         resources=resources(10_000_000),
     )
-    await stage.settled(draft.request(raw))
+    await stage.assert_settles(draft.request(raw))
     sent = _only_sent(stage, network)
     assert [op.to_xdr_bytes() for op in sent.operations] == [draft.operation().to_xdr_bytes()]
     assert _source(sent) == stage.relayer(network).public_key
@@ -99,11 +97,9 @@ async def test_what_is_submitted_is_the_call_and_nothing_else_of_the_clients(
 
 @case("PV-094")
 @promise("log:no-payment-signatures", "log:no-authorization-xdr")
-async def test_no_signed_envelope_is_seen_in_an_answer_or_a_log_line(
-    log_text: Any, hasty: Stage
-) -> None:
+async def test_signed_envelope_is_not_in_responses_or_logs(log_text: Any, hasty: Stage) -> None:
     draft = await hasty.draft()
-    hasty.node().on("sendTransaction", node.refused("no room for it today"))
+    hasty.node().on("sendTransaction", node_proxy.refused("no room for it today"))
     outcome = await hasty.client.post("/settle", draft.request())
     (envelope,) = {call.params["transaction"] for call in _sent(hasty)}
     seen = outcome.body.decode() + log_text()
@@ -120,63 +116,60 @@ async def test_no_signed_envelope_is_seen_in_an_answer_or_a_log_line(
 @case("PV-095", "PV-096")
 @pytest.mark.parametrize("fee", [0, 100, MAX_UINT32])
 @pytest.mark.parametrize("resource_fee", [None, 0, 10_000_000, MAX_INT64])
-async def test_the_clients_fee_is_never_the_operators(
-    stage: Stage, fee: int, resource_fee: int | None
-) -> None:
+async def test_client_fee_is_ignored(stage: Stage, fee: int, resource_fee: int | None) -> None:
     draft = await stage.draft()
     offered = None if resource_fee is None else resources(resource_fee)
     raw = draft.around([draft.operation()], fee=fee, resources=offered)
-    await stage.settled(draft.request(raw))
+    await stage.assert_settles(draft.request(raw))
     assert 100 < _only_sent(stage).fee.uint32 <= CEILING
 
 
 @case("PV-097")
 @promise("settle:holds-the-ceiling", "limit:fee-ceiling")
-async def test_a_cost_above_the_ceiling_is_refused(stage: Stage) -> None:
+async def test_fee_above_ceiling_is_refused(stage: Stage) -> None:
     draft = await stage.draft()
-    stage.node().on("simulateTransaction", node.result(_dear))
-    await stage.refused(draft.request(), Reason.FEE_EXCEEDS_MAXIMUM, payer=draft.payer)
+    stage.node().on("simulateTransaction", node_proxy.result(_dear))
+    await stage.assert_refused(draft.request(), Reason.FEE_EXCEEDS_MAXIMUM, payer=draft.payer)
 
 
 @case("PV-097")
 @promise("limit:fee-ceiling")
-async def test_the_ceiling_is_the_operators_to_set(cheap: Stage) -> None:
+async def test_fee_ceiling_is_configurable(cheap: Stage) -> None:
     draft = await cheap.draft()
-    await cheap.refused(draft.request(), Reason.FEE_EXCEEDS_MAXIMUM, payer=draft.payer)
+    await cheap.assert_refused(draft.request(), Reason.FEE_EXCEEDS_MAXIMUM, payer=draft.payer)
 
 
 @case("PV-103")
-async def test_resource_data_or_none_makes_no_difference(stage: Stage) -> None:
+async def test_client_resource_data_is_ignored(stage: Stage) -> None:
     for offered in (None, resources(0), resources(100_000)):
         draft = await stage.draft()
         tx = transaction([draft.operation()], resources=offered)
-        await stage.settled(draft.request(sealed(tx)))
+        await stage.assert_settles(draft.request(sealed(tx)))
 
 
 @case("PV-108")
-async def test_a_sponsor_below_its_floor_shows_it_and_signs_nothing(stage: Stage) -> None:
+async def test_balance_below_floor_is_not_ready_and_signs_nothing(stage: Stage) -> None:
     settings = stage.environment | await own_relayer(stage)
     settings["FAREBOX_BALANCE_FLOOR_STROOPS_TESTNET"] = str(10**14)
     async with service(settings, is_ready=False) as client:
         poor = Stage(client, stage.networks, settings)
-        part: dict[str, object] = {}
-        for _ in range(200):
+
+        async def is_unfunded() -> bool:
             part = (await client.get("/health/ready")).json()["parts"][Network.TESTNET.value]
-            if part.get("reasons") == ["account_unfunded"]:
-                break
-            await asyncio.sleep(0.05)
-        assert part == {"status": "unavailable", "reasons": ["account_unfunded"]}
+            return bool(part == {"status": "unavailable", "reasons": ["account_unfunded"]})
+
+        await until(is_unfunded)
         draft = await poor.draft()
-        await poor.refused(
+        await poor.assert_refused(
             draft.request(), Reason.SPONSOR_BALANCE_LOW, payer=draft.payer, by_rule=True
         )
-        await poor.settled((await poor.draft(Network.PUBNET)).request())
+        await poor.assert_settles((await poor.draft(Network.PUBNET)).request())
 
 
 @case("PV-110")
-async def test_a_simulation_of_fifty_megabytes_is_not_read_to_its_end(stage: Stage) -> None:
+async def test_oversized_simulation_response_is_not_read_to_its_end(stage: Stage) -> None:
     draft = await stage.draft()
-    flood = node.Flood(50_000_000)
+    flood = node_proxy.Flood(50_000_000)
     stage.node().on("simulateTransaction", flood.step)
     verdict = await stage.verify(draft.request())
     assert (verdict["isValid"], verdict["invalidReason"]) == (False, Reason.NETWORK_UNAVAILABLE)
@@ -184,45 +177,47 @@ async def test_a_simulation_of_fifty_megabytes_is_not_read_to_its_end(stage: Sta
 
 
 @case("PV-111")
-async def test_paying_oneself_is_refused_where_money_has_value(stage: Stage) -> None:
+async def test_self_payment_is_refused_on_pubnet(stage: Stage) -> None:
     draft = await stage.draft(Network.PUBNET)
     loop = draft.but(pay_to=draft.payer)
-    await stage.refused(loop.request(), Reason.PAYER_IS_RECIPIENT, payer=draft.payer, by_rule=True)
+    await stage.assert_refused(
+        loop.request(), Reason.PAYER_IS_RECIPIENT, payer=draft.payer, by_rule=True
+    )
 
 
 @case("PV-111")
-async def test_paying_oneself_on_testnet_is_settled_like_any_payment(stage: Stage) -> None:
+async def test_self_payment_settles_on_testnet(stage: Stage) -> None:
     draft = await stage.draft()
-    await stage.settled(draft.but(pay_to=draft.payer).request())
+    await stage.assert_settles(draft.but(pay_to=draft.payer).request())
 
 
 @case("PV-027")
 @promise("terms:amount-is-exact")
 @pytest.mark.parametrize("amount", [2**63 - 1, 2**63, 2**64, 2**64 + 1, 2**127 - 1])
-async def test_the_largest_amounts_settle_to_the_last_digit(
-    stage: Stage, wealth: Wealth, amount: int
+async def test_largest_amounts_settle_exactly(
+    stage: Stage, contract_token: ContractToken, amount: int
 ) -> None:
-    draft = await stage.draft(asset=wealth.asset, amount=amount)
-    rich, poor = await wealth.pair(amount)
+    draft = await stage.draft(asset=contract_token.asset, amount=amount)
+    rich, poor = await contract_token.pair(amount)
     draft = draft.but(payer=rich, pay_to=poor)
     entry = entry_signed_as(draft, scval.to_vec([]))
-    tx_hash = await stage.settled(draft.request(draft.envelope(entry)))
-    assert await stage.ledger().balance(wealth.asset, poor) == amount
+    tx_hash = await stage.assert_settles(draft.request(draft.envelope(entry)))
+    assert await stage.ledger().balance(contract_token.asset, poor) == amount
     (row,) = await stage.query("SELECT amount FROM settlements WHERE tx_hash = $1", _raw(tx_hash))
     assert int(row["amount"]) == amount
 
 
 @case("PV-027")
 @pytest.mark.parametrize("amount", [2**63, 2**64, 2**127 - 1])
-async def test_an_amount_the_token_cannot_carry_is_the_networks_to_refuse(
+async def test_amount_beyond_token_limit_is_refused_by_simulation(
     stage: Stage, amount: int
 ) -> None:
     draft = await stage.draft(amount=amount)
-    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+    await stage.assert_refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
 
 
 @promise("facilitator:operator-pays-the-fee", "facilitator:non-custodial")
-async def test_the_token_goes_straight_over_and_the_operator_pays_the_network(
+async def test_token_moves_directly_and_operator_pays_network_fee(
     stage: Stage,
 ) -> None:
     draft, ledger = await stage.draft(), stage.ledger()
@@ -232,7 +227,7 @@ async def test_the_token_goes_straight_over_and_the_operator_pays_the_network(
     parties = (draft.payer, draft.pay_to)
     before = [await ledger.balance(draft.asset, party) for party in parties]
     coin = [await ledger.native_balance(party) for party in (*parties, relayer)]
-    await stage.settled(draft.request())
+    await stage.assert_settles(draft.request())
     after = [await ledger.balance(draft.asset, party) for party in parties]
     coin_after = [await ledger.native_balance(party) for party in (*parties, relayer)]
     assert after == [before[0] - draft.amount, before[1] + draft.amount]
@@ -242,32 +237,32 @@ async def test_the_token_goes_straight_over_and_the_operator_pays_the_network(
 
 @promise("facilitator:exact-on-both-networks", "settle:hash-and-network")
 @pytest.mark.parametrize("network", Network)
-async def test_each_network_settles_its_own(stage: Stage, network: Network) -> None:
+async def test_each_network_settles_its_own_payments(stage: Stage, network: Network) -> None:
     draft = await stage.draft(network)
-    await stage.settled(draft.request())
+    await stage.assert_settles(draft.request())
     others = [s.node.counts() for n, s in stage.networks.items() if n is not network]
     assert all(counts["sendTransaction"] == 0 for counts in others)
 
 
-async def test_a_contract_account_pays_without_a_classic_account_anywhere(
+async def test_contract_account_pays_contract_without_classic_account(
     stage: Stage, silent: ContractAccount
 ) -> None:
     draft = await stage.draft(payer=silent.address)
     draft = draft.but(pay_to=draft.asset)
     entry = entry_signed_as(draft, scval.to_vec([]))
-    await stage.settled(draft.request(draft.envelope(entry)))
+    await stage.assert_settles(draft.request(draft.envelope(entry)))
     native = Asset.native().contract_id(draft.network.passphrase)
     assert await stage.ledger().balance(native, silent.address) == 1_000_000
 
 
-def _dear(result: node.Json) -> None:
+def _dear(result: node_proxy.Json) -> None:
     """The same resources at a price that only just leaves nothing for inclusion."""
     data = xdr.SorobanTransactionData.from_xdr(result["transactionData"])
     data.resource_fee = xdr.Int64(CEILING)
     result |= {"transactionData": data.to_xdr(), "minResourceFee": str(CEILING)}
 
 
-def _sent(stage: Stage, network: Network = Network.TESTNET) -> list[node.Call]:
+def _sent(stage: Stage, network: Network = Network.TESTNET) -> list[node_proxy.Call]:
     return [call for call in stage.node(network).calls if call.method == "sendTransaction"]
 
 

@@ -1,4 +1,4 @@
-"""Cases 3.1: where a call may go, whatever the URL, the name or the other side says."""
+"""Cases 3.1: the targets of outbound calls."""
 
 import asyncio
 import ssl
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from farebox.outbound.client import OutboundClient
-from farebox.outbound.faults import CallRefused, Forbidden, NotSent, Unsent
+from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
 from farebox.outbound.request import OutboundRequest
-from farebox.outbound.resolve import FixedLookup, LoopbackResolver, Pinned, PublicResolver
+from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress, PublicResolver
 from farebox.outbound.target import TargetFault
 from support.certificates import Authority
 from support.outbound import LOOPBACK, SELLER, URL, lookup, seller
@@ -39,44 +39,46 @@ async def _refused(url: str) -> CallRefused:
         ([SELLER], True),
     ],
 )
-async def test_a_certificate_that_does_not_fit_the_name_is_refused(
+async def test_certificate_of_another_name_is_refused(
     tmp_path: Path, names: Sequence[str], expired: bool
 ) -> None:
     async with seller(tmp_path, answers(), certificate=names, expired=expired) as at:
-        with pytest.raises(NotSent) as unsent:
+        with pytest.raises(CallNotSent) as unsent:
             await at.call()
-    assert unsent.value.reason is Unsent.CERTIFICATE
+    assert unsent.value.reason is NotSentReason.CERTIFICATE
     assert at.upstream.requests == []
 
 
 @case("GW-016")
-async def test_an_authority_nobody_named_is_not_trusted(tmp_path: Path) -> None:
+async def test_unknown_certificate_authority_is_not_trusted(tmp_path: Path) -> None:
     own = Authority(tmp_path)
     async with upstream(own.server(SELLER), answers()) as served:
-        resolver = LoopbackResolver({SELLER: Pinned(LOOPBACK, served.port)}, FixedLookup({}))
+        resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, served.port)}, FixedLookup({}))
         for client in (
             OutboundClient(resolver),
             OutboundClient(resolver, authority=Authority(tmp_path).file),
         ):
             async with client:
-                with pytest.raises(NotSent) as unsent:
+                with pytest.raises(CallNotSent) as unsent:
                     async with client.call(OutboundRequest(URL)):
                         pass
-            assert unsent.value.reason is Unsent.CERTIFICATE
+            assert unsent.value.reason is NotSentReason.CERTIFICATE
     assert served.requests == []
 
 
 @case("GW-016")
-async def test_plain_text_and_old_protocols_are_no_tls(tmp_path: Path) -> None:
+async def test_plain_text_and_old_tls_versions_are_refused(tmp_path: Path) -> None:
     own = Authority(tmp_path)
     old = own.server(SELLER)
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         old.maximum_version = ssl.TLSVersion.TLSv1_1
     for context in (None, old):
         async with upstream(context, answers()) as served:
-            resolver = LoopbackResolver({SELLER: Pinned(LOOPBACK, served.port)}, FixedLookup({}))
+            resolver = LoopbackResolver(
+                {SELLER: PinnedAddress(LOOPBACK, served.port)}, FixedLookup({})
+            )
             async with OutboundClient(resolver, authority=own.file) as client:
-                with pytest.raises(NotSent):
+                with pytest.raises(CallNotSent):
                     async with client.call(OutboundRequest(URL, deadline_s=0.5)):
                         pass
         assert served.requests == []
@@ -144,7 +146,7 @@ async def test_user_info_is_refused_in_every_spelling(url: str) -> None:
         "https://example.com\\path",
     ],
 )
-async def test_whatever_is_not_plain_https_is_refused(url: str) -> None:
+async def test_url_that_is_not_plain_https_is_refused(url: str) -> None:
     assert (await _refused(url)).reason in set(TargetFault)
 
 
@@ -175,7 +177,7 @@ async def test_whatever_is_not_plain_https_is_refused(url: str) -> None:
         "08443x",
     ],
 )
-async def test_a_port_out_of_the_list_is_refused(port: str) -> None:
+async def test_port_outside_the_list_is_refused(port: str) -> None:
     assert (await _refused(f"https://example.com:{port}/")).reason in set(TargetFault)
 
 
@@ -214,12 +216,12 @@ async def test_a_port_out_of_the_list_is_refused(port: str) -> None:
         "xn--",
     ],
 )
-async def test_a_host_that_is_no_plain_name_is_refused(host: str) -> None:
+async def test_host_that_is_not_a_plain_name_is_refused(host: str) -> None:
     assert (await _refused(f"https://{host}/")).reason in set(TargetFault)
 
 
 @case("GW-021")
-async def test_the_service_itself_is_not_called_by_any_name(tmp_path: Path) -> None:
+async def test_call_of_the_service_itself_is_refused_under_any_name(tmp_path: Path) -> None:
     for url in ("https://localhost:8443/settle", "https://127.0.0.1/settle", "https://[::1]/"):
         assert (await _refused(url)).reason in set(TargetFault)
     for address in ("127.0.0.1", "127.0.0.53", "::1", "::ffff:127.0.0.1", "0.0.0.0", "::"):
@@ -228,7 +230,7 @@ async def test_the_service_itself_is_not_called_by_any_name(tmp_path: Path) -> N
             with pytest.raises(CallRefused) as refused:
                 async with client.call(OutboundRequest("https://pay.example.com/settle")):
                     pass
-        assert refused.value.reason is Forbidden.ADDRESS
+        assert refused.value.reason is CallRefusalReason.ADDRESS
 
 
 @case("GW-022")
@@ -246,7 +248,7 @@ async def test_the_service_itself_is_not_called_by_any_name(tmp_path: Path) -> N
         (),
     ],
 )
-async def test_no_redirect_is_followed(
+async def test_redirect_is_not_followed(
     tmp_path: Path, status: str, headers: tuple[str, ...]
 ) -> None:
     async with seller(tmp_path, answers(b"here", status=status, headers=headers)) as at:
@@ -257,7 +259,7 @@ async def test_no_redirect_is_followed(
 
 
 @case("GW-023")
-async def test_proxies_and_passwords_of_the_environment_are_ignored(
+async def test_environment_proxies_and_netrc_are_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     netrc = tmp_path / "netrc"
@@ -290,31 +292,31 @@ async def test_proxies_and_passwords_of_the_environment_are_ignored(
         ["64:ff9b::7f00:1"],
     ],
 )
-async def test_a_name_with_one_address_that_is_not_public_is_not_called(
+async def test_name_with_a_non_public_address_is_not_called(
     addresses: Sequence[str],
 ) -> None:
     async with OutboundClient(PublicResolver(lookup({SELLER: addresses}))) as client:
         with pytest.raises(CallRefused) as refused:
             async with client.call(OutboundRequest(URL)):
                 pass
-    assert refused.value.reason is Forbidden.ADDRESS
+    assert refused.value.reason is CallRefusalReason.ADDRESS
 
 
 @case("GW-024")
-async def test_a_name_that_changes_between_check_and_connection_changes_nothing(
+async def test_dns_change_between_check_and_connection_has_no_effect(
     tmp_path: Path,
 ) -> None:
     """The name is looked up once, and what was found is connected to."""
 
     class Rebinding:
-        asked = 0
+        requests = 0
 
         def __init__(self, port: int) -> None:
             self._port = port
 
-        async def pin(self, target: object) -> Pinned:
-            self.asked += 1
-            return Pinned(LOOPBACK, self._port if self.asked == 1 else 1)
+        async def pin(self, target: object) -> PinnedAddress:
+            self.requests += 1
+            return PinnedAddress(LOOPBACK, self._port if self.requests == 1 else 1)
 
     authority = Authority(tmp_path)
     async with upstream(authority.server(SELLER), answers(b"first")) as served:
@@ -322,11 +324,11 @@ async def test_a_name_that_changes_between_check_and_connection_changes_nothing(
         client = OutboundClient(resolver, authority=authority.file)
         async with client, client.call(OutboundRequest(URL)) as answer:
             assert await answer.read() == b"first"
-    assert resolver.asked == 1
+    assert resolver.requests == 1
 
 
 @case("GW-024")
-async def test_a_connection_that_ends_elsewhere_carries_nothing(
+async def test_connection_to_another_address_sends_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other end is compared once more: a route or a library may have other ideas."""
@@ -337,13 +339,13 @@ async def test_a_connection_that_ends_elsewhere_carries_nothing(
             await connect(sock, ("127.0.0.1", at.upstream.port))  # type: ignore[arg-type]
 
         monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", elsewhere)
-        other = Pinned(LOOPBACK + 1, at.upstream.port)
+        other = PinnedAddress(LOOPBACK + 1, at.upstream.port)
         client = OutboundClient(
             LoopbackResolver({SELLER: other}, FixedLookup({})), authority=at.client._authority
         )
         async with client:
-            with pytest.raises(NotSent) as unsent:
+            with pytest.raises(CallNotSent) as unsent:
                 async with client.call(OutboundRequest(URL)):
                     pass
-    assert unsent.value.reason is Unsent.PEER
+    assert unsent.value.reason is NotSentReason.PEER
     assert at.upstream.requests == []

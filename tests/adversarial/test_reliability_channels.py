@@ -1,4 +1,4 @@
-"""Cases 1.6 and 6: bids that are too low, source accounts in trouble, and a service that stops."""
+"""Cases 1.6 and 6: low inclusion fees, faults of channel accounts and shutdown."""
 
 import asyncio
 from collections import Counter
@@ -9,12 +9,13 @@ from stellar_sdk import Asset, TransactionEnvelope
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
-from support import node
+from support import node_proxy
+from support.channel_pool import ChannelPool, channel_pool
 from support.payments import Json
-from support.pooled import Pool, channel_pool
-from support.processes import ServeProcess
 from support.promises import case
+from support.serve_process import ServeProcess
 from support.stage import Stage, own_relayer, service
+from support.waiting import until
 
 SEND: Final = "sendTransaction"
 PATIENT: Final = {"FAREBOX_CHANNEL_WAIT_S": "30", "FAREBOX_SETTLE_DEADLINE_S": "40"}
@@ -24,13 +25,13 @@ async def bodies(stage: Stage, count: int) -> list[Json]:
     return [(await stage.draft()).request() for _ in range(count)]
 
 
-async def settle_all(stage: Stage, pool: Pool, requests: list[Json]) -> list[Json]:
+async def settle_all(stage: Stage, pool: ChannelPool, requests: list[Json]) -> list[Json]:
     async with service(pool.environment | PATIENT) as client:
         using = Stage(client, stage.networks, pool.environment)
         return await asyncio.gather(*(using.settle(body) for body in requests))
 
 
-async def set_sequence(stage: Stage, pool: Pool, index: int, sequence: int) -> None:
+async def set_sequence(stage: Stage, pool: ChannelPool, index: int, sequence: int) -> None:
     await stage.query(
         "UPDATE channels SET used_sequence = $2 WHERE address = $1",
         pool.channels[index].address,
@@ -40,40 +41,34 @@ async def set_sequence(stage: Stage, pool: Pool, index: int, sequence: int) -> N
 
 async def until_sent(stage: Stage, count: int) -> None:
     """Return once the node was handed that many envelopes."""
-    for _ in range(400):
-        if stage.node().counts()[SEND] >= count:
-            return
-        await asyncio.sleep(0.05)
-    raise TimeoutError("nothing is sent")
+    await until(lambda: stage.node().counts()[SEND] >= count)
 
 
 async def until_confirmed(stage: Stage, count: int, within_s: float) -> None:
     """Return once that many rows are confirmed and none is anything else."""
-    async with asyncio.timeout(within_s):
-        while True:
-            states = Counter(
-                row["state"] for row in await stage.query("SELECT state FROM settlements")
-            )
-            if states == Counter({"confirmed": count}):
-                return
-            await asyncio.sleep(0.1)
+
+    async def are_confirmed() -> bool:
+        states = [row["state"] for row in await stage.query("SELECT state FROM settlements")]
+        return states == ["confirmed"] * count
+
+    await until(are_confirmed, within_s)
 
 
 @case("PV-107")
-async def test_an_envelope_that_died_gives_way_to_a_higher_bid_within_the_same_call(
+async def test_dead_envelope_is_replaced_with_higher_fee_in_the_same_call(
     stage: Stage,
 ) -> None:
     brief = {"FAREBOX_TRANSACTION_LIFE_S": "12", "FAREBOX_SETTLE_DEADLINE_S": "30"}
     bids: list[int] = []
 
-    async def drop_first(call: node.Call, forward: node.Forward) -> Any:
+    async def drop_first(call: node_proxy.Call, forward: node_proxy.Forward) -> Any:
         text = call.params["transaction"]
         envelope = TransactionEnvelope.from_xdr(text, Network.TESTNET.passphrase)
         bids.append(envelope.transaction.fee)
         if len(bids) > 1:
             return await forward()
-        told = {"status": "PENDING", "hash": envelope.hash_hex(), "latestLedger": 1}
-        return {"jsonrpc": "2.0", "result": told}
+        result = {"status": "PENDING", "hash": envelope.hash_hex(), "latestLedger": 1}
+        return {"jsonrpc": "2.0", "result": result}
 
     async with service(stage.environment | await own_relayer(stage) | brief) as client:
         using = Stage(client, stage.networks, stage.environment)
@@ -88,7 +83,7 @@ async def test_an_envelope_that_died_gives_way_to_a_higher_bid_within_the_same_c
 
 
 @case("RL-027")
-async def test_a_channel_with_a_lost_number_is_resynchronised_while_the_other_goes_on(
+async def test_channel_with_wrong_sequence_is_resynchronised_while_other_settles(
     stage: Stage,
 ) -> None:
     async with channel_pool(stage, 2) as pool:
@@ -100,7 +95,7 @@ async def test_a_channel_with_a_lost_number_is_resynchronised_while_the_other_go
 
 
 @case("RL-028")
-async def test_eighty_settles_at_once_on_four_channels_are_all_paid_with_one_envelope_each(
+async def test_eighty_concurrent_settles_on_four_channels_send_one_envelope_each(
     stage: Stage,
 ) -> None:
     requests = await bodies(stage, 80)
@@ -113,15 +108,15 @@ async def test_eighty_settles_at_once_on_four_channels_are_all_paid_with_one_env
 
 
 @case("RL-028")
-async def test_who_finds_no_channel_in_time_is_told_that_nothing_was_sent(stage: Stage) -> None:
+async def test_settle_reports_nothing_sent_when_no_channel_is_free(stage: Stage) -> None:
     impatient = {"FAREBOX_CHANNEL_WAIT_S": "0.5", "FAREBOX_SETTLE_DEADLINE_S": "2"}
     requests = await bodies(stage, 3)
     async with channel_pool(stage, 1) as pool, service(pool.environment | impatient) as client:
-        node.lose_sight(stage.node())
+        node_proxy.hide_transactions(stage.node())
         answers = await asyncio.gather(*(client.post("/settle", body) for body in requests))
         stage.node().reset()
-        told = Counter((each.status, each.json()["errorReason"]) for each in answers)
-        assert told == {(200, Reason.SETTLEMENT_PENDING): 1, (503, Reason.SERVICE_UNAVAILABLE): 2}
+        counts = Counter((each.status, each.json()["errorReason"]) for each in answers)
+        assert counts == {(200, Reason.SETTLEMENT_PENDING): 1, (503, Reason.SERVICE_UNAVAILABLE): 2}
         away = [each for each in answers if each.status == 503]
         assert all(each.headers["retry-after"] for each in away)
         assert {each.json()["transaction"] for each in away} == {""}
@@ -130,7 +125,7 @@ async def test_who_finds_no_channel_in_time_is_told_that_nothing_was_sent(stage:
 
 
 @case("RL-029")
-async def test_a_channel_that_another_process_uses_too_is_recovered(stage: Stage) -> None:
+async def test_channel_used_by_another_process_is_recovered(stage: Stage) -> None:
     async with channel_pool(stage, 1) as pool:
         first = await settle_all(stage, pool, await bodies(stage, 1))
         (row,) = await stage.query("SELECT used_sequence FROM channels")
@@ -146,34 +141,34 @@ async def test_a_channel_that_another_process_uses_too_is_recovered(stage: Stage
 
 
 @case("RL-038")
-async def test_the_same_payment_at_two_replicas_is_claimed_by_one(stage: Stage) -> None:
+async def test_concurrent_payment_on_two_replicas_is_claimed_by_one(stage: Stage) -> None:
     body = (await stage.draft()).request()
     async with channel_pool(stage, 4) as pool, AsyncExitStack() as both:
         clients = [await both.enter_async_context(service(pool.environment)) for _ in "12"]
         answers = await asyncio.gather(*(each.post("/settle", body) for each in clients * 5))
-    told = [each.json() for each in answers]
-    assert sum(each["success"] for each in told) == 1
-    assert len({each["transaction"] for each in told}) == 1
-    # the other replica may send the same bytes once more while nobody knows that a node has them
+    outcomes = [each.json() for each in answers]
+    assert sum(each["success"] for each in outcomes) == 1
+    assert len({each["transaction"] for each in outcomes}) == 1
+    # the other replica may send the same bytes once more until a node is known to have them
     calls = [call for call in stage.node().calls if call.method == SEND]
     assert len({call.params["transaction"] for call in calls}) == 1
 
 
 @case("RL-041")
-async def test_a_service_told_to_stop_answers_everybody_and_the_other_goes_on(
+async def test_graceful_shutdown_answers_all_requests_and_other_replica_settles(
     stage: Stage,
 ) -> None:
     async with channel_pool(stage, 6) as pool, AsyncExitStack() as both:
         settings = pool.environment | PATIENT
         one, other = [await both.enter_async_context(ServeProcess(settings)) for _ in "12"]
         requests = await bodies(stage, 48)
-        asked = [asyncio.create_task(one.settle(body)) for body in requests[:24]]
-        asked += [asyncio.create_task(other.settle(body)) for body in requests[24:]]
+        tasks = [asyncio.create_task(one.settle(body)) for body in requests[:24]]
+        tasks += [asyncio.create_task(other.settle(body)) for body in requests[24:]]
         await until_sent(stage, 8)
-        assert not all(each.done() for each in asked), "it is stopped under load"
+        assert not all(each.done() for each in tasks), "it is stopped under load"
         assert await one.stop() == 0
-        assert all(each.done() for each in asked[:24]), "nobody is left without an answer"
-        outcomes = await asyncio.gather(*asked)
+        assert all(each.done() for each in tasks[:24]), "every request is answered"
+        outcomes = await asyncio.gather(*tasks)
         assert [each["success"] for each in outcomes] == [True] * 48, outcomes
         await until_confirmed(stage, 48, within_s=5)
         assert (await other.settle((await stage.draft()).request()))["success"] is True
@@ -181,18 +176,18 @@ async def test_a_service_told_to_stop_answers_everybody_and_the_other_goes_on(
 
 
 @case("RL-041")
-async def test_what_is_pending_when_the_grace_ends_is_said_to_be_and_handed_over(
+async def test_shutdown_answers_pending_and_hands_over_when_grace_ends(
     stage: Stage,
 ) -> None:
     async with channel_pool(stage, 4) as pool, AsyncExitStack() as both:
         settings = pool.environment | PATIENT | {"FAREBOX_STOP_GRACE_S": "1"}
         one, other = [await both.enter_async_context(ServeProcess(settings)) for _ in "12"]
         requests = await bodies(stage, 6)
-        node.lose_sight(stage.node())
-        asked = [asyncio.create_task(one.settle(body)) for body in requests]
+        node_proxy.hide_transactions(stage.node())
+        tasks = [asyncio.create_task(one.settle(body)) for body in requests]
         await until_sent(stage, 4)
         assert await one.stop() == 0
-        outcomes = await asyncio.gather(*asked)
+        outcomes = await asyncio.gather(*tasks)
         reasons = Counter(each["errorReason"] for each in outcomes)
         assert reasons == {Reason.SETTLEMENT_PENDING: 4, Reason.SERVICE_UNAVAILABLE: 2}
         hashes = {each["transaction"] for each in outcomes}

@@ -1,4 +1,4 @@
-"""Cases 1.10: the same payment again, in other clothes, at once, or by somebody else."""
+"""Cases 1.10: replays of a payment, changed, concurrent or foreign."""
 
 import asyncio
 import base64
@@ -9,7 +9,7 @@ from stellar_sdk import Keypair
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
-from support import node
+from support import node_proxy
 from support.envelopes import text_memo
 from support.promises import case, promise
 from support.stage import Stage, key_of, service
@@ -19,10 +19,10 @@ MANY: Final = 1_000
 
 @case("PV-141")
 @promise("error:never-a-double-charge")
-async def test_the_same_body_succeeds_once_and_is_a_duplicate_after(stage: Stage) -> None:
+async def test_same_body_succeeds_once_and_is_then_a_duplicate(stage: Stage) -> None:
     draft = await stage.draft()
     before = await stage.ledger().balance(draft.asset, draft.pay_to)
-    tx_hash = await stage.settled(draft.request())
+    tx_hash = await stage.assert_settles(draft.request())
     for _ in range(2):
         again = await stage.settle(draft.request())
         assert (again["success"], again["errorReason"], again["transaction"]) == (
@@ -36,22 +36,22 @@ async def test_the_same_body_succeeds_once_and_is_a_duplicate_after(stage: Stage
 
 @case("PV-141")
 @promise("error:never-a-double-charge")
-async def test_the_same_body_twenty_times_at_once_succeeds_once(stage: Stage) -> None:
+async def test_twenty_concurrent_same_bodies_succeed_once(stage: Stage) -> None:
     draft = await stage.draft()
     body = draft.request()
     outcomes = await asyncio.gather(*(stage.client.post("/settle", body) for _ in range(20)))
-    told = [answer.json() for answer in outcomes]
-    assert sum(outcome["success"] for outcome in told) == 1
-    hashes = {outcome["transaction"] for outcome in told}
+    bodies = [answer.json() for answer in outcomes]
+    assert sum(outcome["success"] for outcome in bodies) == 1
+    hashes = {outcome["transaction"] for outcome in bodies}
     assert len(hashes) == 1
-    reasons = {outcome.get("errorReason") for outcome in told if not outcome["success"]}
+    reasons = {outcome.get("errorReason") for outcome in bodies if not outcome["success"]}
     assert reasons <= {Reason.DUPLICATE_SETTLEMENT, Reason.SETTLEMENT_PENDING}
     assert stage.node().counts()["sendTransaction"] == 1
 
 
 @case("PV-141")
 @promise("error:never-a-double-charge")
-async def test_the_same_body_at_once_on_two_replicas_succeeds_once(stage: Stage) -> None:
+async def test_concurrent_same_bodies_on_two_replicas_succeed_once(stage: Stage) -> None:
     drafts = [await stage.draft() for _ in range(3)]
     before = await stage.ledger().balance(drafts[0].asset, drafts[0].pay_to)
     async with service(stage.environment) as replica:
@@ -59,9 +59,9 @@ async def test_the_same_body_at_once_on_two_replicas_succeeds_once(stage: Stage)
         answers = await asyncio.gather(
             *(client.post("/settle", draft.request()) for draft in drafts for client in clients)
         )
-    told = [answer.json() for answer in answers]
+    bodies = [answer.json() for answer in answers]
     for index, draft in enumerate(drafts):
-        own = told[index * len(clients) : (index + 1) * len(clients)]
+        own = bodies[index * len(clients) : (index + 1) * len(clients)]
         assert sum(outcome["success"] for outcome in own) == 1, own
         assert {outcome["payer"] for outcome in own} == {draft.payer}
     after = await stage.ledger().balance(drafts[0].asset, drafts[0].pay_to)
@@ -83,11 +83,11 @@ def _other_version(body: Any) -> None:
 
 @case("PV-144")
 @pytest.mark.parametrize("reword", [_other_timeout, _other_extra, _other_version])
-async def test_other_wording_around_the_same_entry_is_no_second_success(
+async def test_other_json_around_the_same_entry_gives_no_second_success(
     stage: Stage, reword: Any
 ) -> None:
     draft = await stage.draft()
-    tx_hash = await stage.settled(draft.request())
+    tx_hash = await stage.assert_settles(draft.request())
     stage.node().calls.clear()
     body = draft.request()
     reword(body)
@@ -98,9 +98,9 @@ async def test_other_wording_around_the_same_entry_is_no_second_success(
 
 
 @case("PV-144")
-async def test_another_envelope_around_the_same_entry_is_no_second_success(stage: Stage) -> None:
+async def test_other_envelope_around_the_same_entry_gives_no_second_success(stage: Stage) -> None:
     draft = await stage.draft()
-    tx_hash = await stage.settled(draft.request())
+    tx_hash = await stage.assert_settles(draft.request())
     other = draft.around([draft.operation()], fee=7, memo=text_memo(b"again"))
     assert base64.b64encode(other) != base64.b64encode(draft.envelope().to_xdr_bytes())
     again = await stage.settle(draft.request(other))
@@ -108,7 +108,7 @@ async def test_another_envelope_around_the_same_entry_is_no_second_success(stage
 
 
 @case("PV-145")
-async def test_the_same_nonce_is_another_payment_for_another_payer_or_network(
+async def test_same_nonce_of_another_payer_or_network_is_another_payment(
     stage: Stage,
 ) -> None:
     one = await stage.draft()
@@ -116,31 +116,31 @@ async def test_the_same_nonce_is_another_payment_for_another_payer_or_network(
     key = key_of(other_payer)
     two = one.but(payer=key.public_key, signers=(key,), nonce=one.nonce)
     three = (await stage.draft(Network.PUBNET)).but(nonce=one.nonce)
-    hashes = [await stage.settled(draft.request()) for draft in (one, two, three)]
+    hashes = [await stage.assert_settles(draft.request()) for draft in (one, two, three)]
     assert len(set(hashes)) == 3
 
 
 @case("PV-147")
 @promise("verify:moves-nothing")
-async def test_a_thousand_verifies_reserve_nothing(stage: Stage) -> None:
+async def test_thousand_verifications_reserve_nothing(stage: Stage) -> None:
     draft = await stage.draft()
     body = draft.request()
     for _ in range(MANY // 50):
         verdicts = await asyncio.gather(*(stage.verify(body) for _ in range(50)))
         assert all(verdict["isValid"] for verdict in verdicts)
     assert await stage.rows() == 0
-    await stage.settled((await stage.draft()).request())
+    await stage.assert_settles((await stage.draft()).request())
 
 
 @case("PV-148")
-async def test_an_entry_somebody_else_lands_first_is_answered_with_that_transaction(
+async def test_entry_landed_first_by_foreign_transaction_is_answered_with_its_hash(
     stage: Stage,
 ) -> None:
     draft = await stage.draft()
     thief = await stage.ledger().account()
     foreign = ""
 
-    async def overtake(call: node.Call, forward: node.Forward) -> node.Json:
+    async def overtake(call: node_proxy.Call, forward: node_proxy.Forward) -> node_proxy.Json:
         nonlocal foreign
         del call
         foreign = await _land(stage, thief, draft)
@@ -172,7 +172,7 @@ async def test_an_entry_somebody_else_lands_first_is_answered_with_that_transact
 
 
 @case("PV-148")
-async def test_an_entry_used_before_it_came_here_is_answered_with_that_transaction(
+async def test_entry_used_earlier_elsewhere_is_answered_with_its_hash(
     stage: Stage,
 ) -> None:
     draft = await stage.draft()
@@ -203,14 +203,14 @@ _BACKGROUND: Final = (
 
 
 @case("PV-148")
-async def test_an_event_alone_proves_no_foreign_landing(stage: Stage) -> None:
+async def test_event_alone_does_not_prove_foreign_landing(stage: Stage) -> None:
     """The node shows another envelope under the hash its event names."""
     draft, other = await stage.draft(), await stage.draft()
     thief = await stage.ledger().account()
     await _land(stage, thief, draft)
-    innocent = await stage.ledger().found(await stage.settled(other.request()))
+    innocent = await stage.ledger().found(await stage.assert_settles(other.request()))
 
-    async def swapped(call: node.Call, forward: node.Forward) -> node.Json:
+    async def swapped(call: node_proxy.Call, forward: node_proxy.Forward) -> node_proxy.Json:
         del call
         answer = await forward()
         answer["result"]["envelopeXdr"] = innocent["envelopeXdr"]
@@ -223,30 +223,30 @@ async def test_an_event_alone_proves_no_foreign_landing(stage: Stage) -> None:
 
 @case("PV-148")
 @pytest.mark.parametrize("method", ["getEvents", "getLedgerEntries"])
-async def test_a_node_that_cannot_say_leaves_the_plain_refusal(stage: Stage, method: str) -> None:
+async def test_refusal_is_plain_when_node_lacks_history(stage: Stage, method: str) -> None:
     draft = await stage.draft()
     await _land(stage, await stage.ledger().account(), draft)
-    stage.node().on(method, node.refused("not today"))
+    stage.node().on(method, node_proxy.refused("not today"))
     outcome = await stage.settle(draft.request())
     assert (outcome["errorReason"], outcome["transaction"]) == (Reason.SIMULATION_FAILED, "")
 
 
 @case("PV-148")
-async def test_a_look_up_that_gets_no_answer_leaves_the_payment_pending_until_it_does(
+async def test_payment_stays_pending_until_lookup_is_answered(
     hasty: Stage,
 ) -> None:
     draft = await hasty.draft()
     thief = await hasty.ledger().account()
     foreign = ""
 
-    async def overtake(call: node.Call, forward: node.Forward) -> node.Json:
+    async def overtake(call: node_proxy.Call, forward: node_proxy.Forward) -> node_proxy.Json:
         nonlocal foreign
         del call
         foreign = await _land(hasty, thief, draft)
         return await forward()
 
     hasty.node().on("sendTransaction", overtake)
-    hasty.node().on("getEvents", node.http(503))
+    hasty.node().on("getEvents", node_proxy.http(503))
     outcome = await hasty.settle(draft.request())
     assert outcome["errorReason"] == Reason.SETTLEMENT_PENDING
     hasty.node().reset()
@@ -255,7 +255,7 @@ async def test_a_look_up_that_gets_no_answer_leaves_the_payment_pending_until_it
 
 
 @case("PV-148")
-async def test_our_own_transaction_inside_a_strangers_fee_bump_is_our_success(
+async def test_own_transaction_in_foreign_fee_bump_is_a_success(
     stage: Stage,
 ) -> None:
     draft = await stage.draft()
@@ -263,7 +263,7 @@ async def test_our_own_transaction_inside_a_strangers_fee_bump_is_our_success(
     devnet = stage.networks[draft.network].devnet
     outer = ""
 
-    async def wrap(call: node.Call, forward: node.Forward) -> node.Json:
+    async def wrap(call: node_proxy.Call, forward: node_proxy.Forward) -> node_proxy.Json:
         nonlocal outer
         answer = await forward()
         outer = await devnet.land_wrapped(answer["result"]["hash"])
@@ -293,10 +293,10 @@ async def _land(stage: Stage, key: Keypair, draft: Any) -> str:
 
 
 @case("PV-149")
-async def test_a_duplicate_is_known_after_the_authorization_has_expired(stage: Stage) -> None:
+async def test_duplicate_is_recognised_after_authorization_expiry(stage: Stage) -> None:
     latest = await stage.ledger().latest()
     draft = await stage.draft(expires_at_ledger=latest + 30)
-    tx_hash = await stage.settled(draft.request())
+    tx_hash = await stage.assert_settles(draft.request())
     await stage.ledger().wait_past(draft.expires_at_ledger)
     again = await stage.settle(draft.request())
     assert (again["errorReason"], again["transaction"]) == (Reason.DUPLICATE_SETTLEMENT, tx_hash)

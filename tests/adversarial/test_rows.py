@@ -1,4 +1,4 @@
-"""The table of cases is complete both ways: answered or waiting, and every citation is real."""
+"""The table of cases: each case is tested or deferred, and each cited case exists."""
 
 from collections import Counter
 
@@ -6,17 +6,17 @@ from adversarial.rows import ROWS
 from support.promises import citations
 
 
-def test_each_row_that_waits_for_nothing_has_a_test() -> None:
+def test_each_case_that_is_not_deferred_has_a_test() -> None:
     cited = citations("case")
     assert [row.id for row in ROWS if row.waits_for is None and row.id not in cited] == []
 
 
-def test_no_row_both_waits_and_has_a_test() -> None:
+def test_no_deferred_case_has_a_test() -> None:
     cited = citations("case")
     assert [row.id for row in ROWS if row.waits_for and row.id in cited] == []
 
 
-def test_each_cited_case_stands_in_the_table() -> None:
+def test_each_cited_case_is_in_the_table() -> None:
     known = {row.id for row in ROWS}
     assert {key: files for key, files in citations("case").items() if key not in known} == {}
 

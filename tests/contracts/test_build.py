@@ -1,4 +1,4 @@
-"""The script that builds the contracts says in one sentence what it lacks."""
+"""The script that builds the contracts names what it lacks in one sentence."""
 
 import shutil
 import subprocess
@@ -33,7 +33,7 @@ def _build(path: Path, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_machine_without_rust_is_told_what_to_install(bare: Path) -> None:
+def test_build_without_rust_names_what_to_install(bare: Path) -> None:
     code, out, err = _build(bare)
     assert (code, out) == (2, "")
     assert err == (
@@ -43,5 +43,5 @@ def test_a_machine_without_rust_is_told_what_to_install(bare: Path) -> None:
     assert sorted(path.name for path in bare.iterdir()) == sorted(PLAIN), "nothing was made"
 
 
-def test_a_word_it_does_not_know_is_refused_before_anything_is_done(bare: Path) -> None:
+def test_build_refuses_an_unknown_argument_first(bare: Path) -> None:
     assert _build(bare, "everything") == (2, "", "build: Say nothing, to compare, or write.\n")

@@ -1,4 +1,4 @@
-"""The contracts lie there as they were built, for a protocol every network runs."""
+"""The committed contracts are those that were built, for a protocol that every network runs."""
 
 import re
 from collections.abc import Iterator
@@ -63,18 +63,18 @@ def _meta(contract: str) -> dict[str, str]:
     return found
 
 
-def test_every_contract_is_committed_and_none_beside() -> None:
+def test_exactly_the_named_contracts_are_committed() -> None:
     there = sorted(path.name for path in (FOLDER / "wasm").iterdir())
     assert there == [f"{name}.wasm" for name in NAMES]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_contract_is_the_one_its_hash_was_taken_of(name: str) -> None:
+def test_contract_matches_its_committed_hash(name: str) -> None:
     assert sha256_of(name) == sums()[f"{name}.wasm"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_contract_names_the_compiler_and_the_sdk_that_made_it(name: str) -> None:
+def test_contract_names_its_compiler_and_sdk(name: str) -> None:
     compiler = re.match(r"# rustc (\S+) ", (FOLDER / "SHA256SUMS").read_text())
     assert compiler is not None
     sdk = re.search(r'soroban-sdk = "=(\S+)"', (FOLDER / "Cargo.toml").read_text())
@@ -85,19 +85,19 @@ def test_a_contract_names_the_compiler_and_the_sdk_that_made_it(name: str) -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_contract_is_of_a_protocol_that_every_network_runs(name: str) -> None:
+def test_contract_targets_a_protocol_that_every_network_runs(name: str) -> None:
     version = xdr.SCEnvMetaEntry.unpack(_section(name, "contractenvmetav0")).interface_version
     assert version is not None
     assert (version.protocol.uint32, version.pre_release.uint32) == (PROTOCOL, 0)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_contract_carries_no_path_of_the_machine_it_was_built_on(name: str) -> None:
+def test_contract_contains_no_path_of_the_build_machine(name: str) -> None:
     assert re.search(rb"\.rs\b|\.cargo|/home|/root|/usr|/tmp", wasm_of(name)) is None
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_page_says_what_a_contract_is_for(name: str) -> None:
+def test_page_describes_every_contract(name: str) -> None:
     page = (FOLDER / "README.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
     missing = {function for function in _functions(name) if function not in row}

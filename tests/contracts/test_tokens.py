@@ -1,4 +1,4 @@
-"""A token that does other than it says: refused where money has value, marked where it has none."""
+"""Tokens that do other than their events say: refused, or accepted with a warning."""
 
 from collections.abc import AsyncIterator
 from typing import Final
@@ -7,8 +7,8 @@ import pytest
 from stellar_sdk import scval
 
 from farebox.x402.reasons import Reason
-from support import node
-from support.contracts import Errand, Manners, Token, move, token, wasm_of
+from support import node_proxy
+from support.contracts import SideCall, Token, TokenBehaviour, move, token, wasm_of
 from support.payments import Draft, Json
 from support.promises import case, promise
 from support.stage import NetworkStage, Stage, key_of
@@ -16,22 +16,22 @@ from support.stage import NetworkStage, Stage, key_of
 HELD: Final = 100_000
 TREASURE: Final = 70
 MARK: Final = {"warnings": ["token_unverified"]}
-HONEST: Final = Manners()
+HONEST: Final = TokenBehaviour()
 
-# What the events of a transfer cannot show: only who made the token can be judged.
+# Behaviour that the events of a transfer do not show.
 UNSEEN: Final = {
     "honest": HONEST,
-    "moves nothing and says all": Manners(taken=0, given=0),
-    "says more than it moves": Manners(taken=50, given=50),
-    "says less than it takes": Manners(taken=200),
-    "keeps a fee of the recipient's": Manners(given=90),
+    "moves nothing and says all": TokenBehaviour(taken=0, given=0),
+    "says more than it moves": TokenBehaviour(taken=50, given=50),
+    "says less than it takes": TokenBehaviour(taken=200),
+    "keeps a fee of the recipient's": TokenBehaviour(given=90),
 }
-# What they do show.
+# Behaviour that they show.
 SEEN: Final = {
-    "moves all and says less": (Manners(told=50), Reason.EVENT_WRONG_AMOUNT),
-    "moves all and says more": (Manners(told=200), Reason.EVENT_WRONG_AMOUNT),
-    "says it twice": (Manners(times=2), Reason.MULTIPLE_TRANSFERS),
-    "says nothing": (Manners(times=0), Reason.NO_TRANSFER_EVENTS),
+    "moves all and says less": (TokenBehaviour(reported=50), Reason.EVENT_WRONG_AMOUNT),
+    "moves all and says more": (TokenBehaviour(reported=200), Reason.EVENT_WRONG_AMOUNT),
+    "says it twice": (TokenBehaviour(times=2), Reason.MULTIPLE_TRANSFERS),
+    "says nothing": (TokenBehaviour(times=0), Reason.NO_TRANSFER_EVENTS),
 }
 
 
@@ -43,8 +43,8 @@ async def _made(testnet: NetworkStage) -> Token:
 
 
 @pytest.fixture
-async def mannered(_made: Token, testnet: NetworkStage) -> AsyncIterator[Token]:
-    """The token, of which the usual payer holds some; whatever it was told is forgotten."""
+async def scripted_token(_made: Token, testnet: NetworkStage) -> AsyncIterator[Token]:
+    """The token, of which the usual payer holds some; its behaviour is reset afterwards."""
     holder = testnet.scene.payers[0].address
     yield _made
     await _made.behave(HONEST)
@@ -53,105 +53,107 @@ async def mannered(_made: Token, testnet: NetworkStage) -> AsyncIterator[Token]:
 
 
 @case("PV-126", "PV-127")
-@pytest.mark.parametrize("manners", UNSEEN.values(), ids=UNSEEN)
-async def test_a_token_nobody_vouches_for_is_marked_where_any_may_be_paid(
-    stage: Stage, mannered: Token, manners: Manners
+@pytest.mark.parametrize("behaviour", UNSEEN.values(), ids=UNSEEN)
+async def test_custom_token_has_a_warning_where_any_asset_is_accepted(
+    stage: Stage, scripted_token: Token, behaviour: TokenBehaviour
 ) -> None:
-    await mannered.behave(manners)
-    draft = await stage.draft(asset=mannered.address)
+    await scripted_token.behave(behaviour)
+    draft = await stage.draft(asset=scripted_token.address)
     verdict = await stage.verify(draft.request())
     assert verdict == {"isValid": True, "payer": draft.payer, "extra": MARK}
 
 
 @case("PV-126", "PV-127")
-@pytest.mark.parametrize("manners", UNSEEN.values(), ids=UNSEEN)
-async def test_what_such_a_token_says_is_settled_whatever_it_moves(
-    stage: Stage, mannered: Token, manners: Manners
+@pytest.mark.parametrize("behaviour", UNSEEN.values(), ids=UNSEEN)
+async def test_custom_token_is_settled_by_its_events(
+    stage: Stage, scripted_token: Token, behaviour: TokenBehaviour
 ) -> None:
-    ledger, draft = stage.ledger(), await stage.draft(asset=mannered.address)
-    await mannered.behave(manners)
-    had = await ledger.balance(mannered.address, draft.pay_to)
-    await stage.settled(draft.request())
-    left = await ledger.balance(mannered.address, draft.payer)
-    has = await ledger.balance(mannered.address, draft.pay_to)
-    assert HELD - left == draft.amount * manners.taken // 100
-    assert has - had == draft.amount * manners.given // 100
+    ledger, draft = stage.ledger(), await stage.draft(asset=scripted_token.address)
+    await scripted_token.behave(behaviour)
+    had = await ledger.balance(scripted_token.address, draft.pay_to)
+    await stage.assert_settles(draft.request())
+    left = await ledger.balance(scripted_token.address, draft.payer)
+    has = await ledger.balance(scripted_token.address, draft.pay_to)
+    assert HELD - left == draft.amount * behaviour.taken // 100
+    assert has - had == draft.amount * behaviour.given // 100
 
 
 @case("PV-126", "PV-127")
-async def test_no_token_but_an_asset_contract_is_taken_where_money_has_value(
-    asset_contracts_only: Stage, mannered: Token
+async def test_custom_token_is_refused_where_only_asset_contracts_are_accepted(
+    asset_contracts_only: Stage, scripted_token: Token
 ) -> None:
     stage = asset_contracts_only
-    draft = await stage.draft(asset=mannered.address)
-    for manners in UNSEEN.values():
-        await mannered.behave(manners)
-        await stage.refused(draft.but().request(), Reason.UNSUPPORTED_ASSET, payer=draft.payer)
-    for manners, reason in SEEN.values():
-        await mannered.behave(manners)
-        await stage.refused(draft.but().request(), reason, payer=draft.payer)
+    draft = await stage.draft(asset=scripted_token.address)
+    for behaviour in UNSEEN.values():
+        await scripted_token.behave(behaviour)
+        await stage.assert_refused(
+            draft.but().request(), Reason.UNSUPPORTED_ASSET, payer=draft.payer
+        )
+    for behaviour, reason in SEEN.values():
+        await scripted_token.behave(behaviour)
+        await stage.assert_refused(draft.but().request(), reason, payer=draft.payer)
 
 
 @case("PV-119", "PV-120", "PV-121")
-@pytest.mark.parametrize(("manners", "reason"), SEEN.values(), ids=SEEN)
-async def test_a_token_whose_events_are_not_the_payment_is_refused_everywhere(
-    stage: Stage, mannered: Token, manners: Manners, reason: Reason
+@pytest.mark.parametrize(("behaviour", "reason"), SEEN.values(), ids=SEEN)
+async def test_token_whose_events_differ_from_the_payment_is_refused(
+    stage: Stage, scripted_token: Token, behaviour: TokenBehaviour, reason: Reason
 ) -> None:
-    await mannered.behave(manners)
-    draft = await stage.draft(asset=mannered.address)
-    await stage.refused(draft.request(), reason, payer=draft.payer)
+    await scripted_token.behave(behaviour)
+    draft = await stage.draft(asset=scripted_token.address)
+    await stage.assert_refused(draft.request(), reason, payer=draft.payer)
 
 
 @case("PV-126")
-async def test_a_token_that_says_it_is_the_scenes_asset_is_not_believed(
-    asset_contracts_only: Stage, stage: Stage, mannered: Token, testnet: NetworkStage
+async def test_token_with_the_name_of_an_asset_is_not_taken_for_it(
+    asset_contracts_only: Stage, stage: Stage, scripted_token: Token, testnet: NetworkStage
 ) -> None:
     name = f"{testnet.scene.code}:{testnet.scene.issuer}"
-    await mannered.behave(Manners(posing_as=name))
-    draft = await stage.draft(asset=mannered.address)
+    await scripted_token.behave(TokenBehaviour(posing_as=name))
+    draft = await stage.draft(asset=scripted_token.address)
     assert (await stage.verify(draft.request()))["extra"] == MARK
     body = draft.but().request()
-    await asset_contracts_only.refused(body, Reason.UNSUPPORTED_ASSET, payer=draft.payer)
+    await asset_contracts_only.assert_refused(body, Reason.UNSUPPORTED_ASSET, payer=draft.payer)
 
 
 @case("PV-120")
-async def test_a_token_that_moves_a_second_one_of_its_own_is_refused(
-    stage: Stage, mannered: Token, testnet: NetworkStage
+async def test_token_that_moves_a_second_token_is_refused(
+    stage: Stage, scripted_token: Token, testnet: NetworkStage
 ) -> None:
     native, giver = testnet.scene.native, await testnet.ledger.account()
-    await move(testnet, native, giver, mannered.address, TREASURE)
-    draft = await stage.draft(asset=mannered.address)
-    parties = (scval.to_address(mannered.address), scval.to_address(giver.public_key))
-    spend = Errand(native, "transfer", (*parties, scval.to_int128(TREASURE)))
-    await mannered.behave(Manners(errand=spend))
-    await stage.refused(draft.request(), Reason.MULTIPLE_TRANSFERS, payer=draft.payer)
+    await move(testnet, native, giver, scripted_token.address, TREASURE)
+    draft = await stage.draft(asset=scripted_token.address)
+    parties = (scval.to_address(scripted_token.address), scval.to_address(giver.public_key))
+    spend = SideCall(native, "transfer", (*parties, scval.to_int128(TREASURE)))
+    await scripted_token.behave(TokenBehaviour(side_call=spend))
+    await stage.assert_refused(draft.request(), Reason.MULTIPLE_TRANSFERS, payer=draft.payer)
 
 
 @case("PV-120")
-async def test_a_token_that_takes_the_payers_real_money_with_it_is_refused(
-    stage: Stage, mannered: Token, testnet: NetworkStage
+async def test_token_that_also_moves_the_payers_asset_is_refused(
+    stage: Stage, scripted_token: Token, testnet: NetworkStage
 ) -> None:
-    """The payer once let the token's contract spend; nothing more is signed for the theft."""
+    """The payer approved the token's contract before; the theft needs no further signature."""
     thief = testnet.scene.payees[1].address
-    draft = await stage.draft(asset=mannered.address)
-    await _approve(testnet, draft, spender=mannered.address)
-    parties = (mannered.address, draft.payer, thief)
+    draft = await stage.draft(asset=scripted_token.address)
+    await _approve(testnet, draft, spender=scripted_token.address)
+    parties = (scripted_token.address, draft.payer, thief)
     steal = (*(scval.to_address(each) for each in parties), scval.to_int128(TREASURE))
-    theft = Errand(testnet.scene.asset, "transfer_from", steal)
+    theft = SideCall(testnet.scene.asset, "transfer_from", steal)
     had = await testnet.ledger.balance(testnet.scene.asset, draft.payer)
-    await mannered.behave(Manners(errand=theft))
-    await stage.refused(draft.request(), Reason.MULTIPLE_TRANSFERS, payer=draft.payer)
+    await scripted_token.behave(TokenBehaviour(side_call=theft))
+    await stage.assert_refused(draft.request(), Reason.MULTIPLE_TRANSFERS, payer=draft.payer)
     assert await testnet.ledger.balance(testnet.scene.asset, draft.payer) == had
 
 
 @case("PV-128")
 @promise("settle:verifies-again")
-async def test_a_token_that_changes_its_manners_after_verify_is_noticed_by_settle(
-    stage: Stage, mannered: Token
+async def test_settle_refuses_a_token_that_changed_its_behaviour_after_verify(
+    stage: Stage, scripted_token: Token
 ) -> None:
-    draft = await stage.draft(asset=mannered.address)
+    draft = await stage.draft(asset=scripted_token.address)
     assert (await stage.verify(draft.request()))["isValid"] is True
-    await mannered.behave(Manners(times=2))
+    await scripted_token.behave(TokenBehaviour(times=2))
     outcome = await stage.settle(draft.request())
     assert outcome["errorReason"] == Reason.MULTIPLE_TRANSFERS
     assert outcome["transaction"] == ""
@@ -159,7 +161,7 @@ async def test_a_token_that_changes_its_manners_after_verify_is_noticed_by_settl
 
 @case("PV-128")
 @promise("settle:verifies-again")
-async def test_a_token_whose_code_is_replaced_after_verify_is_noticed_by_settle(
+async def test_settle_refuses_a_token_whose_code_changed_after_verify(
     stage: Stage, testnet: NetworkStage
 ) -> None:
     draft = await stage.draft()
@@ -168,17 +170,17 @@ async def test_a_token_whose_code_is_replaced_after_verify_is_noticed_by_settle(
     draft = draft.but(asset=other.address)
     assert (await stage.verify(draft.request()))["isValid"] is True
     await other.become(wasm_of("smart_wallet"))
-    await stage.refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
+    await stage.assert_refused(draft.request(), Reason.SIMULATION_FAILED, payer=draft.payer)
 
 
-async def test_a_transfer_that_lands_without_its_event_is_no_payment(
-    stage: Stage, mannered: Token
+async def test_settle_fails_when_the_transfer_event_is_missing_on_the_ledger(
+    stage: Stage, scripted_token: Token
 ) -> None:
-    draft = await stage.draft(asset=mannered.address)
+    draft = await stage.draft(asset=scripted_token.address)
 
-    async def fall_silent_first(call: node.Call, forward: node.Forward) -> Json:
+    async def fall_silent_first(call: node_proxy.Call, forward: node_proxy.Forward) -> Json:
         del call
-        await mannered.behave(Manners(times=0))
+        await scripted_token.behave(TokenBehaviour(times=0))
         return await forward()
 
     stage.node().on("sendTransaction", fall_silent_first)
@@ -188,7 +190,7 @@ async def test_a_transfer_that_lands_without_its_event_is_no_payment(
 
 
 async def _approve(testnet: NetworkStage, draft: Draft, *, spender: str) -> None:
-    """The payer lets somebody spend some of the scene's asset for a while."""
+    """The payer approves that `spender` spends some of the scene's asset."""
     owner = testnet.scene.payers[0]
     parties = (scval.to_address(owner.address), scval.to_address(spender))
     until = scval.to_uint32(draft.expires_at_ledger)

@@ -1,6 +1,5 @@
-"""Accounts that are contracts pay through the facilitator, on the real host, and some may not."""
+"""Contract accounts pay through the facilitator on the real host; misbehaving ones are refused."""
 
-import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -10,12 +9,13 @@ from stellar_sdk import Keypair, StrKey, scval, xdr
 
 from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
-from support import node
-from support.contracts import FUNDS, Deed, Errand, Wallet, move, wallet
+from support import node_proxy
+from support.contracts import FUNDS, FlipAction, SideCall, Wallet, move, wallet
 from support.entries import Credentials
 from support.payments import Draft, Json
 from support.promises import case, promise
 from support.stage import HASH, NetworkStage, Stage, key_of, own_relayer, service
+from support.waiting import until
 
 NEVER: Final = 2**32 - 1
 SOON: Final = 25  # ledgers, five seconds of this network
@@ -26,8 +26,8 @@ Act = Callable[[], Awaitable[None]]
 
 
 @pytest.fixture(scope="module")
-async def errands(testnet: NetworkStage) -> Wallet:
-    """A wallet that runs an errand in its check, once it is told one; it has native coin too."""
+async def calling_wallet(testnet: NetworkStage) -> Wallet:
+    """A wallet that runs the side_call it was sent during its check; it holds native coin too."""
     made = await wallet(testnet, "errand_wallet")
     giver = await testnet.ledger.account()
     await move(testnet, testnet.scene.native, giver, made.address, NATIVE_UNITS)
@@ -37,28 +37,30 @@ async def errands(testnet: NetworkStage) -> Wallet:
 @case("PV-078")
 @promise("signature:contract-accounts")
 @pytest.mark.parametrize("kind", [Credentials.ADDRESS, Credentials.ADDRESS_V2])
-async def test_a_smart_wallet_pays_with_what_its_key_signed(
+async def test_smart_wallet_pays_with_its_keys_signature(
     stage: Stage, smart: Wallet, kind: Credentials
 ) -> None:
     ledger = stage.ledger()
     draft = await stage.draft(payer=smart.address, kind=kind)
     before = await ledger.balance(draft.asset, smart.address)
     payee_before = await ledger.balance(draft.asset, draft.pay_to)
-    await stage.settled(draft.request(smart.envelope(draft)))
+    await stage.assert_settles(draft.request(smart.envelope(draft)))
     assert await ledger.balance(draft.asset, smart.address) == before - draft.amount
     assert await ledger.balance(draft.asset, draft.pay_to) == payee_before + draft.amount
 
 
 @case("PV-078")
-async def test_a_smart_wallet_does_not_pay_with_another_key(stage: Stage, smart: Wallet) -> None:
+async def test_smart_wallet_payment_with_another_key_is_refused(
+    stage: Stage, smart: Wallet
+) -> None:
     draft = await stage.draft(payer=smart.address)
     entry = smart.entry(draft, key=Keypair.random())
     body = draft.request(draft.envelope(entry))
-    await stage.refused(body, Reason.SIMULATION_FAILED, payer=smart.address)
+    await stage.assert_refused(body, Reason.SIMULATION_FAILED, payer=smart.address)
 
 
 @case("PV-078")
-async def test_a_smart_wallet_does_not_pay_what_its_key_did_not_sign(
+async def test_smart_wallet_payment_with_another_amount_is_refused(
     stage: Stage, smart: Wallet
 ) -> None:
     draft = await stage.draft(payer=smart.address)
@@ -69,17 +71,15 @@ async def test_a_smart_wallet_does_not_pay_what_its_key_did_not_sign(
     assert entry.credentials.address is not None
     entry.credentials.address.signature = signature.signature
     body = draft.request(draft.envelope(entry))
-    await stage.refused(body, Reason.SIMULATION_FAILED, payer=smart.address)
+    await stage.assert_refused(body, Reason.SIMULATION_FAILED, payer=smart.address)
 
 
 @case("PV-079")
-async def test_a_wallet_that_announces_what_it_agreed_to_pays(
-    stage: Stage, testnet: NetworkStage
-) -> None:
+async def test_wallet_that_emits_its_own_event_pays(stage: Stage, testnet: NetworkStage) -> None:
     announcing = await wallet(testnet, "announcing_wallet")
     draft = await stage.draft(payer=announcing.address)
-    tx_hash = await stage.settled(draft.request(announcing.envelope(draft)))
-    assert await _said(stage, tx_hash) == [
+    tx_hash = await stage.assert_settles(draft.request(announcing.envelope(draft)))
+    assert await _events_of(stage, tx_hash) == [
         (announcing.address, "agreed"),
         (draft.asset, "transfer"),
     ]
@@ -90,48 +90,50 @@ async def test_a_wallet_that_announces_what_it_agreed_to_pays(
     ("function", "reason"),
     [("transfer", Reason.MULTIPLE_TRANSFERS), ("approve", Reason.EVENT_NOT_TRANSFER)],
 )
-async def test_a_wallet_that_moves_or_lends_another_token_on_the_side_is_refused(
-    stage: Stage, testnet: NetworkStage, errands: Wallet, function: str, reason: Reason
+async def test_wallet_that_moves_or_approves_another_token_is_refused(
+    stage: Stage, testnet: NetworkStage, calling_wallet: Wallet, function: str, reason: Reason
 ) -> None:
-    draft = await stage.draft(payer=errands.address)
-    parties = (scval.to_address(errands.address), scval.to_address(draft.pay_to))
+    draft = await stage.draft(payer=calling_wallet.address)
+    parties = (scval.to_address(calling_wallet.address), scval.to_address(draft.pay_to))
     until = (scval.to_uint32(draft.expires_at_ledger),) if function == "approve" else ()
     arguments = (*parties, scval.to_int128(5), *until)
-    await _send(stage, errands, Errand(testnet.scene.native, function, arguments))
-    await stage.refused(draft.request(errands.envelope(draft)), reason, payer=errands.address)
-    native = await stage.ledger().balance(testnet.scene.native, errands.address)
+    await _send(stage, calling_wallet, SideCall(testnet.scene.native, function, arguments))
+    await stage.assert_refused(
+        draft.request(calling_wallet.envelope(draft)), reason, payer=calling_wallet.address
+    )
+    native = await stage.ledger().balance(testnet.scene.native, calling_wallet.address)
     assert native == NATIVE_UNITS
 
 
 @case("PV-080")
-async def test_a_wallet_that_only_looks_at_another_token_pays(
-    stage: Stage, testnet: NetworkStage, errands: Wallet
+async def test_wallet_that_reads_another_balance_pays(
+    stage: Stage, testnet: NetworkStage, calling_wallet: Wallet
 ) -> None:
-    draft = await stage.draft(payer=errands.address)
-    look = Errand(testnet.scene.native, "balance", (scval.to_address(errands.address),))
-    await _send(stage, errands, look)
-    await stage.settled(draft.request(errands.envelope(draft)))
+    draft = await stage.draft(payer=calling_wallet.address)
+    look = SideCall(testnet.scene.native, "balance", (scval.to_address(calling_wallet.address),))
+    await _send(stage, calling_wallet, look)
+    await stage.assert_settles(draft.request(calling_wallet.envelope(draft)))
 
 
 @case("PV-130")
 @pytest.mark.parametrize(
-    ("deed", "cause"),
-    [(Deed.REFUSE, Failure.INVOKE_HOST_FUNCTION_TRAPPED), (Deed.TOIL, OVER_ITS_LIMIT)],
+    ("action", "cause"),
+    [(FlipAction.REFUSE, Failure.INVOKE_HOST_FUNCTION_TRAPPED), (FlipAction.TOIL, OVER_ITS_LIMIT)],
 )
-async def test_a_wallet_that_turns_before_its_payment_lands_has_failed_to_pay(
-    stage: Stage, testnet: NetworkStage, deed: Deed, cause: Failure
+async def test_settle_fails_when_the_wallet_changes_before_the_payment_lands(
+    stage: Stage, testnet: NetworkStage, action: FlipAction, cause: Failure
 ) -> None:
-    flip = await _flip(testnet, deed)
+    flip = await _flip(testnet, action)
     draft = await stage.draft(payer=flip.address)
     turn = await _turning(stage, flip, at=0)
     assert await _fails_on_the_ledger(stage, draft, flip, turn) is cause
 
 
 @case("PV-130")
-async def test_a_wallet_that_turns_by_itself_needs_nobody_to_fail(
+async def test_settle_fails_when_the_wallet_changes_by_time(
     stage: Stage, testnet: NetworkStage
 ) -> None:
-    flip = await _flip(testnet, Deed.REFUSE)
+    flip = await _flip(testnet, FlipAction.REFUSE)
     draft = await stage.draft(payer=flip.address)
     turns_at = await stage.ledger().latest() + SOON
     await (await _turning(stage, flip, at=turns_at))()
@@ -145,36 +147,36 @@ async def test_a_wallet_that_turns_by_itself_needs_nobody_to_fail(
 
 @case("PV-080")
 @pytest.mark.parametrize(
-    ("deed", "reason"),
-    [(Deed.REFUSE, Reason.SIMULATION_FAILED), (Deed.CLAIM, Reason.MULTIPLE_TRANSFERS)],
+    ("action", "reason"),
+    [(FlipAction.REFUSE, Reason.SIMULATION_FAILED), (FlipAction.CLAIM, Reason.MULTIPLE_TRANSFERS)],
 )
-async def test_a_wallet_that_has_turned_is_refused_from_then_on(
-    stage: Stage, testnet: NetworkStage, deed: Deed, reason: Reason
+async def test_changed_wallet_is_refused(
+    stage: Stage, testnet: NetworkStage, action: FlipAction, reason: Reason
 ) -> None:
-    flip = await _flip(testnet, deed, turns_at=0)
+    flip = await _flip(testnet, action, turns_at=0)
     draft = await stage.draft(payer=flip.address)
-    await stage.refused(draft.request(flip.envelope(draft)), reason, payer=flip.address)
+    await stage.assert_refused(draft.request(flip.envelope(draft)), reason, payer=flip.address)
 
 
-async def test_what_a_wallet_claims_only_on_the_ledger_does_not_undo_its_payment(
+async def test_event_added_on_the_ledger_does_not_undo_a_payment(
     stage: Stage, testnet: NetworkStage
 ) -> None:
-    flip = await _flip(testnet, Deed.CLAIM)
+    flip = await _flip(testnet, FlipAction.CLAIM)
     draft = await stage.draft(payer=flip.address)
     stage.node().on("sendTransaction", _after(await _turning(stage, flip, at=0)))
-    tx_hash = await stage.settled(draft.request(flip.envelope(draft)))
-    said = await _said(stage, tx_hash)
-    assert said == [(flip.address, "transfer"), (draft.asset, "transfer")]
+    tx_hash = await stage.assert_settles(draft.request(flip.envelope(draft)))
+    events = await _events_of(stage, tx_hash)
+    assert events == [(flip.address, "transfer"), (draft.asset, "transfer")]
 
 
-@pytest.mark.parametrize("deed", [Deed.REFUSE, Deed.CLAIM])
-async def test_a_payer_that_costs_fees_for_nothing_is_stopped(
-    stage: Stage, testnet: NetworkStage, deed: Deed
+@pytest.mark.parametrize("action", [FlipAction.REFUSE, FlipAction.CLAIM])
+async def test_payer_is_stopped_after_its_failures_used_up_the_loss_limit(
+    stage: Stage, testnet: NetworkStage, action: FlipAction
 ) -> None:
-    """It passed simulation and then failed, or moved more: with either it uses up its allowance."""
+    """A payment that fails or moves more after its simulation uses up the payer's limit."""
     settings = stage.environment | await own_relayer(stage)
     settings["FAREBOX_PAYER_LOSS_STROOPS_TESTNET"] = "1"
-    flip = await _flip(testnet, deed)
+    flip = await _flip(testnet, action)
     async with service(settings) as client:
         wary = Stage(client, stage.networks, settings)
         draft = await wary.draft(payer=flip.address)
@@ -183,36 +185,36 @@ async def test_a_payer_that_costs_fees_for_nothing_is_stopped(
         stage.node().reset()
         assert HASH.match(outcome["transaction"])
         again = await wary.draft(payer=flip.address)
-        body, verdict = again.request(flip.envelope(again)), {}
-        for _ in range(100):
-            verdict = await wary.verify(body)
-            if verdict.get("invalidReason") == Reason.PAYER_STOPPED:
-                break
-            await asyncio.sleep(0.05)
-        await wary.refused(body, Reason.PAYER_STOPPED, payer=flip.address, by_rule=True)
+        body = again.request(flip.envelope(again))
+
+        async def is_stopped() -> bool:
+            return (await wary.verify(body)).get("invalidReason") == Reason.PAYER_STOPPED
+
+        await until(is_stopped)
+        await wary.assert_refused(body, Reason.PAYER_STOPPED, payer=flip.address, by_rule=True)
         honest = await wary.draft()
-        await wary.settled(honest.request())
+        await wary.assert_settles(honest.request())
 
 
-async def _flip(testnet: NetworkStage, deed: Deed, *, turns_at: int = NEVER) -> Wallet:
-    arguments = (scval.to_uint32(turns_at), scval.to_uint32(deed))
+async def _flip(testnet: NetworkStage, action: FlipAction, *, turns_at: int = NEVER) -> Wallet:
+    arguments = (scval.to_uint32(turns_at), scval.to_uint32(action))
     return await wallet(testnet, "flip_wallet", *arguments)
 
 
 async def _turning(stage: Stage, flip: Wallet, *, at: int) -> Act:
-    """What sets the ledger at which the wallet turns, once it is called."""
-    somebody = await stage.ledger().account()
+    """An act that sets the ledger from which the wallet behaves differently."""
+    caller = await stage.ledger().account()
 
     async def turn() -> None:
-        await stage.ledger().invoke(somebody, flip.address, "turn", scval.to_uint32(at))
+        await stage.ledger().invoke(caller, flip.address, "turn", scval.to_uint32(at))
 
     return turn
 
 
 async def _fails_on_the_ledger(stage: Stage, draft: Draft, flip: Wallet, act: Act) -> Failure:
-    """Verify accepts; with `act` before it lands, the settlement has failed for good.
+    """Verify accepts; with `act` before it lands, the settlement fails for good.
 
-    The answer is what the network gives as the cause.
+    Returns the cause that the network gives.
     """
     ledger, relayer = stage.ledger(), stage.relayer().public_key
     body = draft.request(flip.envelope(draft))
@@ -235,12 +237,12 @@ async def _fails_on_the_ledger(stage: Stage, draft: Draft, flip: Wallet, act: Ac
 
 
 def _cause(result: str) -> Failure:
-    """Why the one call of a transaction failed; also when it is inside a fee bump."""
-    told = xdr.TransactionResult.from_xdr(result).result
-    if told.inner_result_pair is not None:
-        results = told.inner_result_pair.result.result.results
+    """The failure code of a transaction's one call, also inside a fee bump."""
+    result_body = xdr.TransactionResult.from_xdr(result).result
+    if result_body.inner_result_pair is not None:
+        results = result_body.inner_result_pair.result.result.results
     else:
-        results = told.results
+        results = result_body.results
     assert results is not None
     (operation,) = results
     assert operation.tr is not None
@@ -248,10 +250,10 @@ def _cause(result: str) -> Failure:
     return operation.tr.invoke_host_function_result.code
 
 
-def _after(act: Act) -> node.Step:
-    """The call goes on to the network after something else has happened there."""
+def _after(act: Act) -> node_proxy.Step:
+    """Forward the call to the network after `act`."""
 
-    async def step(call: node.Call, forward: node.Forward) -> Json:
+    async def step(call: node_proxy.Call, forward: node_proxy.Forward) -> Json:
         del call
         await act()
         return await forward()
@@ -259,16 +261,16 @@ def _after(act: Act) -> node.Step:
     return step
 
 
-async def _send(stage: Stage, errands: Wallet, errand: Errand) -> None:
-    """Tell the wallet its errand."""
+async def _send(stage: Stage, calling_wallet: Wallet, side_call: SideCall) -> None:
+    """Send the wallet its side_call."""
     key = key_of(stage.networks[Network.TESTNET].scene.payers[2])
-    await stage.ledger().invoke(key, errands.address, "send", *errand.values())
+    await stage.ledger().invoke(key, calling_wallet.address, "send", *side_call.values())
 
 
-async def _said(stage: Stage, tx_hash: str) -> list[tuple[str, str]]:
+async def _events_of(stage: Stage, tx_hash: str) -> list[tuple[str, str]]:
     """Contract and first topic of every event of a transaction, in order."""
     found = await stage.ledger().found(tx_hash)
-    said = []
+    events = []
     for encoded in (
         each for operation in found["events"]["contractEventsXdr"] for each in operation
     ):
@@ -276,5 +278,5 @@ async def _said(stage: Stage, tx_hash: str) -> list[tuple[str, str]]:
         assert event.contract_id is not None
         assert event.body.v0 is not None
         contract = StrKey.encode_contract(event.contract_id.contract_id.hash)
-        said.append((contract, scval.from_symbol(event.body.v0.topics[0])))
-    return said
+        events.append((contract, scval.from_symbol(event.body.v0.topics[0])))
+    return events

@@ -1,4 +1,4 @@
-"""Contract accounts prove themselves through the web-auth contract, on the real host."""
+"""Contract accounts sign in through the web-auth contract on the real host."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from stellar_sdk.sep.stellar_soroban_web_authentication import (
 )
 
 from farebox.accounts.contract_challenge import LIFE_LEDGERS
-from farebox.accounts.contract_sign_in import ContractSignIn
-from farebox.accounts.login import (
+from farebox.accounts.contract_web_auth import ContractWebAuth
+from farebox.accounts.web_auth_scheme import (
     ChallengeNotOpen,
-    ContractLoginUnavailable,
-    Issued,
+    ContractSignInUnavailable,
+    IssuedChallenge,
     SignatureRefused,
 )
 from farebox.kernel.addresses import Address, parse_contract
@@ -26,7 +26,7 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerClock, LedgerReading
 from farebox.stellar.rpc_http import HttpSorobanRpc
-from support.contracts import Deed, Errand, Wallet, wallet
+from support.contracts import FlipAction, SideCall, Wallet, wallet
 from support.promises import case
 from support.stage import NetworkStage, key_of
 from support.wasm import careless_web_auth, endless_account
@@ -39,11 +39,11 @@ NETWORK: Final = Network.TESTNET
 class Door:
     """Signing in on one network, over a real node."""
 
-    login: ContractSignIn
+    login: ContractWebAuth
     web_auth: WebAuth
     ledgers: LedgerClock
 
-    async def issue(self, account: str) -> Issued:
+    async def issue(self, account: str) -> IssuedChallenge:
         """A challenge as of the newest ledger."""
         await self.ledgers.poll()
         return await self.login.issue(_contract(account))
@@ -52,7 +52,7 @@ class Door:
         """The account that signed; a Refusal says why it has not."""
         await self.ledgers.poll()
         shown = self.login.read(signed)
-        await shown.prove()
+        await shown.verify()
         return shown.address
 
     async def enter(self, who: Wallet, key: Keypair | None = None) -> str:
@@ -63,7 +63,7 @@ class Door:
 
 
 class StoppedAt:
-    """A ledger clock that stands."""
+    """A ledger clock that stands still."""
 
     def __init__(self, sequence: int) -> None:
         self._sequence = sequence
@@ -87,7 +87,7 @@ def _rpc(testnet: NetworkStage) -> HttpSorobanRpc:
 def _door(rpc: HttpSorobanRpc, laid: WebAuth, at: StoppedAt | None = None) -> Door:
     clock = SystemClock()
     ledgers = LedgerClock(NETWORK, rpc, clock)
-    login = ContractSignIn(laid.domain(), laid.ground(NETWORK), rpc, at or ledgers, clock)
+    login = ContractWebAuth(laid.domain(), laid.ground(NETWORK), rpc, at or ledgers, clock)
     return Door(login, laid, ledgers)
 
 
@@ -98,13 +98,11 @@ def _contract(text: str) -> Address:
 
 
 @case("AU-012")
-async def test_a_contract_account_signs_in_with_what_its_key_signed(
-    door: Door, smart: Wallet
-) -> None:
+async def test_contract_account_signs_in_with_its_keys_signature(door: Door, smart: Wallet) -> None:
     assert await door.enter(smart) == smart.address
 
 
-async def test_a_wallet_may_choose_how_long_its_own_signature_holds(
+async def test_wallet_chooses_the_expiry_of_its_signature(
     door: Door, testnet: NetworkStage, smart: Wallet
 ) -> None:
     issued = await door.issue(smart.address)
@@ -114,7 +112,9 @@ async def test_a_wallet_may_choose_how_long_its_own_signature_holds(
 
 
 @case("AU-012")
-async def test_another_key_or_no_signature_does_not_sign_in(door: Door, smart: Wallet) -> None:
+async def test_sign_in_fails_with_another_key_or_without_a_signature(
+    door: Door, smart: Wallet
+) -> None:
     with pytest.raises(SignatureRefused):
         await door.enter(smart, Keypair.random())
     issued = await door.issue(smart.address)
@@ -123,7 +123,7 @@ async def test_another_key_or_no_signature_does_not_sign_in(door: Door, smart: W
 
 
 @case("AU-012")
-async def test_a_contract_that_is_no_account_does_not_sign_in(
+async def test_sign_in_fails_for_a_contract_that_is_no_account(
     door: Door, testnet: NetworkStage
 ) -> None:
     asset = Wallet(testnet.scene.asset, Keypair.random())
@@ -134,14 +134,14 @@ async def test_a_contract_that_is_no_account_does_not_sign_in(
 
 
 @case("AU-009")
-async def test_the_web_auth_contract_does_not_sign_in_to_itself(door: Door) -> None:
+async def test_sign_in_fails_for_the_web_auth_contract_itself(door: Door) -> None:
     with pytest.raises(Refusal) as refused:
         await door.issue(door.web_auth.contract)
     assert refused.value.code == "account_not_allowed"
 
 
 @case("AU-012")
-async def test_a_wallet_that_works_without_end_is_stopped_and_refused(
+async def test_sign_in_fails_for_a_wallet_over_the_resource_limit(
     door: Door, testnet: NetworkStage
 ) -> None:
     deployer = await testnet.ledger.account()
@@ -150,23 +150,25 @@ async def test_a_wallet_that_works_without_end_is_stopped_and_refused(
         await door.enter(endless)
 
 
-async def test_what_a_wallet_says_or_does_while_it_is_asked_changes_nothing(
+async def test_calls_and_events_of_a_wallet_during_its_check_have_no_effect(
     door: Door, testnet: NetworkStage
 ) -> None:
-    claiming = await wallet(testnet, "flip_wallet", scval.to_uint32(0), scval.to_uint32(Deed.CLAIM))
+    claiming = await wallet(
+        testnet, "flip_wallet", scval.to_uint32(0), scval.to_uint32(FlipAction.CLAIM)
+    )
     assert await door.enter(claiming) == claiming.address
-    errands = await wallet(testnet, "errand_wallet")
+    calling_wallet = await wallet(testnet, "errand_wallet")
     payee = testnet.scene.payees[0].address
-    parties = (scval.to_address(errands.address), scval.to_address(payee))
-    theft = Errand(testnet.scene.asset, "transfer", (*parties, scval.to_int128(5)))
+    parties = (scval.to_address(calling_wallet.address), scval.to_address(payee))
+    theft = SideCall(testnet.scene.asset, "transfer", (*parties, scval.to_int128(5)))
     teller = key_of(testnet.scene.payers[2])
-    await testnet.ledger.invoke(teller, errands.address, "send", *theft.values())
-    before = await testnet.ledger.balance(testnet.scene.asset, errands.address)
-    assert await door.enter(errands) == errands.address
-    assert await testnet.ledger.balance(testnet.scene.asset, errands.address) == before
+    await testnet.ledger.invoke(teller, calling_wallet.address, "send", *theft.values())
+    before = await testnet.ledger.balance(testnet.scene.asset, calling_wallet.address)
+    assert await door.enter(calling_wallet) == calling_wallet.address
+    assert await testnet.ledger.balance(testnet.scene.asset, calling_wallet.address) == before
 
 
-async def test_a_challenge_is_over_with_its_sixtieth_ledger(
+async def test_challenge_expires_after_sixty_ledgers(
     door: Door, testnet: NetworkStage, smart: Wallet
 ) -> None:
     issued = await door.issue(smart.address)
@@ -175,10 +177,12 @@ async def test_a_challenge_is_over_with_its_sixtieth_ledger(
     async with _rpc(testnet) as rpc:
         later = _door(rpc, door.web_auth, StoppedAt(drawn_at + LIFE_LEDGERS + 1))
         with pytest.raises(ChallengeNotOpen):
-            await later.login.read(signed).prove()
+            await later.login.read(signed).verify()
         in_time = _door(rpc, door.web_auth, StoppedAt(drawn_at + LIFE_LEDGERS))
-        with pytest.raises(Outage):  # the node is not that far; the challenge itself still holds
-            await in_time.login.read(signed).prove()
+        with pytest.raises(
+            Outage
+        ):  # the node has not reached the ledger; the challenge is still valid
+            await in_time.login.read(signed).verify()
     assert await door.prove(signed) == smart.address
 
 
@@ -200,21 +204,21 @@ async def test_the_public_sdk_reads_and_verifies_our_challenge(
 
 
 @case("AU-012")
-async def test_a_contract_that_asks_nobody_lets_nobody_in(
+async def test_sign_in_fails_with_a_web_auth_contract_that_requires_no_authorization(
     testnet: NetworkStage, smart: Wallet
 ) -> None:
-    """Somebody else's contract under the setting: success of the call alone is no proof."""
+    """The setting names another contract: a successful call alone is no proof."""
     async with _rpc(testnet) as rpc:
         careless = _door(rpc, await web_auth(testnet.ledger, careless_web_auth()))
-        with pytest.raises(ContractLoginUnavailable):
+        with pytest.raises(ContractSignInUnavailable):
             await careless.enter(smart, Keypair.random())
 
 
-async def test_until_contract_and_signing_account_are_there_nobody_gets_a_challenge(
+async def test_challenge_is_unavailable_until_contract_and_signing_account_exist(
     testnet: NetworkStage, door: Door, smart: Wallet
 ) -> None:
     nowhere = WebAuth(door.web_auth.contract, Keypair.random())
     async with _rpc(testnet) as rpc:
         for laid in (nowhere, WebAuth("C" + "A" * 51 + "D2KM", door.web_auth.signer)):
-            with pytest.raises(ContractLoginUnavailable):
+            with pytest.raises(ContractSignInUnavailable):
                 await _door(rpc, laid).issue(smart.address)

@@ -1,4 +1,4 @@
-"""Entries that nobody extended: archived, restored by the call that needs them, or on request."""
+"""Archived entries are restored by the call that needs them, or on request."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from stellar_sdk.operation import RestoreFootprint
 from stellar_sdk.soroban_rpc import GetTransactionStatus, SendTransactionStatus
 
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_traveller import Traveller, call, footprint
+from support.sdk_user import SdkUser, call, footprint
 
 MIN_PERSISTENT_TTL = 120_960
 Scene = tuple[RunningDevnet, Keypair, Asset]
@@ -17,7 +17,7 @@ Scene = tuple[RunningDevnet, Keypair, Asset]
 
 @pytest.fixture
 def aged() -> Iterator[Scene]:
-    """A scene on which every contract entry expired, and nobody else acts."""
+    """A scene on which every contract entry expired, and no other account acts."""
     options = ["--passphrase", TESTNET, "--limits", "testnet", "--retention-ledgers", "50"]
     devnet = RunningDevnet.start(*options, "--close-ms", "manual")
     status, scene = devnet.admin("/scene", {"payers": 1, "payees": 1})
@@ -42,8 +42,8 @@ def instance(asset: Asset) -> stellar_xdr.LedgerKey:
 
 
 def live_until(devnet: RunningDevnet, asset: Asset) -> int:
-    asked = {"keys": [instance(asset).to_xdr()]}
-    (entry,) = devnet.result("getLedgerEntries", asked)["entries"]
+    request = {"keys": [instance(asset).to_xdr()]}
+    (entry,) = devnet.result("getLedgerEntries", request)["entries"]
     return int(entry["liveUntilLedgerSeq"])
 
 
@@ -52,10 +52,10 @@ def test_a_call_restores_the_archived_contract_it_needs(aged: Scene) -> None:
     latest = devnet.result("getLatestLedger")["sequence"]
     assert live_until(devnet, dollar) == 0, "an archived entry"
     with SorobanServer(devnet.rpc_url) as server:
-        traveller = Traveller(server, TESTNET)
+        user = SdkUser(server, TESTNET)
         parties = [scval.to_address(payer.public_key), scval.to_address(dollar.issuer or "")]
         operation = call(dollar.contract_id(TESTNET), "transfer", [*parties, scval.to_int128(1)])
-        envelope = server.prepare_transaction(traveller.build(payer, operation))
+        envelope = server.prepare_transaction(user.build(payer, operation))
         data = envelope.transaction.soroban_data
         assert data is not None
         assert data.ext.v == 1  # it names what is to be restored
@@ -63,7 +63,7 @@ def test_a_call_restores_the_archived_contract_it_needs(aged: Scene) -> None:
         sent = server.send_transaction(envelope)
         assert sent.status == SendTransactionStatus.PENDING, sent
         devnet.close()
-        assert traveller.wait(envelope.hash_hex()).status == GetTransactionStatus.SUCCESS
+        assert user.wait(envelope.hash_hex()).status == GetTransactionStatus.SUCCESS
     assert live_until(devnet, dollar) > latest
 
 
@@ -71,13 +71,13 @@ def test_an_archived_contract_is_restored_on_request(aged: Scene) -> None:
     devnet, payer, dollar = aged
     latest = devnet.result("getLatestLedger")["sequence"]
     with SorobanServer(devnet.rpc_url) as server:
-        traveller = Traveller(server, TESTNET)
-        unprepared = traveller.build(payer, RestoreFootprint())
+        user = SdkUser(server, TESTNET)
+        unprepared = user.build(payer, RestoreFootprint())
         unprepared.transaction.soroban_data = footprint(read_write=[instance(dollar)])
         envelope = server.prepare_transaction(unprepared)
         envelope.sign(payer)
         sent = server.send_transaction(envelope)
         assert sent.status == SendTransactionStatus.PENDING, sent
         devnet.close()
-        assert traveller.wait(envelope.hash_hex()).status == GetTransactionStatus.SUCCESS
+        assert user.wait(envelope.hash_hex()).status == GetTransactionStatus.SUCCESS
     assert live_until(devnet, dollar) > latest

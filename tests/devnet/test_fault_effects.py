@@ -1,4 +1,4 @@
-"""What the answers of a faulty or lying node look like: the effects inside one call."""
+"""The effects of faults inside one response."""
 
 import http.client
 import json
@@ -144,8 +144,8 @@ def test_ahead_states_a_future_ledger_over_true_content(devnet: RunningDevnet) -
         "getTransaction": {"hash": envelope.hash_hex()},
     }
     true_latest = devnet.close()
-    for method, asked in params.items():
-        assert devnet.result(method, asked)["latestLedger"] == true_latest + 100, method
+    for method, request in params.items():
+        assert devnet.result(method, request)["latestLedger"] == true_latest + 100, method
     assert look_up(devnet, envelope)["ledger"] == latest
     devnet.clear_faults()
     assert devnet.result("getLatestLedger")["sequence"] == true_latest

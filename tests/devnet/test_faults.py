@@ -1,4 +1,4 @@
-"""The faults a test can ask the devnet for, one by one, as a client meets them."""
+"""Each fault that a test can set on the devnet, as a client sees it."""
 
 import http.client
 import json
@@ -64,7 +64,7 @@ def raw_call(devnet: RunningDevnet, method: str, params: object = None) -> tuple
         return answer.status, answer.headers
 
 
-def test_an_answer_can_be_late_for_one_method_alone(devnet: RunningDevnet) -> None:
+def test_delay_fault_delays_one_method(devnet: RunningDevnet) -> None:
     devnet.fault({"kind": "delay", "ms": 300}, methods=["getNetwork"], count=1)
     started = time.monotonic()
     devnet.result("getHealth")
@@ -73,7 +73,7 @@ def test_an_answer_can_be_late_for_one_method_alone(devnet: RunningDevnet) -> No
     assert time.monotonic() - started > 0.3
 
 
-def test_a_connection_dropped_before_does_nothing_and_one_dropped_after_did_it(
+def test_drop_fault_prevents_the_call_or_follows_it(
     devnet: RunningDevnet,
 ) -> None:
     key = funded(devnet)
@@ -89,7 +89,7 @@ def test_a_connection_dropped_before_does_nothing_and_one_dropped_after_did_it(
         params = {"transaction": envelope.to_xdr()}
 
 
-def test_a_gateway_answers_instead_of_the_service(devnet: RunningDevnet) -> None:
+def test_http_fault_replaces_the_response(devnet: RunningDevnet) -> None:
     devnet.fault({"kind": "http", "status": 503}, count=1)
     assert raw_call(devnet, "getHealth")[0] == 503
     devnet.fault({"kind": "http", "status": 429, "retry_after_s": 7}, count=1)
@@ -103,14 +103,14 @@ def test_a_gateway_answers_instead_of_the_service(devnet: RunningDevnet) -> None
     assert status_of(devnet, envelope) == "SUCCESS"
 
 
-def test_a_call_can_end_in_an_error_of_the_service(devnet: RunningDevnet) -> None:
+def test_rpc_error_fault_returns_an_error(devnet: RunningDevnet) -> None:
     devnet.fault({"kind": "rpc_error", "code": -32603, "message": "no disk"}, skip=1, count=1)
     assert "result" in devnet.call("getHealth")
     assert devnet.call("getHealth")["error"] == {"code": -32603, "message": "no disk"}
     assert "result" in devnet.call("getHealth")
 
 
-def test_a_stale_node_answers_as_of_an_earlier_ledger(devnet: RunningDevnet) -> None:
+def test_stale_fault_returns_an_earlier_ledger(devnet: RunningDevnet) -> None:
     key = funded(devnet)
     before = devnet.close()
     envelope = payment(devnet, key)
@@ -133,7 +133,7 @@ def test_a_stale_node_answers_as_of_an_earlier_ledger(devnet: RunningDevnet) -> 
     assert status_of(devnet, envelope) == "SUCCESS"
 
 
-def test_transactions_can_be_ingested_late(devnet: RunningDevnet) -> None:
+def test_ingestion_delay_fault_delays_transactions(devnet: RunningDevnet) -> None:
     envelope = payment(devnet, funded(devnet))
     devnet.fault({"kind": "ingestion_delay", "ledgers": 2})
     assert send(devnet, envelope) == "PENDING"
@@ -146,14 +146,14 @@ def test_transactions_can_be_ingested_late(devnet: RunningDevnet) -> None:
     assert seen == ["NOT_FOUND", "NOT_FOUND", "SUCCESS"]
 
 
-def test_two_nodes_behind_one_address_disagree(devnet: RunningDevnet) -> None:
+def test_two_nodes_fault_alternates_between_nodes(devnet: RunningDevnet) -> None:
     devnet.close(3)
     true = latest(devnet)
     devnet.fault({"kind": "two_nodes", "ledgers": 2}, methods=["getLatestLedger"])
     assert [latest(devnet) for _ in range(4)] == [true, true - 2, true, true - 2]
 
 
-def test_history_can_be_trimmed(devnet: RunningDevnet) -> None:
+def test_trimmed_history_fault_trims_the_retained_ledgers(devnet: RunningDevnet) -> None:
     envelope = payment(devnet, funded(devnet))
     assert send(devnet, envelope) == "PENDING"
     last = devnet.close(4)
@@ -163,7 +163,7 @@ def test_history_can_be_trimmed(devnet: RunningDevnet) -> None:
     assert devnet.call("getTransactions", {"startLedger": last - 3})["error"]["code"] == -32600
 
 
-def test_one_account_is_told_to_try_again_later(devnet: RunningDevnet) -> None:
+def test_try_again_later_fault_affects_one_account(devnet: RunningDevnet) -> None:
     one, other = funded(devnet), funded(devnet)
     devnet.fault({"kind": "try_again_later"}, source=one.public_key)
     refused = payment(devnet, one)
@@ -175,7 +175,7 @@ def test_one_account_is_told_to_try_again_later(devnet: RunningDevnet) -> None:
     assert send(devnet, refused) == "PENDING"
 
 
-def test_faults_are_listed_with_what_became_of_them(devnet: RunningDevnet) -> None:
+def test_faults_are_listed_with_their_uses(devnet: RunningDevnet) -> None:
     first = devnet.fault({"kind": "delay", "ms": 1}, probability=0.5, seed=11)
     second = devnet.fault({"kind": "stale", "ledgers": 1}, methods=["getNetwork"])
     for _ in range(40):
@@ -205,13 +205,13 @@ def test_faults_are_listed_with_what_became_of_them(devnet: RunningDevnet) -> No
         {"effect": {"kind": "try_again_later"}, "surprise": 1},
     ],
 )
-def test_a_fault_that_makes_no_sense_is_refused(devnet: RunningDevnet, rule: object) -> None:
+def test_invalid_fault_is_refused(devnet: RunningDevnet, rule: object) -> None:
     status, answered = devnet.admin("/faults", rule)
     assert status == 400
     assert answered["error"]
 
 
-def test_a_foreign_envelope_lands_past_the_queue(devnet: RunningDevnet) -> None:
+def test_foreign_envelope_lands_without_the_queue(devnet: RunningDevnet) -> None:
     key = funded(devnet)
     ours, foreign = payment(devnet, key, 1), payment(devnet, key, 2)
     assert send(devnet, ours) == "PENDING"
@@ -226,7 +226,7 @@ def test_a_foreign_envelope_lands_past_the_queue(devnet: RunningDevnet) -> None:
     assert (status, refused) == (400, {"error": "not valid: TxBadSeq"})
 
 
-def test_a_stranger_wraps_what_waits(devnet: RunningDevnet) -> None:
+def test_wrap_replaces_a_queued_envelope_with_a_foreign_fee_bump(devnet: RunningDevnet) -> None:
     envelope = payment(devnet, funded(devnet))
     assert send(devnet, envelope) == "PENDING"
     status, landed = devnet.admin("/land", {"wrap": envelope.hash_hex()})
@@ -238,7 +238,7 @@ def test_a_stranger_wraps_what_waits(devnet: RunningDevnet) -> None:
     assert by_inner["envelopeXdr"] == by_outer["envelopeXdr"] != envelope.to_xdr()
 
 
-def test_what_waits_slips_an_empty_ledger_and_gives_up_after_four(devnet: RunningDevnet) -> None:
+def test_queued_envelope_is_dropped_after_four_empty_ledgers(devnet: RunningDevnet) -> None:
     key = funded(devnet)
     envelope = payment(devnet, key)
     assert send(devnet, envelope) == "PENDING"
@@ -253,7 +253,7 @@ def test_what_waits_slips_an_empty_ledger_and_gives_up_after_four(devnet: Runnin
     assert send(devnet, late) == "TRY_AGAIN_LATER"
 
 
-def test_time_jumps_forward_and_ends_what_was_valid() -> None:
+def test_jump_expires_a_queued_envelope() -> None:
     running = RunningDevnet.start("--passphrase", TESTNET, "--close-ms", "manual")
     try:
         before = int(running.result("getLatestLedger")["closeTime"])

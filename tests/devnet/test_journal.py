@@ -1,4 +1,4 @@
-"""`--journal`: a killed network goes on where it was, with the same ledgers."""
+"""`--journal`: a killed network restarts with the same ledgers."""
 
 import subprocess
 from pathlib import Path
@@ -29,7 +29,7 @@ def scene(running: RunningDevnet) -> list[str]:
     return [payer["address"] for payer in answered["payers"]]
 
 
-def test_a_killed_network_comes_back_with_the_same_ledgers_and_accounts(tmp_path: Path) -> None:
+def test_killed_network_restarts_with_the_same_ledgers_and_accounts(tmp_path: Path) -> None:
     journal = tmp_path / "network.journal"
     first = start(journal)
     payers = scene(first)
@@ -52,7 +52,7 @@ def test_a_killed_network_comes_back_with_the_same_ledgers_and_accounts(tmp_path
     assert third.stop() == 0
 
 
-def test_a_journal_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_unusable_journal_is_refused_in_one_sentence(tmp_path: Path) -> None:
     journal = tmp_path / "network.journal"
     assert start(journal).stop() == 0
     command = [str(binary()), "--port", "0", "--passphrase", "Another", "--journal", str(journal)]

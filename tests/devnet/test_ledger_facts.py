@@ -1,4 +1,4 @@
-"""What closed ledgers say: the chain of headers, failed payments, nonces, network settings."""
+"""Closed ledgers: the chain of headers, failed payments, nonces, network settings."""
 
 import base64
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from stellar_sdk import xdr as stellar_xdr
 from stellar_sdk.auth import authorize_entry
 
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_traveller import Traveller, call
+from support.sdk_user import SdkUser, call
 
 
 @dataclass(frozen=True, slots=True)
 class Party:
     """A payer of a scene, as the SDK knows it, and what surrounds it."""
 
-    traveller: Traveller
+    user: SdkUser
     payer: Keypair
     relayers: list[Keypair]
     dollar: Asset
@@ -28,23 +28,23 @@ class Party:
     def of_scene(cls, server: SorobanServer, scene: Any) -> "Party":
         """The first payer pays, the others relay."""
         payer, *relayers = [Keypair.from_secret(one["secret"]) for one in scene["payers"]]
-        traveller = Traveller(server, TESTNET)
+        user = SdkUser(server, TESTNET)
         dollar = Asset("USDC", scene["asset"]["issuer"])
-        return cls(traveller, payer, relayers, dollar, scene["payees"][0]["address"])
+        return cls(user, payer, relayers, dollar, scene["payees"][0]["address"])
 
     def payment(self, relayer: Keypair, units: int) -> tuple[TransactionEnvelope, int]:
         """A signed and prepared payment, and the nonce of its authorization."""
         contract = self.dollar.contract_id(TESTNET)
         parties = [scval.to_address(self.payer.public_key), scval.to_address(self.payee)]
         arguments = [*parties, scval.to_int128(units)]
-        recorded = self.traveller.simulate(relayer, call(contract, "transfer", arguments))
+        recorded = self.user.simulate(relayer, call(contract, "transfer", arguments))
         assert recorded.results is not None, recorded.error
         assert recorded.results[0].auth is not None
         until = recorded.latest_ledger + 100
         entry = authorize_entry(recorded.results[0].auth[0], self.payer, until, TESTNET)
         operation = call(contract, "transfer", arguments, auth=[entry])
-        server = self.traveller.server
-        envelope = server.prepare_transaction(self.traveller.build(relayer, operation))
+        server = self.user.server
+        envelope = server.prepare_transaction(self.user.build(relayer, operation))
         envelope.sign(relayer)
         credentials = entry.credentials.address_v2 or entry.credentials.address
         assert credentials is not None
@@ -58,7 +58,7 @@ def party(devnet: RunningDevnet, server: SorobanServer, *, payer_units: int) -> 
     return Party.of_scene(server, scene)
 
 
-def test_a_payment_that_fails_in_its_ledger_says_why_and_keeps_the_fee(
+def test_payment_that_fails_on_the_ledger_has_a_result_and_a_fee(
     manual: RunningDevnet,
 ) -> None:
     with SorobanServer(manual.rpc_url) as server:
@@ -78,10 +78,10 @@ def test_a_payment_that_fails_in_its_ledger_says_why_and_keeps_the_fee(
     assert result.fee_charged.int64 > 100
     assert "contractEventsXdr" not in failed["events"]
     assert failed["events"]["transactionEventsXdr"]
-    told = [
+    messages = [
         stellar_xdr.DiagnosticEvent.from_xdr(one).to_json() for one in failed["diagnosticEventsXdr"]
     ]
-    assert any("not within the allowed range" in one for one in told), told
+    assert any("not within the allowed range" in one for one in messages), messages
     listed = manual.result("getEvents", {"startLedger": ledger})["events"]
     contract = stage.dollar.contract_id(TESTNET)
     moved = [one["txHash"] for one in listed if one["contractId"] == contract]
@@ -106,10 +106,10 @@ def test_a_settled_authorization_leaves_its_nonce_in_the_ledger(manual: RunningD
             stellar_xdr.ContractDataDurability.TEMPORARY,
         ),
     )
-    asked = {"keys": [key.to_xdr()]}
-    assert manual.result("getLedgerEntries", asked)["entries"] == []
+    request = {"keys": [key.to_xdr()]}
+    assert manual.result("getLedgerEntries", request)["entries"] == []
     ledger = manual.close()
-    (entry,) = manual.result("getLedgerEntries", asked)["entries"]
+    (entry,) = manual.result("getLedgerEntries", request)["entries"]
     assert entry["key"] == key.to_xdr()
     assert entry["lastModifiedLedgerSeq"] == ledger
     assert entry["liveUntilLedgerSeq"] > ledger
@@ -125,11 +125,11 @@ def test_headers_form_a_chain(header: str) -> None:
     previous = None
     for ledger in ledgers:
         raw = base64.b64decode(ledger["headerXdr"])
-        told, header_bytes = raw[:32], raw[32:-4]
-        assert told.hex() == ledger["hash"] == sha256(header_bytes).hexdigest()
+        header_hash, header_bytes = raw[:32], raw[32:-4]
+        assert header_hash.hex() == ledger["hash"] == sha256(header_bytes).hexdigest()
         if previous is not None:
             assert header_bytes[4:36] == previous
-        previous = told
+        previous = header_hash
     latest = devnet.result("getLatestLedger")
     assert sha256(base64.b64decode(latest["headerXdr"])).hexdigest() == latest["id"]
     assert devnet.stop() == 0
@@ -143,7 +143,7 @@ def test_headers_form_a_chain(header: str) -> None:
         ("slp7", 864_000, 400_000_000),
     ],
 )
-def test_the_limits_asked_for_are_served_from_the_ledger(
+def test_configured_limits_are_served_as_ledger_entries(
     limits: str, ledger_bytes: int, instructions: int
 ) -> None:
     devnet = RunningDevnet.start("--close-ms", "manual", "--limits", limits)

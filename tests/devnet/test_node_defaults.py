@@ -1,4 +1,4 @@
-"""The behaviour of real nodes that a network copies by default, and by release."""
+"""Behaviour of real nodes, by release."""
 
 import base64
 import contextlib
@@ -42,7 +42,7 @@ def page(devnet: RunningDevnet, cursor: str) -> Any:
         ("30", "30.0.0", True, False),
     ],
 )
-def test_a_release_decides_the_members_that_came_and_went(
+def test_response_members_follow_the_release(
     release: str, version: str, has_close_times: bool, has_call_success: bool
 ) -> None:
     with started("--rpc-behaviour", release) as devnet:
@@ -57,7 +57,7 @@ def test_a_release_decides_the_members_that_came_and_went(
 
 
 @pytest.mark.parametrize("release", ["28", "30"])
-def test_a_used_up_cursor_is_reset_before_release_30_and_echoed_since(release: str) -> None:
+def test_cursor_at_the_end_is_reset_before_release_30_and_echoed_since(release: str) -> None:
     with started("--rpc-behaviour", release) as devnet:
         landed = settle_one(devnet)
         first = devnet.result("getTransactions", {"startLedger": landed})
@@ -139,11 +139,11 @@ def test_ledger_meta_is_padded_to_its_least_size() -> None:
 
 def test_a_page_over_the_limit_of_the_service_is_refused() -> None:
     with started("--max-transactions-limit", "10") as devnet:
-        asked: dict[str, Any] = {"startLedger": 2, "pagination": {"limit": 11}}
-        refused = devnet.call("getTransactions", asked)["error"]
+        request: dict[str, Any] = {"startLedger": 2, "pagination": {"limit": 11}}
+        refused = devnet.call("getTransactions", request)["error"]
         assert refused == {"code": -32600, "message": "limit must not exceed 10"}
-        asked["pagination"]["limit"] = 10
-        assert "result" in devnet.call("getTransactions", asked)
+        request["pagination"]["limit"] = 10
+        assert "result" in devnet.call("getTransactions", request)
         assert "result" in devnet.call("getTransactions", {"startLedger": 2})
 
 

@@ -1,4 +1,4 @@
-"""The public JavaScript SDKs take a full round trip on the devnet, over HTTPS as they insist on."""
+"""The public JavaScript SDKs make a full round trip on the devnet over HTTPS, as they require."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def devnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
     ("package", "header"),
     [("stellar-sdk-14", "ms"), ("stellar-sdk-14", "seconds"), ("stellar-sdk-15", "seconds")],
 )
-def test_a_public_sdk_pays_and_reads_it_back(
+def test_public_sdk_pays_and_reads_the_payment_back(
     project: Path, devnet: Callable[[str], RunningDevnet], package: str, header: str
 ) -> None:
     running = devnet(header)

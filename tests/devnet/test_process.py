@@ -1,4 +1,4 @@
-"""The devnet as a process: what it prints, how it stops, HTTPS, friendbot, the admin calls."""
+"""The devnet as a process: its output, its end, HTTPS, friendbot, and admin calls."""
 
 import json
 import ssl
@@ -12,7 +12,7 @@ import pytest
 from stellar_sdk import Asset, Keypair, SorobanServer
 
 from support.running_devnet import TESTNET, RunningDevnet, binary
-from support.sdk_traveller import Traveller
+from support.sdk_user import SdkUser
 
 PUBNET = "Public Global Stellar Network ; September 2015"
 USDC = {
@@ -21,7 +21,7 @@ USDC = {
 }
 
 
-def test_it_says_where_it_listens_and_nothing_more() -> None:
+def test_devnet_prints_only_its_address() -> None:
     process = subprocess.Popen(
         [str(binary()), "--port", "0", "--passphrase", "one two"],
         stdout=subprocess.PIPE,
@@ -29,17 +29,17 @@ def test_it_says_where_it_listens_and_nothing_more() -> None:
     )
     assert process.stdout is not None
     with process.stdout as out:
-        said = json.loads(out.readline())
+        printed = json.loads(out.readline())
         process.terminate()
         assert process.wait(10) == 0
         assert out.read() == b""
-    assert said["passphrase"] == "one two"
-    assert said["rpc"].startswith("http://127.0.0.1:")
-    assert said["admin"].startswith("http://127.0.0.1:")
-    assert said["authority"] is None
+    assert printed["passphrase"] == "one two"
+    assert printed["rpc"].startswith("http://127.0.0.1:")
+    assert printed["admin"].startswith("http://127.0.0.1:")
+    assert printed["authority"] is None
 
 
-def test_a_taken_port_is_one_sentence_that_says_what_to_do(manual: RunningDevnet) -> None:
+def test_used_port_is_explained_in_one_sentence(manual: RunningDevnet) -> None:
     port = manual.rpc_url.rsplit(":", 1)[1]
     refused = subprocess.run([str(binary()), "--port", port], capture_output=True, text=True)
     assert refused.returncode == 2
@@ -49,7 +49,7 @@ def test_a_taken_port_is_one_sentence_that_says_what_to_do(manual: RunningDevnet
     assert "--port" in sentence
 
 
-def test_a_wrong_option_is_explained() -> None:
+def test_wrong_option_is_explained() -> None:
     refused = subprocess.run([str(binary()), "--limits", "x"], capture_output=True, text=True)
     assert refused.returncode == 2
     assert "mainnet" in refused.stderr
@@ -66,7 +66,7 @@ def test_a_wrong_option_is_explained() -> None:
         assert option in helped.stdout
 
 
-def test_it_ends_with_the_program_that_started_it() -> None:
+def test_devnet_ends_with_its_parent() -> None:
     assert RunningDevnet.start().let_go() == 0
 
 
@@ -87,7 +87,7 @@ def test_latency_is_added_to_every_answer() -> None:
     assert devnet.stop() == 0
 
 
-def test_https_is_trusted_through_the_authority_and_only_so(tmp_path: Path) -> None:
+def test_https_is_trusted_only_with_the_authority(tmp_path: Path) -> None:
     devnet = RunningDevnet.start("--tls", str(tmp_path / "tls"))
     assert devnet.authority is not None
     assert devnet.rpc_url.startswith("https://127.0.0.1:")
@@ -105,7 +105,7 @@ def test_https_is_trusted_through_the_authority_and_only_so(tmp_path: Path) -> N
     assert devnet.stop() == 0
 
 
-def test_many_accounts_are_funded_at_once() -> None:
+def test_accounts_are_funded_concurrently() -> None:
     devnet = RunningDevnet.start("--close-ms", "200")
     keys = [Keypair.random().public_key for _ in range(40)]
     before = devnet.result("getLatestLedger")["sequence"]
@@ -121,7 +121,7 @@ def test_many_accounts_are_funded_at_once() -> None:
 
 
 @pytest.mark.parametrize("passphrase", [TESTNET, PUBNET, "a network of one's own"])
-def test_a_scene_has_usdc_from_its_public_issuer(passphrase: str) -> None:
+def test_scene_has_usdc_from_its_public_issuer(passphrase: str) -> None:
     devnet = RunningDevnet.start("--passphrase", passphrase, "--close-ms", "manual")
     wanted = {"payers": 2, "payees": 1, "payer_units": "5000"}
     status, scene = devnet.admin("/scene", wanted)
@@ -136,12 +136,12 @@ def test_a_scene_has_usdc_from_its_public_issuer(passphrase: str) -> None:
     payers = [Keypair.from_secret(party["secret"]) for party in scene["payers"] + more["payers"]]
     assert len({payer.public_key for payer in payers}) == 3
     with SorobanServer(devnet.rpc_url) as server:
-        traveller = Traveller(server, passphrase)
-        held = [traveller.balance(payers[0], dollar, payer.public_key) for payer in payers]
+        user = SdkUser(server, passphrase)
+        held = [user.balance(payers[0], dollar, payer.public_key) for payer in payers]
         assert held == [5000, 5000, 10_000_000_000]
         payee = scene["payees"][0]["address"]
-        assert traveller.balance(payers[0], dollar, payee) == 0
-        assert traveller.balance(payers[0], Asset.native(), payee) == 10_000 * 10**7
+        assert user.balance(payers[0], dollar, payee) == 0
+        assert user.balance(payers[0], Asset.native(), payee) == 10_000 * 10**7
     assert devnet.stop() == 0
 
 

@@ -1,4 +1,4 @@
-"""The public Python SDK takes a full round trip on the devnet, whatever its headers look like."""
+"""The public Python SDK makes a full round trip on the devnet, with either form of header."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from stellar_sdk.soroban_rpc import (
 )
 
 from support.running_devnet import TESTNET, RunningDevnet
-from support.sdk_traveller import Traveller, call, deploy
+from support.sdk_user import SdkUser, call, deploy
 
 UNITS = 10_000_000
 
@@ -27,7 +27,7 @@ class Stage:
 
     devnet: RunningDevnet
     header: str
-    traveller: Traveller
+    user: SdkUser
     issuer: Keypair
     payer: Keypair
     payee: Keypair
@@ -36,7 +36,7 @@ class Stage:
 
     @property
     def server(self) -> SorobanServer:
-        return self.traveller.server
+        return self.user.server
 
     @property
     def contract(self) -> str:
@@ -50,7 +50,7 @@ class Stage:
         self, units: int, *, use_upgraded_auth: bool
     ) -> stellar_xdr.SorobanAuthorizationEntry:
         """The payer's signed authorization of a transfer, as a simulation recorded it."""
-        envelope = self.traveller.build(self.relayer, call(*self.transfer(units)))
+        envelope = self.user.build(self.relayer, call(*self.transfer(units)))
         recorded = self.server.simulate_transaction(envelope, use_upgraded_auth=use_upgraded_auth)
         assert recorded.results is not None, recorded.error
         assert recorded.results[0].auth is not None
@@ -67,16 +67,16 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     keys = [Keypair.random() for _ in range(4)]
     issuer, payer, payee, relayer = keys
     with SorobanServer(devnet.rpc_url) as server:
-        traveller = Traveller(server, devnet.passphrase)
+        user = SdkUser(server, devnet.passphrase)
         for key in keys:
             status, answered = devnet.friendbot(key.public_key)
             assert status == 200, answered
         dollar = Asset("USDC", issuer.public_key)
         for holder in (payer, payee):
-            succeeded(traveller.classic(holder, ChangeTrust(dollar)))
-        succeeded(traveller.classic(issuer, Payment(payer.public_key, dollar, "1000")))
-        succeeded(traveller.soroban(relayer, deploy(dollar)))
-        yield Stage(devnet, request.param, traveller, issuer, payer, payee, relayer, dollar)
+            succeeded(user.classic(holder, ChangeTrust(dollar)))
+        succeeded(user.classic(issuer, Payment(payer.public_key, dollar, "1000")))
+        succeeded(user.soroban(relayer, deploy(dollar)))
+        yield Stage(devnet, request.param, user, issuer, payer, payee, relayer, dollar)
     assert devnet.stop() == 0
 
 
@@ -85,7 +85,7 @@ def succeeded(found: GetTransactionResponse) -> GetTransactionResponse:
     return found
 
 
-def test_the_network_describes_itself(stage: Stage) -> None:
+def test_network_and_version_are_served(stage: Stage) -> None:
     network = stage.server.get_network()
     assert network.passphrase == Network.TESTNET_NETWORK_PASSPHRASE
     assert network.protocol_version == stage.server.get_version_info().protocol_version == 30
@@ -96,7 +96,7 @@ def test_the_network_describes_itself(stage: Stage) -> None:
     assert len(bytes.fromhex(latest.id)) == 32
 
 
-def test_the_header_has_the_form_that_was_asked_for(stage: Stage) -> None:
+def test_header_has_the_requested_form(stage: Stage) -> None:
     latest = stage.server.get_latest_ledger()
     if stage.header == "ms":
         # The form of protocol 30, which this SDK does not know yet.
@@ -111,8 +111,8 @@ def test_the_header_has_the_form_that_was_asked_for(stage: Stage) -> None:
     assert meta.v == 2
 
 
-def test_the_asset_contract_knows_what_was_issued(stage: Stage) -> None:
-    assert stage.traveller.balance(stage.relayer, stage.dollar, stage.payer.public_key) >= UNITS
+def test_asset_contract_returns_issued_balances(stage: Stage) -> None:
+    assert stage.user.balance(stage.relayer, stage.dollar, stage.payer.public_key) >= UNITS
     entry = stage.server.get_sac_balance(stage.contract, stage.dollar, stage.devnet.passphrase)
     assert entry.balance_entry is None  # the contract itself holds nothing
 
@@ -121,7 +121,7 @@ def test_the_asset_contract_knows_what_was_issued(stage: Stage) -> None:
 def test_a_signed_authorization_settles_through_another_account(
     stage: Stage, use_upgraded_auth: bool
 ) -> None:
-    before = stage.traveller.balance(stage.relayer, stage.dollar, stage.payee.public_key)
+    before = stage.user.balance(stage.relayer, stage.dollar, stage.payee.public_key)
     entry = stage.signed_entry(25, use_upgraded_auth=use_upgraded_auth)
     kind = stellar_xdr.SorobanCredentialsType
     assert entry.credentials.type == (
@@ -130,11 +130,9 @@ def test_a_signed_authorization_settles_through_another_account(
         else kind.SOROBAN_CREDENTIALS_ADDRESS
     )
 
-    paid = succeeded(
-        stage.traveller.soroban(stage.relayer, call(*stage.transfer(25), auth=[entry]))
-    )
+    paid = succeeded(stage.user.soroban(stage.relayer, call(*stage.transfer(25), auth=[entry])))
 
-    after = stage.traveller.balance(stage.relayer, stage.dollar, stage.payee.public_key)
+    after = stage.user.balance(stage.relayer, stage.dollar, stage.payee.public_key)
     assert after - before == 25
     assert paid.events is not None
     assert paid.events.contract_events_xdr is not None
@@ -151,15 +149,15 @@ def test_a_signed_authorization_settles_through_another_account(
 
 def test_an_authorization_pays_once(stage: Stage) -> None:
     entry = stage.signed_entry(1, use_upgraded_auth=True)
-    succeeded(stage.traveller.soroban(stage.relayer, call(*stage.transfer(1), auth=[entry])))
-    again = stage.traveller.simulate(stage.relayer, call(*stage.transfer(1), auth=[entry]))
+    succeeded(stage.user.soroban(stage.relayer, call(*stage.transfer(1), auth=[entry])))
+    again = stage.user.simulate(stage.relayer, call(*stage.transfer(1), auth=[entry]))
     assert again.error is not None
     assert "nonce already exists" in again.error
     assert again.events
 
 
-def test_a_balance_that_does_not_suffice_is_refused_in_simulation(stage: Stage) -> None:
-    refused = stage.traveller.simulate(stage.relayer, call(*stage.transfer(10**15)))
+def test_insufficient_balance_is_refused_in_simulation(stage: Stage) -> None:
+    refused = stage.user.simulate(stage.relayer, call(*stage.transfer(10**15)))
     assert refused.error is not None
     assert "Error(Contract, #10)" in refused.error
     assert refused.results is None
@@ -168,14 +166,14 @@ def test_a_balance_that_does_not_suffice_is_refused_in_simulation(stage: Stage) 
 def test_a_fee_bump_is_found_by_both_its_hashes(stage: Stage) -> None:
     entry = stage.signed_entry(2, use_upgraded_auth=False)
     inner = stage.server.prepare_transaction(
-        stage.traveller.build(stage.relayer, call(*stage.transfer(2), auth=[entry]))
+        stage.user.build(stage.relayer, call(*stage.transfer(2), auth=[entry]))
     )
     inner.sign(stage.relayer)
     bump = TransactionBuilder.build_fee_bump_transaction(
         stage.issuer, 200_000, inner, stage.devnet.passphrase
     )
     bump.sign(stage.issuer)
-    outer = succeeded(stage.traveller.settle(bump))
+    outer = succeeded(stage.user.settle(bump))
     assert outer.fee_bump is True
     by_inner = stage.server.get_transaction(inner.hash_hex())
     assert by_inner.status == GetTransactionStatus.SUCCESS
@@ -185,7 +183,7 @@ def test_a_fee_bump_is_found_by_both_its_hashes(stage: Stage) -> None:
 
 def test_history_is_read_back_by_events_transactions_and_ledgers(stage: Stage) -> None:
     entry = stage.signed_entry(3, use_upgraded_auth=True)
-    paid = succeeded(stage.traveller.soroban(stage.relayer, call(*stage.transfer(3), auth=[entry])))
+    paid = succeeded(stage.user.soroban(stage.relayer, call(*stage.transfer(3), auth=[entry])))
     assert paid.ledger is not None
     topic = scval.to_symbol("transfer").to_xdr()
     wanted = EventFilter(
@@ -225,7 +223,7 @@ def test_fees_and_network_settings_are_served(stage: Stage) -> None:
     assert setting.contract_bandwidth.tx_max_size_bytes.uint32 == 132_096
 
 
-def test_the_life_of_an_entry_is_extended(stage: Stage) -> None:
+def test_ttl_of_an_entry_is_extended(stage: Stage) -> None:
     address = scval.to_address(stage.contract).address
     assert address is not None
     key = stellar_xdr.LedgerKey(
@@ -238,7 +236,7 @@ def test_the_life_of_an_entry_is_extended(stage: Stage) -> None:
     )
     (entry,) = stage.server.get_ledger_entries([key]).entries or []
     assert entry.live_until_ledger is not None
-    succeeded(stage.traveller.extend(stage.relayer, key))
+    succeeded(stage.user.extend(stage.relayer, key))
     (extended,) = stage.server.get_ledger_entries([key]).entries or []
     assert extended.live_until_ledger is not None
     assert extended.live_until_ledger >= entry.live_until_ledger

@@ -1,4 +1,4 @@
-"""The wire of Stellar RPC: exact fields and types, exact refusals, and nothing that breaks it."""
+"""The wire of Stellar RPC: fields, types and refusals as in the original, and hostile input."""
 
 import base64
 import hashlib
@@ -79,7 +79,7 @@ def payment(devnet: RunningDevnet, key: Keypair, *, skip: int = 0, stroops: int 
     return envelope.to_xdr()
 
 
-def test_every_answer_has_the_fields_and_types_of_the_real_service(manual: RunningDevnet) -> None:
+def test_every_response_has_the_fields_and_types_of_stellar_rpc(manual: RunningDevnet) -> None:
     assert shape(manual.result("getHealth")) == {
         "status": "str",
         "latestLedger": "int",
@@ -188,7 +188,7 @@ def test_a_transaction_is_read_back_with_all_its_fields(manual: RunningDevnet) -
     assert fee["id"] == f"{closed << 32:019d}-0000000000"
 
 
-def test_the_queue_answers_as_the_real_one(manual: RunningDevnet) -> None:
+def test_send_transaction_statuses_match_stellar_core(manual: RunningDevnet) -> None:
     key = funded(manual)
     first = payment(manual, key)
 
@@ -251,7 +251,7 @@ def test_the_queue_answers_as_the_real_one(manual: RunningDevnet) -> None:
         ("simulateTransaction", {"transaction": 7}, -32602, "invalid parameters"),
     ],
 )
-def test_a_wrong_call_is_refused_with_the_real_code_and_words(
+def test_wrong_call_is_refused_with_the_code_and_message_of_stellar_rpc(
     manual: RunningDevnet, method: str, params: object, code: int, message: str
 ) -> None:
     refused = manual.call(method, params)["error"]
@@ -267,7 +267,7 @@ def test_a_wrong_call_is_refused_with_the_real_code_and_words(
         (base64.b64encode(bytes(2_000)).decode(), "Could not unmarshal transaction"),
     ],
 )
-def test_what_is_no_transaction_is_an_error_inside_the_simulation(
+def test_simulation_of_no_transaction_returns_an_error_in_its_result(
     manual: RunningDevnet, transaction: str, error: str
 ) -> None:
     answered = manual.call("simulateTransaction", {"transaction": transaction})
@@ -285,7 +285,7 @@ def test_a_classic_transaction_is_not_simulated(manual: RunningDevnet) -> None:
     assert simulated["error"] == "Transaction contains more than one operation"
 
 
-def test_a_body_that_is_no_call_is_refused_by_its_status(manual: RunningDevnet) -> None:
+def test_body_without_a_call_is_refused_by_its_status(manual: RunningDevnet) -> None:
     assert manual.post(b"{}", content_type="text/plain")[0] == 415
     assert manual.post(b"not json")[0] == 500
     assert manual.post(b"{}", path="/elsewhere")[0] == 404
@@ -316,7 +316,7 @@ def deeply_nested(depth: int) -> str:
 
 
 @pytest.mark.parametrize("depth", [1, 100, 490, 600, 20_000])
-def test_no_depth_of_nesting_takes_the_network_down(manual: RunningDevnet, depth: int) -> None:
+def test_deeply_nested_input_does_not_stop_the_network(manual: RunningDevnet, depth: int) -> None:
     transaction = deeply_nested(depth)
     for method in ("simulateTransaction", "sendTransaction"):
         answered = manual.call(method, {"transaction": transaction})
@@ -360,7 +360,7 @@ PARAMS = st.dictionaries(NAMES, JSON | st.dictionaries(NAMES, JSON, max_size=3),
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(method=st.sampled_from(METHODS), params=PARAMS | JSON)
-def test_any_parameters_get_an_answer_and_never_an_internal_error(
+def test_arbitrary_parameters_never_give_an_internal_error(
     manual: RunningDevnet, method: str, params: object
 ) -> None:
     answered = manual.call(method, params)

@@ -1,4 +1,4 @@
-"""Accounts without a lumen, paid for by a sponsor and merged back, through the public SDK."""
+"""Accounts without lumens, sponsored and merged back through the public SDK."""
 
 from collections.abc import Iterator
 
@@ -64,7 +64,7 @@ def builder(server: SorobanServer, source: Keypair) -> TransactionBuilder:
     return TransactionBuilder(account_of_source, TESTNET, base_fee=100).set_timeout(900)
 
 
-def test_nineteen_sponsored_accounts_come_and_go_with_twenty_signatures(
+def test_nineteen_sponsored_accounts_are_created_and_merged_with_twenty_signatures(
     manual: RunningDevnet, server: SorobanServer
 ) -> None:
     sponsor = funded(manual)

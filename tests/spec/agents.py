@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from spec.promise import Later, said
+from spec.promise import Later, section_promises
 
 _LATER: Final = Later.AGENTS
 
 AGENTS: Final = (
-    *said(
+    *section_promises(
         "What the service does",
         {
             "mcp:two-tools": "The endpoint /mcp has search_services and paid_call.",
@@ -15,7 +15,7 @@ AGENTS: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "MCP tool shapes",
         {
             "search-services:query-required": "search_services requires a query in plain words.",
@@ -29,7 +29,7 @@ AGENTS: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Endpoints: agent interface",
         {
             "mcp:json-rpc": "POST /mcp speaks JSON-RPC 2.0: initialize, tools/list, tools/call.",
@@ -43,7 +43,7 @@ AGENTS: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Errors: MCP",
         {
             "mcp:structured-errors": "A failure is a JSON-RPC error with code and data.reason.",
@@ -54,7 +54,7 @@ AGENTS: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Skills",
         {
             "skills:list-filters": "Skills are listed by text, protocol, network and action.",

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from spec.promise import Later, said
+from spec.promise import Later, section_promises
 
 CATALOG: Final = (
-    *said(
+    *section_promises(
         "What the service does",
         {
             "catalog:only-settled-or-enabled": (
@@ -14,13 +14,13 @@ CATALOG: Final = (
             "catalog:http-and-mcp": "HTTP resources and MCP tools are both listed.",
         },
     ),
-    *said(
+    *section_promises(
         "Behavioural guarantees",
         {
             "catalog:never-from-verify": "No call of verify ever writes an entry.",
         },
     ),
-    *said(
+    *section_promises(
         "Settle response",
         {
             "settle:extension-responses": (
@@ -28,7 +28,7 @@ CATALOG: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Catalog entry",
         {
             "entry:http-key": "An HTTP entry's key is its normalized URL.",
@@ -47,14 +47,14 @@ CATALOG: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Catalog entry",
         {
             "entry:upstream-hidden": "A wrapper's upstream URL and credentials are never indexed.",
         },
         deferred=Later.GATEWAY,
     ),
-    *said(
+    *section_promises(
         "Browse and search responses",
         {
             "browse:shape": "Browsing answers x402Version, items and pagination.",
@@ -62,7 +62,7 @@ CATALOG: Final = (
             "search:opaque-cursor": "The cursor is opaque, and one that was made up is refused.",
         },
     ),
-    *said(
+    *section_promises(
         "States: catalog entry",
         {
             "catalog:listed-after-settle": (
@@ -73,7 +73,7 @@ CATALOG: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Endpoints: discovery",
         {
             "browse:filter-type": "Browsing filters by type.",
@@ -92,11 +92,11 @@ CATALOG: Final = (
             "search:partial-results": "partialResults says that more lies beyond the page.",
         },
     ),
-    *said(
+    *section_promises(
         "Catalog ingestion rules",
         {"ingest:settled-terms": "The catalog's payment terms come from the settlement."},
     ),
-    *said(
+    *section_promises(
         "Catalog ingestion rules",
         {
             "ingest:schema-of-the-extension": (
@@ -108,7 +108,7 @@ CATALOG: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Versioning",
         {
             "version:canonical-resource-shape": (

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from spec.promise import Later, said
+from spec.promise import Later, section_promises
 
 _LATER: Final = Later.GATEWAY
 
 GATEWAY: Final = (
-    *said(
+    *section_promises(
         "What the service does",
         {
             "gateway:public-endpoint": "A wrapper gets a public endpoint at /gateway/:slug.",
@@ -17,7 +17,7 @@ GATEWAY: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Wrapper",
         {
             "wrapper:what-a-seller-supplies": (
@@ -26,12 +26,12 @@ GATEWAY: Final = (
             "wrapper:optional-credential": "A wrapper may refer to a scoped upstream credential.",
             "wrapper:https-upstream": "The upstream is HTTPS.",
             "wrapper:base-unit-price": "The price is whole base units.",
-            "wrapper:owner-scoped": "A wrapper is its owner's and nobody else's to see or change.",
+            "wrapper:owner-scoped": "Only its owner may see or change a wrapper.",
             "wrapper:slug": "The slug forms the public path.",
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "States: wrapper",
         {
             "wrapper:enable": "Enabling opens the endpoint and lists it.",
@@ -40,7 +40,7 @@ GATEWAY: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Endpoints: wrapper management",
         {
             "wrapper:create": "POST /v1/wrappers creates one.",
@@ -52,7 +52,7 @@ GATEWAY: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Public gateway and origin documents",
         {
             "gateway:any-method-and-path": "The endpoint and every path below it are served.",
@@ -64,7 +64,7 @@ GATEWAY: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Gateway request flow",
         {
             "payload:header-is-the-same-object": (
@@ -81,7 +81,7 @@ GATEWAY: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Outbound rules",
         {
             "outbound:https": "Only HTTPS targets are called.",
@@ -98,7 +98,7 @@ GATEWAY: Final = (
         },
         deferred=_LATER,
     ),
-    *said(
+    *section_promises(
         "Limits",
         {
             "wrapper:rate-limit": "A wrapper's request rate has its limit.",

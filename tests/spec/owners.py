@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from spec.promise import Later, said
+from spec.promise import Later, section_promises
 
 OWNERS: Final = (
-    *said(
+    *section_promises(
         "Authentication records",
         {
             "challenge:single-use": "A challenge is a Stellar transaction that works once.",
@@ -13,7 +13,7 @@ OWNERS: Final = (
             "session:24-hours": "A session is valid 24 hours.",
         },
     ),
-    *said(
+    *section_promises(
         "Authentication records",
         {
             "api-key:shown-once": "A key's plaintext is seen at creation and rotation only.",
@@ -21,7 +21,7 @@ OWNERS: Final = (
             "api-key:prefix": "A key has the fixed prefix that ends in _live_.",
         },
     ),
-    *said(
+    *section_promises(
         "States: challenge",
         {
             "challenge:consumed-by-verify": (
@@ -30,11 +30,11 @@ OWNERS: Final = (
             "challenge:expires": "An expired challenge cannot be used.",
         },
     ),
-    *said(
+    *section_promises(
         "Authentication",
         {"session:not-broadcast": "Logging in puts nothing on the ledger."},
     ),
-    *said(
+    *section_promises(
         "Authentication",
         {
             "account:stable-user-id": "Session and key resolve to one stable user id.",
@@ -50,7 +50,7 @@ OWNERS: Final = (
             "version:v1-management": "Management lives below /v1.",
         },
     ),
-    *said(
+    *section_promises(
         "Authentication",
         {
             "account:scopes-records": (
@@ -59,7 +59,7 @@ OWNERS: Final = (
         },
         deferred=Later.GATEWAY,
     ),
-    *said(
+    *section_promises(
         "Vault secret",
         {
             "vault:aes-256-gcm": "A secret is sealed with AES-256-GCM.",
@@ -71,7 +71,7 @@ OWNERS: Final = (
             "limit:master-key-32-bytes": "The master key has 32 bytes.",
         },
     ),
-    *said(
+    *section_promises(
         "Automation proposal",
         {
             "automation:four-kinds": (
@@ -95,7 +95,7 @@ OWNERS: Final = (
         },
         deferred=Later.AUTOMATION,
     ),
-    *said(
+    *section_promises(
         "States: automation",
         {
             "automation:states": "Only the listed states and the ways between them exist.",

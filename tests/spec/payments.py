@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from spec.promise import Later, said
+from spec.promise import Later, section_promises
 
 PAYMENTS: Final = (
-    *said(
+    *section_promises(
         "What the service does",
         {
             "facilitator:three-routes": "Supported, verify and settle are offered.",
@@ -23,7 +23,7 @@ PAYMENTS: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Behavioural guarantees",
         {
             "settle:timeout-is-indeterminate": (
@@ -38,7 +38,7 @@ PAYMENTS: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Behavioural guarantees",
         {
             "upto:captures-at-most-what-was-authorized": (
@@ -47,7 +47,7 @@ PAYMENTS: Final = (
         },
         deferred=Later.AUTOMATION,
     ),
-    *said(
+    *section_promises(
         "Payment payload",
         {
             "payload:version-is-2": "A payload of any version but the integer 2 is refused.",
@@ -59,7 +59,7 @@ PAYMENTS: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Payment requirements",
         {
             "terms:network-is-named": "The network is named by each payment and never inferred.",
@@ -78,7 +78,7 @@ PAYMENTS: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Verify response",
         {
             "verify:says-is-valid": "The verdict is a boolean named isValid.",
@@ -87,7 +87,7 @@ PAYMENTS: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Settle response",
         {
             "settle:says-success": "The outcome is a boolean named success, false on failure.",
@@ -97,7 +97,7 @@ PAYMENTS: Final = (
             "settle:hash-and-network": "A success names the transaction's hash and its network.",
         },
     ),
-    *said(
+    *section_promises(
         "Supported response",
         {
             "supported:kinds": "Version 2 exact is listed for both networks.",
@@ -106,7 +106,7 @@ PAYMENTS: Final = (
             "supported:fees-are-sponsored": "Each kind says that fees are sponsored.",
         },
     ),
-    *said(
+    *section_promises(
         "Endpoints: facilitator",
         {
             "verify:checks-authorization": "Verify checks the structure of the authorization.",
@@ -123,7 +123,7 @@ PAYMENTS: Final = (
             "settle:waits-for-the-result": "Settle answers with a final result when there is one.",
         },
     ),
-    *said(
+    *section_promises(
         "States: settlement",
         {
             "settle:reconciles-by-hash": (
@@ -131,7 +131,7 @@ PAYMENTS: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Authentication: payments",
         {
             "signature:binds-the-call": "The signature binds the whole invocation tree.",
@@ -146,7 +146,7 @@ PAYMENTS: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Errors",
         {
             "error:verify-rejects": "A rejected payment reads isValid false with a reason.",
@@ -156,13 +156,13 @@ PAYMENTS: Final = (
             "error:never-a-double-charge": "A lost confirmation never leads to a second charge.",
         },
     ),
-    *said(
+    *section_promises(
         "Limits",
         {
             "limit:fee-ceiling": "The most the operator pays for one transaction is a setting.",
         },
     ),
-    *said(
+    *section_promises(
         "Versioning",
         {
             "version:x402-is-2": "Every answer that names an x402 version names 2.",

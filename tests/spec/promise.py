@@ -24,7 +24,7 @@ class Promise:
     deferred: Later | None
 
 
-def said(
+def section_promises(
     section: str, sentences: Mapping[str, str], *, deferred: Later | None = None
 ) -> tuple[Promise, ...]:
     """The promises of one section that share an owner; no owner means they are tested now."""

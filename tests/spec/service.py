@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from spec.promise import Later, said
+from spec.promise import Later, section_promises
 
 SERVICE: Final = (
-    *said(
+    *section_promises(
         "What the service does",
         {
             "health:live": "Liveness is answered at /health/live.",
@@ -18,7 +18,7 @@ SERVICE: Final = (
             ),
         },
     ),
-    *said(
+    *section_promises(
         "What the service does",
         {
             "console:uses-these-apis": "The console is one page that uses these same APIs.",
@@ -26,7 +26,7 @@ SERVICE: Final = (
         },
         deferred=Later.CONSOLE,
     ),
-    *said(
+    *section_promises(
         "Authentication: exposure",
         {
             "ingress:loopback-until-keys": (
@@ -43,7 +43,7 @@ SERVICE: Final = (
             "ingress:rate-limited": "Hosted, callers are limited in rate at the ingress.",
         },
     ),
-    *said(
+    *section_promises(
         "Errors",
         {
             "error:database-away-fails-readiness": "Without its database readiness fails.",
@@ -54,13 +54,13 @@ SERVICE: Final = (
             "error:other-network-stays": (
                 "The other network goes on being served and observed on its own."
             ),
-            "error:no-internals": "An unhandled fault tells the caller nothing of the inside.",
+            "error:no-internals": "The response to an unhandled fault shows no internal detail.",
             "error:bad-configuration-stops-the-start": (
                 "With an invalid environment the process fails before it listens."
             ),
         },
     ),
-    *said(
+    *section_promises(
         "Limits",
         {
             "limit:body-256-kb": "A JSON body above 256 KB is refused, counted as it streams in.",

@@ -1,11 +1,11 @@
-"""Payers that are more than one key: set up on a ledger once, used by many tests."""
+"""Payers that are multisig or contract accounts, set up once and used by many tests."""
 
 from dataclasses import dataclass, field
 from typing import Final
 
 from stellar_sdk import Asset, Keypair, Signer, TransactionBuilder, scval, xdr
 
-from support.calls import address, invocation
+from support.contract_calls import address, invocation
 from support.entries import unsigned_entry
 from support.ledger import Ledger
 from support.payments import Draft
@@ -16,7 +16,7 @@ _FUNDS: Final = 10_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Multisig:
-    """An account whose own key weighs nothing and that wants both of its signers."""
+    """An account whose master key has weight 0 and that needs both of its signers."""
 
     address: str
     master: Keypair = field(repr=False)
@@ -30,7 +30,7 @@ class ContractAccount:
     address: str
 
 
-class Wealth:
+class ContractToken:
     """A token of our own, held by contracts: only they can carry more than 64 bits of it."""
 
     def __init__(self, stage: NetworkStage, issuer: Keypair, asset: str, wasm: bytes) -> None:
@@ -43,8 +43,8 @@ class Wealth:
         deployer = await ledger.account()
         rich = await ledger.deploy(deployer, self._wasm)
         poor = await ledger.deploy(await ledger.account(), self._wasm)
-        who, much = scval.to_address(rich), scval.to_int128(amount)
-        await ledger.invoke(self.issuer, self.asset, "mint", who, much)
+        holder, units = scval.to_address(rich), scval.to_int128(amount)
+        await ledger.invoke(self.issuer, self.asset, "mint", holder, units)
         return rich, poor
 
 
@@ -60,11 +60,11 @@ def entry_signed_as(draft: Draft, signature: xdr.SCVal) -> xdr.SorobanAuthorizat
     )
 
 
-async def own_token(stage: NetworkStage, wasm: bytes) -> Wealth:
+async def own_token(stage: NetworkStage, wasm: bytes) -> ContractToken:
     """A token issued by an account of ours, with its asset contract deployed."""
     issuer = await stage.ledger.account()
     asset = Asset("WEALTH", issuer.public_key)
-    return Wealth(stage, issuer, await stage.ledger.deploy_asset(asset, issuer), wasm)
+    return ContractToken(stage, issuer, await stage.ledger.deploy_asset(asset, issuer), wasm)
 
 
 async def multisig_account(stage: NetworkStage) -> Multisig:

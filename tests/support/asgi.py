@@ -1,4 +1,4 @@
-"""A client that drives the application in process, and may break off where no library would."""
+"""A client that calls the application in process and may disconnect at any point."""
 
 import asyncio
 import contextlib
@@ -26,8 +26,8 @@ class Answer:
         return msgspec.json.decode(self.body, type=dict[str, Any])
 
 
-class HungUp(Exception):
-    """The client left before the answer was whole."""
+class ClientDisconnected(Exception):
+    """The client disconnected before the answer was whole."""
 
 
 class AsgiClient:
@@ -45,10 +45,10 @@ class AsgiClient:
         headers: Mapping[str, str] | None = None,
         leave: asyncio.Event | None = None,
     ) -> Answer:
-        """Send one request and read the whole answer; `leave`, once set, hangs up.
+        """Send one request and read the whole answer; `leave`, once set, disconnects.
 
         Raises:
-            HungUp: the client left first.
+            ClientDisconnected: the client disconnected first.
         """
         chunks = [body] if isinstance(body, bytes) else list(body)
         exchange = _Exchange(chunks, leave)
@@ -121,7 +121,7 @@ class _Exchange:
 
     def answer(self) -> Answer:
         if self._start is None or not self._done.is_set():
-            raise HungUp
+            raise ClientDisconnected
         headers = {name.decode().lower(): value.decode() for name, value in self._start["headers"]}
         return Answer(self._start["status"], headers, b"".join(self._body))
 
@@ -155,13 +155,13 @@ async def _lifespan(
 async def _expect(
     phase: str, outbox: asyncio.Queue[Message], running: asyncio.Future[None]
 ) -> None:
-    said = asyncio.ensure_future(outbox.get())
-    either: list[asyncio.Future[Any]] = [said, running]
+    received = asyncio.ensure_future(outbox.get())
+    either: list[asyncio.Future[Any]] = [received, running]
     await asyncio.wait(either, timeout=_LIFESPAN_S, return_when=asyncio.FIRST_COMPLETED)
-    if not said.done():
-        said.cancel()
+    if not received.done():
+        received.cancel()
         if running.done():
             await running
-        raise TimeoutError(f"no word on {phase}")
-    message = said.result()
+        raise TimeoutError(f"no message about {phase}")
+    message = received.result()
     assert message["type"] == f"lifespan.{phase}.complete", message

@@ -1,4 +1,4 @@
-"""A search index that keeps what it is given where a test can see it, and breaks when told to."""
+"""A search index that keeps its documents for a test, and fails on request."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,18 @@ from farebox.catalog.search_document import SearchDocument
 from farebox.storage.pool import Connection
 
 
-class KeptIndex:
-    """What was last put for each listing."""
+class RecordingIndex:
+    """Keeps the last document of each listing."""
 
     def __init__(self) -> None:
         self.documents: dict[int, SearchDocument] = {}
         self.breaks_on: str | None = None  # in a document's description
 
     async def put(self, db: Connection, documents: Sequence[SearchDocument]) -> None:
-        """Keep them.
+        """Keep the documents.
 
         Raises:
-            ValueError: one of them is the one to break on.
+            ValueError: the description of one contains `breaks_on`.
         """
         if self.breaks_on is not None and any(
             self.breaks_on in each.description for each in documents
@@ -26,6 +26,6 @@ class KeptIndex:
         self.documents |= {each.listing_id: each for each in documents}
 
     async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
-        """Forget them."""
+        """Remove the documents of these listings."""
         for each in listing_ids:
             self.documents.pop(each, None)

@@ -1,4 +1,4 @@
-"""A private certificate authority and a server certificate for loopback, made on the spot."""
+"""A new private certificate authority and a server certificate for loopback."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ _LOOPBACK = b"\x87\x04\x7f\x00\x00\x01"  # iPAddress
 
 @dataclass(frozen=True, slots=True)
 class LoopbackTls:
-    """Files and the server's context; the authority is trusted by nobody who is not told to."""
+    """Files and the server's context; the authority is trusted only where a test says so."""
 
     authority: Path
     server: ssl.SSLContext

@@ -1,11 +1,11 @@
-"""Payments claimed and envelopes sealed for them, as a journal is given them."""
+"""Builders for the claims and signed envelopes that a journal records."""
 
+from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
-from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.settlement import Claim
+from farebox.facilitator.settlement import Claim, PaymentIdentity
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -15,16 +15,18 @@ from support.manual_clock import START
 
 NET: Final = Network.TESTNET
 PAYER_1: Final = account_address(bytes([1]) * 32)
+SOURCE: Final = account_address(bytes([3]) * 32)
 PAY_TO: Final = account_address(bytes([200]) * 32)
 ASSET: Final = contract_address(bytes(32))
+DIGEST: Final = bytes([9]) * 32  # of the request
 
 
-def claim(nonce: int, *, payer: int = 1, network: Network = NET) -> Claim:
-    """A payment of one of 255 payers, to `PAY_TO`."""
-    return Claim(
+def claim(nonce: int = 5, *, payer: int = 1, network: Network = NET, **changes: Any) -> Claim:
+    """The claim of a payment of one of 255 payers to `PAY_TO`; `changes` are other fields."""
+    built = Claim(
         identity=PaymentIdentity(network, account_address(bytes([payer]) * 32), nonce),
         claim_id=uuid4(),
-        request_digest=bytes(32),
+        request_digest=DIGEST,
         asset=ASSET,
         amount=BaseUnits(1),
         pay_to=PAY_TO,
@@ -32,11 +34,14 @@ def claim(nonce: int, *, payer: int = 1, network: Network = NET) -> Claim:
         claimed_at=START,
         max_timeout_s=60,
     )
+    return replace(built, **changes)
 
 
-def sealed(tag: int, *, source: Address, fee: int = 1) -> SentEnvelope:
-    """An envelope that is told from others by its tag; `fee` in stroops."""
-    return SentEnvelope(
+def signed_envelope(
+    tag: int = 7, *, source: Address = SOURCE, fee: int = 30_000, **changes: Any
+) -> SentEnvelope:
+    """An envelope with its own hash for each tag; `fee` in stroops, `changes` are other fields."""
+    built = SentEnvelope(
         tx_hash=tag.to_bytes(32),
         inner_hash=None,
         envelope=Secret(b"signed"),
@@ -46,3 +51,4 @@ def sealed(tag: int, *, source: Address, fee: int = 1) -> SentEnvelope:
         fee_limit=Stroops(fee),
         sent_after_ledger=100,
     )
+    return replace(built, **changes)

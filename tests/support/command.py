@@ -14,7 +14,7 @@ DEADLINE_S: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a command ended and what it said."""
+    """The exit code and the outputs of a command."""
 
     code: int
     out: str
@@ -22,13 +22,13 @@ class Ran:
 
 
 def environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """What a command gets: these settings and no other of ours."""
+    """Return the environment of a command: these settings and no other of ours."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FAREBOX_")}
     return kept | {"PYTHONPATH": str(SOURCES)} | dict(settings)
 
 
 def run_farebox(*arguments: str, settings: Mapping[str, str]) -> Ran:
-    """The command has ended by itself."""
+    """Run the command until it ends."""
     done = subprocess.run(
         [sys.executable, "-m", "farebox", *arguments],
         env=environment(settings),
@@ -43,7 +43,7 @@ def run_farebox(*arguments: str, settings: Mapping[str, str]) -> Ran:
 def start_farebox(
     *arguments: str, settings: Mapping[str, str], errors: Path
 ) -> subprocess.Popen[str]:
-    """The command was started; its standard error goes to a file, so that no pipe fills up."""
+    """Start the command; its standard error goes to a file, so that no pipe fills up."""
     with errors.open("w") as output:
         return subprocess.Popen(
             [sys.executable, "-m", "farebox", *arguments],

@@ -1,4 +1,4 @@
-"""The contracts of `contracts/` on a ledger: wallets that hold money, and a token with manners."""
+"""The contracts of `contracts/` on a ledger: wallets, and a token whose behaviour a test sets."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Final
 from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.auth import authorization_payload_hash, authorize_entry
 
-from support.calls import address, invocation
+from support.contract_calls import address, invocation
 from support.entries import unsigned_entry
 from support.ledger import Ledger
 from support.payments import Draft
@@ -19,8 +19,8 @@ FOLDER: Final = Path(__file__).parents[2] / "contracts"
 FUNDS: Final = 1_000_000
 
 
-class Deed(IntEnum):
-    """What a flip wallet does once it has turned."""
+class FlipAction(IntEnum):
+    """The action of a flip wallet in its check once it has turned."""
 
     REFUSE = 0
     CLAIM = 1
@@ -28,8 +28,8 @@ class Deed(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """A call that a contract makes on the side."""
+class SideCall:
+    """A further call that a contract makes."""
 
     contract: str
     function: str
@@ -42,32 +42,39 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
-    """What a transfer of the token does, in hundredths of the amount asked for."""
+class TokenBehaviour:
+    """The behaviour of a transfer of the token; the first three in hundredths of the amount."""
 
     taken: int = 100
     given: int = 100
-    told: int = 100
+    reported: int = 100
     times: int = 1
     posing_as: str | None = None
-    errand: Errand | None = None
+    side_call: SideCall | None = None
 
     def value(self) -> xdr.SCVal:
-        """The manners as the token takes them."""
-        shares = {"taken": self.taken, "given": self.given, "told": self.told, "times": self.times}
-        name, errand = self.posing_as, self.errand
+        """Return the argument of the token's `behave`."""
+        shares = {
+            "taken": self.taken,
+            "given": self.given,
+            "told": self.reported,
+            "times": self.times,
+        }
+        name, side_call = self.posing_as, self.side_call
         return scval.to_struct(
             {
                 **{share: scval.to_uint32(value) for share, value in shares.items()},
                 "posing_as": scval.to_void() if name is None else scval.to_string(name),
-                "errand": scval.to_void() if errand is None else scval.to_vec(errand.values()),
+                "errand": scval.to_void()
+                if side_call is None
+                else scval.to_vec(side_call.values()),
             }
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Wallet:
-    """A contract account that holds some of the scene's asset, and the key it obeys."""
+    """A contract account that holds some of the scene's asset, and its key."""
 
     address: str
     key: Keypair = field(repr=False)
@@ -94,61 +101,61 @@ class Wallet:
 
 
 class Token:
-    """A token with manners on a ledger, and somebody who may tell it to behave."""
+    """A token on a ledger whose behaviour its owner sets."""
 
-    def __init__(self, ledger: Ledger, teller: Keypair, contract: str) -> None:
-        self._ledger, self._teller = ledger, teller
+    def __init__(self, ledger: Ledger, owner: Keypair, contract: str) -> None:
+        self._ledger, self._owner = ledger, owner
         self.address = contract
 
     async def give(self, holder: str, amount: int) -> None:
         """Mint an amount to a holder."""
-        await self._tell("mint", scval.to_address(holder), scval.to_int128(amount))
+        await self._invoke("mint", scval.to_address(holder), scval.to_int128(amount))
 
-    async def behave(self, manners: Manners) -> None:
-        """Have these manners from now on."""
-        await self._tell("behave", manners.value())
+    async def behave(self, behaviour: TokenBehaviour) -> None:
+        """Behave so from now on."""
+        await self._invoke("behave", behaviour.value())
 
     async def become(self, wasm: bytes) -> None:
         """Replace the token's code."""
-        wasm_hash = await self._ledger.upload(self._teller, wasm)
-        await self._tell("upgrade", scval.to_bytes(wasm_hash))
+        wasm_hash = await self._ledger.upload(self._owner, wasm)
+        await self._invoke("upgrade", scval.to_bytes(wasm_hash))
 
-    async def _tell(self, function: str, *args: xdr.SCVal) -> None:
-        await self._ledger.invoke(self._teller, self.address, function, *args)
+    async def _invoke(self, function: str, *args: xdr.SCVal) -> None:
+        await self._ledger.invoke(self._owner, self.address, function, *args)
 
 
 def wasm_of(name: str) -> bytes:
-    """A committed contract."""
+    """Read a committed contract."""
     return (FOLDER / "wasm" / f"{name}.wasm").read_bytes()
 
 
 def sums() -> dict[str, str]:
-    """The committed SHA-256 of each contract by its file's name."""
+    """Read the committed SHA-256 of each contract, by its file's name."""
     lines = (FOLDER / "SHA256SUMS").read_text().splitlines()
     pairs = (line.split() for line in lines if not line.startswith("#"))
     return {name.removeprefix("wasm/"): digest for digest, name in pairs}
 
 
 def sha256_of(name: str) -> str:
-    """The SHA-256 of a contract as it lies there."""
+    """Compute the SHA-256 of a committed contract."""
     return hashlib.sha256(wasm_of(name)).hexdigest()
 
 
 async def wallet(stage: NetworkStage, name: str, *more: xdr.SCVal) -> Wallet:
-    """A wallet of this kind that obeys a new key; `more` are its arguments after the key."""
+    """Deploy a wallet of this kind with a new key; `more` are its arguments after the key."""
     ledger, key = stage.ledger, Keypair.random()
     deployer = await ledger.account()
-    obeyed = scval.to_bytes(key.raw_public_key())
-    made = await ledger.deploy(deployer, wasm_of(name), obeyed, *more)
+    key_argument = scval.to_bytes(key.raw_public_key())
+    made = await ledger.deploy(deployer, wasm_of(name), key_argument, *more)
     await move(stage, stage.scene.asset, key_of(stage.scene.payers[2]), made, FUNDS)
     return Wallet(made, key)
 
 
 async def token(stage: NetworkStage) -> Token:
-    """A token of our own, honest for now, of which nobody holds anything."""
-    teller = await stage.ledger.account()
-    contract = await stage.ledger.deploy(teller, wasm_of("mannered_token"))
-    return Token(stage.ledger, teller, contract)
+    """Deploy a token of our own that behaves honestly and has no holders."""
+    owner = await stage.ledger.account()
+    contract = await stage.ledger.deploy(owner, wasm_of("mannered_token"))
+    return Token(stage.ledger, owner, contract)
 
 
 async def move(stage: NetworkStage, asset: str, key: Keypair, to: str, amount: int) -> None:

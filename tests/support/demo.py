@@ -38,16 +38,16 @@ class RunningDemo:
 
     @property
     def paid_url(self) -> str:
-        """What costs money."""
+        """The URL of the paid resource."""
         return self.lines_to_try()[0].removeprefix("curl -i ")
 
     @property
     def folder(self) -> Path:
-        """Where it keeps its files."""
+        """The folder of its files."""
         return Path(self.option("--wallet", "testnet")).parent
 
     def end(self, number: int) -> int:
-        """Its exit code after a signal; every process it started is gone."""
+        """Send a signal; return the exit code once every process it started has ended."""
         self.process.send_signal(number)
         code = self.process.wait(END_S)
         for pid, descriptor in self.children.items():
@@ -73,7 +73,7 @@ def children_of(pid: int) -> list[int]:
 
 @contextmanager
 def running_demo(folder: Path) -> Iterator[RunningDemo]:
-    """The demo has paid and keeps serving; ended at the latest with this context."""
+    """Run a demo that has paid and keeps serving; end it with this context."""
     errors = folder / "demo.err"
     process = start_farebox("demo", settings={}, errors=errors)
     try:

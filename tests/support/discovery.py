@@ -1,11 +1,11 @@
-"""What a seller says of a resource, as JSON to be damaged by a test, and what is read of it."""
+"""Discovery metadata as JSON that a test may damage, and the reading of it."""
 
 from typing import Final
 
 import msgspec
 
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
-from farebox.catalog.discovery.read import read_discovery
 from farebox.catalog.listing import Resource
 from farebox.kernel.addresses import Address
 
@@ -55,7 +55,7 @@ def tool_info(**more: object) -> Json:
 
 
 def schema_of(info: Json) -> Json:
-    """A schema as stock sellers make it: the kind is fixed, what differs is described."""
+    """A schema as stock sellers make it: the kind is fixed, the rest is described."""
     given = info.get("input")
     given = given if isinstance(given, dict) else {}
     fixed: Json = {"type": {"type": "string", "const": given.get("type")}}
@@ -77,7 +77,7 @@ def discovery(
     resource: Json | None = None,
     **bazaar: object,
 ) -> bytes:
-    """The bytes that are kept with a settlement."""
+    """Build the bytes that are stored with a settlement."""
     info = http_info() if info is None else info
     made = schema_of(info) if schema is None and isinstance(info, dict) else schema
     document = {
@@ -88,14 +88,14 @@ def discovery(
 
 
 def read(text: bytes, *, pay_to: Address = SELLER, is_local_allowed: bool = False) -> Resource:
-    """The resource that is read of acceptable bytes."""
-    found = read_discovery(text, pay_to=pay_to, is_local_allowed=is_local_allowed)
-    assert isinstance(found, Resource), found
-    return found
+    """Read the resource of acceptable bytes."""
+    found = parse_discovery(text, pay_to=pay_to, is_local_allowed=is_local_allowed)
+    assert isinstance(found, DiscoveredResource), found
+    return found.resource
 
 
 def why_dropped(text: bytes) -> DropReason:
-    """Why bytes are not acceptable."""
-    found = read_discovery(text, pay_to=SELLER)
+    """Return why bytes are not acceptable."""
+    found = parse_discovery(text, pay_to=SELLER)
     assert isinstance(found, Dropped), found
     return found.reason

@@ -7,7 +7,7 @@ from typing import Final
 from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.auth import authorization_payload_hash, authorize_entry
 
-from support.calls import address
+from support.contract_calls import address
 
 VOID: Final = scval.to_void()
 _Kind = xdr.SorobanCredentialsType
@@ -31,7 +31,7 @@ def unsigned_entry(
     kind: Credentials = Credentials.ADDRESS,
     signature: xdr.SCVal = VOID,
 ) -> xdr.SorobanAuthorizationEntry:
-    """An entry that nobody has signed yet, or that carries exactly the signature given."""
+    """Build an unsigned entry, or one with exactly the signature given."""
     owned = xdr.SorobanAddressCredentials(
         who, xdr.Int64(nonce), xdr.Uint32(expires_at_ledger), signature
     )
@@ -64,7 +64,7 @@ def signed_entry(
     kind: Credentials = Credentials.ADDRESS,
     is_sorted: bool = True,
 ) -> xdr.SorobanAuthorizationEntry:
-    """An entry signed by every key given, in the order the network wants or in the one given."""
+    """Build an entry signed by every key, sorted as the network requires or in the given order."""
     entry = unsigned_entry(
         root, address(who), nonce=nonce, expires_at_ledger=expires_at_ledger, kind=kind
     )

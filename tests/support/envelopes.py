@@ -1,11 +1,11 @@
-"""Transactions around a call: the shape a buyer sends, and every shape one may try instead."""
+"""Transactions around a call: the shape a buyer sends, and other shapes."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from stellar_sdk import Keypair, MuxedAccount, xdr
 
-from support.calls import ZERO_ACCOUNT
+from support.contract_calls import ZERO_ACCOUNT
 
 NO_CONDITIONS: Final = xdr.Preconditions(xdr.PreconditionType.PRECOND_NONE)
 NO_MEMO: Final = xdr.Memo(xdr.MemoType.MEMO_NONE)
@@ -52,7 +52,7 @@ def transaction(
     memo: xdr.Memo = NO_MEMO,
     resources: xdr.SorobanTransactionData | None = None,
 ) -> xdr.Transaction:
-    """A transaction as the official client builds one, unless told otherwise."""
+    """Build a transaction like the official client's, with other parts where given."""
     return xdr.Transaction(
         MuxedAccount.from_account(source).to_xdr_object(),
         xdr.Uint32(fee),
@@ -129,11 +129,11 @@ def resources(resource_fee: int) -> xdr.SorobanTransactionData:
 
 
 def spliced(raw: bytes, old: bytes, new: bytes) -> bytes:
-    """The bytes with one stretch replaced, for what no SDK would write.
+    """The bytes with one range replaced, for encodings that no SDK writes.
 
     Raises:
         ValueError: `old` is not there exactly once.
     """
     if raw.count(old) != 1:
-        raise ValueError(f"the stretch stands there {raw.count(old)} times")
+        raise ValueError(f"the range occurs {raw.count(old)} times")
     return raw.replace(old, new)

@@ -1,8 +1,7 @@
-"""A devnet seen past Farebox: reads it, and puts on it what a test needs, by the public SDK."""
+"""A client of a devnet by the public SDK, independent of Farebox."""
 
 import asyncio
 import itertools
-import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -22,15 +21,14 @@ from stellar_sdk import (
 from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
 
 from farebox.kernel.networks import Network
+from support.waiting import until, until_blocking
 
 Json = dict[str, Any]
 T = TypeVar("T")
-_POLLS: Final = 200
-_POLL_S: Final = 0.05
 
 
 class Ledger:
-    """One network, asked directly."""
+    """A client of one network."""
 
     def __init__(self, network: Network, rpc_url: str) -> None:
         self.network = network
@@ -40,21 +38,26 @@ class Ledger:
 
     async def call(self, method: str, params: Json | None = None) -> Json:
         """One JSON-RPC call; its result."""
-        asked = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params or {}}
+        request = {
+            "jsonrpc": "2.0",
+            "id": next(self._ids),
+            "method": method,
+            "params": params or {},
+        }
         async with (
             aiohttp.ClientSession(trust_env=False) as session,
-            session.post(self.rpc_url, json=asked) as answer,
+            session.post(self.rpc_url, json=request) as answer,
         ):
-            told = msgspec.json.decode(await answer.read(), type=Json)
-        assert "result" in told, told
-        return msgspec.convert(told["result"], Json)
+            response = msgspec.json.decode(await answer.read(), type=Json)
+        assert "result" in response, response
+        return msgspec.convert(response["result"], Json)
 
     async def latest(self) -> int:
         """The last closed ledger."""
         return int((await self.call("getLatestLedger"))["sequence"])
 
     async def found(self, tx_hash: str) -> Json:
-        """What getTransaction says of a hash."""
+        """Return the result of getTransaction for a hash."""
         return await self.call("getTransaction", {"hash": tx_hash})
 
     async def fund(self, address: str) -> None:
@@ -74,11 +77,11 @@ class Ledger:
 
     async def wait_past(self, sequence: int) -> None:
         """Return once a ledger after `sequence` has closed."""
-        for _ in range(_POLLS):
-            if await self.latest() > sequence:
-                return
-            await asyncio.sleep(_POLL_S)
-        raise TimeoutError(f"no ledger after {sequence}")
+
+        async def has_closed() -> bool:
+            return await self.latest() > sequence
+
+        await until(has_closed)
 
     async def submit(
         self, key: Keypair, build: Callable[[TransactionBuilder], object]
@@ -104,13 +107,13 @@ class Ledger:
     def _deliver(self, envelope: TransactionEnvelope) -> GetTransactionResponse:
         sent = self._server.send_transaction(envelope)
         assert sent.error_result_xdr is None, sent
-        for _ in range(_POLLS):
-            found = self._server.get_transaction(sent.hash)
-            if found.status != GetTransactionStatus.NOT_FOUND:
-                assert found.status == GetTransactionStatus.SUCCESS, found
-                return found
-            time.sleep(_POLL_S)
-        raise TimeoutError(f"{sent.hash} does not land")
+        until_blocking(lambda: self._is_found(sent.hash))
+        found = self._server.get_transaction(sent.hash)
+        assert found.status == GetTransactionStatus.SUCCESS, found
+        return found
+
+    def _is_found(self, tx_hash: str) -> bool:
+        return self._server.get_transaction(tx_hash).status != GetTransactionStatus.NOT_FOUND
 
     async def upload(self, key: Keypair, wasm: bytes) -> bytes:
         """Put a contract's code on the ledger; its hash."""
@@ -141,7 +144,7 @@ class Ledger:
         )
 
     async def balance(self, contract: str, holder: str) -> int:
-        """What a holder has of a token, in base units."""
+        """Read the balance of a token, in base units."""
         return await asyncio.to_thread(self._balance, contract, holder)
 
     def _balance(self, contract: str, holder: str) -> int:
@@ -154,7 +157,7 @@ class Ledger:
         return scval.from_int128(simulated.results[0].xdr)
 
     async def native_balance(self, address: str) -> int:
-        """Stroops of native coin an account has."""
+        """Read the native balance of an account, in stroops."""
         return await self.balance(Asset.native().contract_id(self.network.passphrase), address)
 
 

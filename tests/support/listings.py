@@ -39,11 +39,11 @@ class Listed:
 
     @property
     def type(self) -> ListingType:
-        """What kind of resource it is."""
+        """The type of the resource."""
         return ListingType.MCP if self.tool_name else ListingType.HTTP
 
     def document(self, listing_id: int) -> SearchDocument:
-        """What of it is searched."""
+        """Build its search document."""
         return SearchDocument(
             listing_id=listing_id,
             network=self.network,
@@ -62,9 +62,9 @@ class Listed:
 async def list_many(
     database: Database, items: Sequence[Listed], *, index: SearchIndex | None = None
 ) -> list[int]:
-    """All are listed, with their search documents; their ids in the order of the items.
+    """Insert listings with their search documents; return their ids in order.
 
-    A listing that stands already is written over.
+    An existing listing is overwritten.
     """
     async with database.transaction() as db:
         ids = [await _list(db, item) for item in items]

@@ -1,4 +1,4 @@
-"""A clock that moves only when somebody sleeps on it or turns it."""
+"""A clock that moves only by `sleep` and `turn`."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -14,11 +14,11 @@ class ManualClock:
         self._elapsed_s = 0.0
 
     def now(self) -> datetime:
-        """The fixed moment and what has passed since."""
+        """Return the fixed moment plus the elapsed time."""
         return START + timedelta(seconds=self._elapsed_s)
 
     def monotonic(self) -> float:
-        """Seconds that have passed."""
+        """Return the elapsed seconds."""
         return self._elapsed_s
 
     async def sleep(self, seconds: float) -> None:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from farebox.catalog.listing import ListingType
+from farebox.catalog.listing import ListingFilters, ListingType
 from farebox.catalog.search_document import SearchDocument
-from farebox.catalog.shown.filters import Filters
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.search.index_store import StoredIndex
@@ -15,7 +14,7 @@ from farebox.search.scope import Scope, View
 from farebox.storage.pool import Connection, Database
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
-EVERYTHING = Scope(View(AT), Filters())
+EVERYTHING = Scope(View(AT), ListingFilters())
 
 
 def document(

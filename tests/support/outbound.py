@@ -10,7 +10,7 @@ from typing import Final
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.request import OutboundRequest
-from farebox.outbound.resolve import FixedLookup, LoopbackResolver, Pinned
+from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
 from support.certificates import Authority
 from support.upstream import Answer, Upstream, upstream
 
@@ -50,7 +50,7 @@ async def seller(
     async with AsyncExitStack() as opened:
         tls = authority.server(*certificate, is_expired=expired)
         served = await opened.enter_async_context(upstream(tls, answer))
-        resolver = LoopbackResolver({SELLER: Pinned(LOOPBACK, served.port)}, FixedLookup({}))
+        resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, served.port)}, FixedLookup({}))
         client = OutboundClient(resolver, authority=authority.file)
         yield Seller(await opened.enter_async_context(client), served)
 

@@ -1,4 +1,4 @@
-"""No test is named after a key or a token: the name would tell it, and differ in every process."""
+"""No test is named after a key or token: the name would leak it and differ in every process."""
 
 import re
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 _RUN: Final = re.compile(r"[0-9A-Za-z+/=_-]{24,}")
-_NO_WORD: Final = re.compile(r"[A-Z0-9]")  # what words that make up a name do without
+_NO_WORD: Final = re.compile(r"[A-Z0-9]")  # characters that ordinary words lack
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,7 +10,7 @@ from typing import Any
 from stellar_sdk import Keypair, xdr
 
 from farebox.kernel.networks import Network
-from support.calls import invocation, transfer
+from support.contract_calls import invocation, transfer
 from support.entries import Credentials, signed_entry
 from support.envelopes import call_operation, sealed, transaction
 
@@ -18,13 +18,13 @@ Json = dict[str, Any]
 
 
 def fresh_nonce() -> int:
-    """A nonce nobody used, anywhere in an int64."""
+    """Draw a random nonce from the whole int64 range."""
     return int.from_bytes(secrets.token_bytes(8), signed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a buyer is about to sign: one transfer, by whom, until when."""
+    """A transfer to be signed: its parties, signers and expiry."""
 
     network: Network
     asset: str
@@ -107,7 +107,7 @@ class Draft:
 def wrapper(
     accepted: Json, required: Json, envelope: xdr.TransactionEnvelope | bytes | str
 ) -> Json:
-    """What an official client sends: the payload with its `accepted`, beside the requirements."""
+    """Build the request of an official client: payload with `accepted`, and requirements."""
     return {
         "x402Version": 2,
         "paymentPayload": {

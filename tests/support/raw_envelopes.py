@@ -1,4 +1,4 @@
-"""An envelope put together from raw parts, so that any one of them can be wrong on its own."""
+"""An envelope built from raw parts, each of which a test may replace."""
 
 from typing import Final
 

@@ -23,7 +23,7 @@ def binary() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class RunningDevnet:
-    """A devnet that listens; `stop` ends it and tells its exit code."""
+    """A devnet that listens; `stop` ends it and returns its exit code."""
 
     process: subprocess.Popen[str]
     rpc_url: str
@@ -39,10 +39,10 @@ class RunningDevnet:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, text=True
         )
         assert process.stdout is not None
-        said = json.loads(process.stdout.readline())
-        assert said["event"] == "listening"
-        authority = Path(said["authority"]) if said["authority"] else None
-        return cls(process, said["rpc"], said["admin"], said["passphrase"], authority)
+        event = json.loads(process.stdout.readline())
+        assert event["event"] == "listening"
+        authority = Path(event["authority"]) if event["authority"] else None
+        return cls(process, event["rpc"], event["admin"], event["passphrase"], authority)
 
     def stop(self) -> int:
         """The exit code after a termination signal."""

@@ -4,17 +4,22 @@ import asyncio
 import json
 import ssl
 import struct
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from socket import SO_LINGER, SOL_SOCKET
 from types import TracebackType
 from typing import Any, Self
 
-Act = Callable[[asyncio.StreamWriter, "Asked"], Awaitable[None]]
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.rpc_http import HttpSorobanRpc
+
+Act = Callable[[asyncio.StreamWriter, "ReceivedRequest"], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request as it came in."""
 
     head: str
@@ -37,7 +42,7 @@ class ScriptedNode:
     script: list[Act] = field(default_factory=list)
     tls: ssl.SSLContext | None = None
     resets_unread: bool = False
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
     connections: int = 0
     _server: asyncio.Server | None = None
     _writers: list[asyncio.StreamWriter] = field(default_factory=list)
@@ -82,9 +87,9 @@ class ScriptedNode:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:-2])
                 body = await reader.readexactly(int(fields.get("content-length", "0")))
-                request = Asked(head, body)
-                act = self.script[min(len(self.asked), len(self.script) - 1)]
-                self.asked.append(request)
+                request = ReceivedRequest(head, body)
+                act = self.script[min(len(self.requests), len(self.script) - 1)]
+                self.requests.append(request)
                 await act(writer, request)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -100,19 +105,21 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 def result(value: object) -> Act:
     """Answer with a JSON-RPC result."""
-    return answering(lambda _asked: value)
+    return answering(lambda _request: value)
 
 
-def answering(answer: Callable[[Asked], object]) -> Act:
+def answering(answer: Callable[[ReceivedRequest], object]) -> Act:
     """Answer with the JSON-RPC result that `answer` makes of the request."""
-    return _json(lambda asked: {"jsonrpc": "2.0", "id": asked.call["id"], "result": answer(asked)})
+    return _json(
+        lambda request: {"jsonrpc": "2.0", "id": request.call["id"], "result": answer(request)}
+    )
 
 
 def by_method(acts: Mapping[str, Act]) -> Act:
     """Act as the request's method says."""
 
-    async def act(writer: asyncio.StreamWriter, asked: Asked) -> None:
-        await acts[asked.call["method"]](writer, asked)
+    async def act(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
+        await acts[request.call["method"]](writer, request)
 
     return act
 
@@ -120,13 +127,13 @@ def by_method(acts: Mapping[str, Act]) -> Act:
 def fault(code: int, message: str) -> Act:
     """Answer with a JSON-RPC error."""
     error = {"code": code, "message": message}
-    return _json(lambda asked: {"jsonrpc": "2.0", "id": asked.call["id"], "error": error})
+    return _json(lambda request: {"jsonrpc": "2.0", "id": request.call["id"], "error": error})
 
 
 def raw(body: bytes, *, status: str = "200 OK", headers: str = "") -> Act:
     """Answer with exactly these bytes."""
 
-    async def act(writer: asyncio.StreamWriter, asked: Asked) -> None:
+    async def act(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
         head = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
         writer.write(head.encode() + body)
         await writer.drain()
@@ -137,7 +144,7 @@ def raw(body: bytes, *, status: str = "200 OK", headers: str = "") -> Act:
 def endless(megabytes: int) -> Act:
     """Answer in chunks, without saying how much will come."""
 
-    async def act(writer: asyncio.StreamWriter, asked: Asked) -> None:
+    async def act(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         chunk = b"%x\r\n%s\r\n" % (1 << 20, b" " * (1 << 20))
         for _ in range(megabytes):
@@ -148,12 +155,12 @@ def endless(megabytes: int) -> Act:
     return act
 
 
-async def silent(writer: asyncio.StreamWriter, asked: Asked) -> None:
+async def silent(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
     """Read the request and never answer."""
     await asyncio.Event().wait()
 
 
-async def dripping(writer: asyncio.StreamWriter, asked: Asked) -> None:
+async def dripping(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
     """Answer so slowly that it never ends."""
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
     while True:
@@ -162,20 +169,30 @@ async def dripping(writer: asyncio.StreamWriter, asked: Asked) -> None:
         await asyncio.sleep(0.01)
 
 
-async def dropped(writer: asyncio.StreamWriter, asked: Asked) -> None:
+async def dropped(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
     """Read the request, then reset the connection."""
     reset(writer)
 
 
-async def cut_short(writer: asyncio.StreamWriter, asked: Asked) -> None:
+async def cut_short(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
     """Close in the middle of the answer."""
     writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"jsonrpc":"2.0",')
     await writer.drain()
     writer.close()
 
 
-def _json(answer: Callable[[Asked], object]) -> Act:
-    async def act(writer: asyncio.StreamWriter, asked: Asked) -> None:
-        await raw(json.dumps(answer(asked)).encode())(writer, asked)
+def _json(answer: Callable[[ReceivedRequest], object]) -> Act:
+    async def act(writer: asyncio.StreamWriter, request: ReceivedRequest) -> None:
+        await raw(json.dumps(answer(request)).encode())(writer, request)
 
     return act
+
+
+@asynccontextmanager
+async def scripted_rpc(*acts: Act) -> AsyncIterator[tuple[HttpSorobanRpc, ScriptedNode]]:
+    """A client of the testnet, and the scripted node that it calls."""
+    async with (
+        ScriptedNode(list(acts)) as node,
+        HttpSorobanRpc(Network.TESTNET, Secret(node.url)) as rpc,
+    ):
+        yield rpc, node

@@ -34,7 +34,7 @@ _PLAIN = (_AddressType.SC_ADDRESS_TYPE_ACCOUNT, _AddressType.SC_ADDRESS_TYPE_CON
 
 
 def sdk_reads(raw: bytes) -> xdr.TransactionEnvelope | None:
-    """What the SDK makes of an envelope; None when it refuses."""
+    """Decode an envelope by the SDK; None when it refuses."""
     try:
         return xdr.TransactionEnvelope.from_xdr_bytes(raw)
     except Exception:  # noqa: BLE001  # the SDK's refusals share no type

@@ -4,9 +4,16 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
 import uvicorn
 from starlette.types import ASGIApp
+
+from farebox.web.connections import AllowedHosts, ConnectionLimits, OpenConnections
+from farebox.web.http_protocol import bounded_protocol
+from support.waiting import until
+
+_MANY: Final = ConnectionLimits(1_000, 0)
 
 
 class _Quiet(uvicorn.Server):
@@ -17,19 +24,24 @@ class _Quiet(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: ASGIApp) -> AsyncIterator[tuple[str, int]]:
-    """The host and port where `app` answers inside this context."""
+async def serving(
+    app: ASGIApp, limits: ConnectionLimits = _MANY, *hosts: str
+) -> AsyncIterator[tuple[str, int]]:
+    """The host and port where `app` answers inside this context.
+
+    It answers under every name unless some are given.
+    """
+    protocol = bounded_protocol(OpenConnections(limits), AllowedHosts(hosts) if hosts else None)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
-        app, http="httptools", ws="none", lifespan="on", access_log=False, log_config=None
+        app, http=protocol, ws="none", lifespan="on", access_log=False, log_config=None
     )
     server = _Quiet(config)
     running = asyncio.create_task(server.serve([listener]))
-    while not server.started:
-        if running.done():
-            await running
-        await asyncio.sleep(0.001)
+    await until(lambda: server.started or running.done())
+    if not server.started:
+        await running
     try:
         yield listener.getsockname()
     finally:

@@ -1,6 +1,5 @@
-"""The whole service in process over real parts, and what two routes may be held to at once."""
+"""The whole service in process over real parts, with assertions on both payment routes."""
 
-import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -16,30 +15,30 @@ from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, Party, Scene
 from farebox.x402.reasons import REGISTRY, Reason
 from support.asgi import Answer, AsgiClient, started
-from support.kept_connections import KeptConnections
+from support.connection_cache import ConnectionCache
 from support.ledger import Ledger
-from support.node import ScriptedNode
+from support.node_proxy import NodeProxy
 from support.payments import Draft, Json
-from support.planted import planted
-from support.signing_in import SERVER
+from support.planted_secrets import plant_secret
+from support.waiting import until
+from support.wallet_sign_in import SERVER
 
-KEPT: Final = KeptConnections()  # closed with the stage's database
+KEPT: Final = ConnectionCache()  # closed with the stage's database
 HASH: Final = re.compile(r"[0-9a-f]{64}\Z")
 _PAYERS: Final = 8
 _LIFE_LEDGERS: Final = 150
-_LOOKS: Final = 200
-_LOOK_PAUSE_S: Final = 0.05
 _VERDICT: Final = {"isValid", "invalidReason", "invalidMessage", "payer", "extra"}
 _OUTCOME: Final = {"success", "transaction", "network", "payer"} | {"errorReason", "errorMessage"}
+_NAMED: Final = re.compile(r" Look at [A-Za-z0-9.]+\.")  # the member at fault
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkStage:
-    """One network as a test meets it."""
+    """One network of a stage."""
 
     devnet: Devnet
-    ledger: Ledger  # the devnet, as any client reads it
-    node: ScriptedNode  # what Farebox takes for its RPC node
+    ledger: Ledger  # the devnet, read directly
+    node: NodeProxy  # the RPC node of the service
     scene: Scene
     relayer: Keypair
 
@@ -51,7 +50,7 @@ async def own_relayer(stage: "Stage") -> dict[str, str]:
     what a test counts would depend on the tests before it.
     """
     relayer = await stage.ledger().account()
-    planted(relayer.secret)
+    plant_secret(relayer.secret)
     return {"FAREBOX_RELAYER_SECRET_TESTNET": relayer.secret}
 
 
@@ -68,20 +67,20 @@ class Stage:
         self.networks = networks
         self.environment = environment
 
-    def node(self, network: Network = Network.TESTNET) -> ScriptedNode:
-        """The node of a network, which may be told to lie."""
+    def node(self, network: Network = Network.TESTNET) -> NodeProxy:
+        """Return the node of a network, whose responses a test may change."""
         return self.networks[network].node
 
     def ledger(self, network: Network = Network.TESTNET) -> Ledger:
-        """The network itself."""
+        """Return the network itself."""
         return self.networks[network].ledger
 
     def relayer(self, network: Network = Network.TESTNET) -> Keypair:
-        """The operator's account."""
+        """Return the relayer's key."""
         return self.networks[network].relayer
 
     async def draft(self, network: Network = Network.TESTNET, **changes: Any) -> Draft:
-        """A payment that will be accepted, unless the changes make it otherwise."""
+        """Draft a valid payment with `changes` to its fields."""
         stage = self.networks[network]
         payer, payee = stage.scene.payers[0], stage.scene.payees[0]
         honest = Draft(
@@ -95,28 +94,29 @@ class Stage:
         return honest.but(**changes)
 
     async def another_payer(self, network: Network = Network.TESTNET) -> Party:
-        """A funded payer that no other test knows."""
+        """Fund a payer that no other test uses."""
         scene = await self.networks[network].devnet.scene(payers=1, payees=0)
         return scene.payers[0]
 
     async def verify(self, body: object) -> Json:
-        """The verdict, which is always a 200."""
-        return _told(await self.client.post("/verify", body))
+        """Verify and return the verdict, which is always a 200."""
+        return _ok_body(await self.client.post("/verify", body))
 
     async def settle(self, body: object) -> Json:
-        """The outcome, which is always a 200."""
-        return _told(await self.client.post("/settle", body))
+        """Settle and return the outcome, which is always a 200."""
+        return _ok_body(await self.client.post("/settle", body))
 
-    async def refused(
+    async def assert_refused(
         self,
         body: object,
         *reasons: Reason,
         payer: str | None = None,
         by_rule: bool = False,
     ) -> Reason:
-        """Both routes refuse the body alike, and again alike; nothing is sent or written.
+        """Assert that both routes refuse the body twice alike and send and write nothing.
 
-        `reasons` are those allowed, any when none is given. `by_rule`: without asking the node.
+        `reasons` are those allowed, any when none is given. `by_rule`: without a simulation.
+        Returns the reason.
         """
         for node in (stage.node for stage in self.networks.values()):
             node.calls.clear()
@@ -134,14 +134,14 @@ class Stage:
             assert not by_rule or counts["simulateTransaction"] == 0, "asked before it was checked"
         return reason
 
-    async def turned_away(
+    async def assert_http_refusal(
         self,
         body: bytes | list[bytes],
         status: int,
         reason: Reason,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Both routes answer a status that is no verdict, with a body that is one all the same."""
+        """Assert that both routes answer with this error status and the body of a refusal."""
         sent = {"content-type": "application/json"} if headers is None else headers
         pairs = []
         for path in ("/verify", "/settle"):
@@ -153,8 +153,8 @@ class Stage:
         assert _same_refusal(*pairs) == reason
         assert await self.rows() == 0
 
-    async def settled(self, body: Any) -> str:
-        """The body verifies and settles; the hash, which the network itself resolves."""
+    async def assert_settles(self, body: Any) -> str:
+        """Assert that the body verifies, settles and lands; return the transaction hash."""
         network = Network(body["paymentRequirements"]["network"])
         verdict = await self.verify(body)
         assert verdict["isValid"] is True, verdict
@@ -168,20 +168,31 @@ class Stage:
         return str(tx_hash)
 
     async def rows(self) -> int:
-        """How many settlements the journal holds."""
+        """Return the number of settlements in the journal."""
         return int((await self.query("SELECT count(*) AS n FROM settlements"))[0]["n"])
 
     async def query(self, sql: str, *args: object) -> list[asyncpg.Record]:
-        """Rows of the service's own database."""
+        """Return rows of the service's database."""
         return await KEPT.fetch(self.environment["FAREBOX_DATABASE_URL"], sql, *args)
+
+    @contextlib.asynccontextmanager
+    async def locked(self, table: str) -> AsyncIterator[None]:
+        """Lock a table of the service's database: other statements on it wait."""
+        db = await asyncpg.connect(self.environment["FAREBOX_DATABASE_URL"])
+        try:
+            async with db.transaction():
+                await db.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+                yield
+        finally:
+            await db.close()
 
 
 def key_of(party: Party) -> Keypair:
-    """The key of a scene's account."""
+    """Return the key of a scene's account."""
     return Keypair.from_secret(party.secret.reveal())
 
 
-def _told(answer: Answer) -> Json:
+def _ok_body(answer: Answer) -> Json:
     assert answer.status == 200, (answer.status, answer.body[:500])
     assert answer.headers["content-type"].startswith("application/json")
     return answer.json()
@@ -202,15 +213,16 @@ def _same_refusal(verdicts: list[Json], outcomes: list[Json]) -> Reason:
     reason = Reason(verdict["invalidReason"])
     assert outcome["errorReason"] == reason
     sentence = REGISTRY[reason].sentence
-    assert verdict.get("invalidMessage", sentence) == sentence
-    assert outcome.get("errorMessage", sentence) == sentence
+    message = verdict.get("invalidMessage", sentence)
+    assert message == sentence or _NAMED.fullmatch(message.removeprefix(sentence)), message
+    assert outcome.get("errorMessage", message) == message
     return reason
 
 
 def environment_for(
     networks: Mapping[Network, NetworkStage], database_url: str, **settings: str
 ) -> dict[str, str]:
-    """The settings the service is started with, as an operator would write them."""
+    """Return the environment variables that a staged service is started with."""
     environment = {
         "FAREBOX_DATABASE_URL": database_url,
         "FAREBOX_CLOCK_POLL_S": "0.1",
@@ -232,7 +244,10 @@ def environment_for(
 async def service(
     environment: Mapping[str, str], *, is_ready: bool = True
 ) -> AsyncIterator[AsgiClient]:
-    """The service started with exactly this environment, ready unless it cannot get so."""
+    """Start the service with exactly this environment and wait until it is ready.
+
+    `is_ready` is False for a service that cannot become ready.
+    """
     app = create_app(read_settings(environment))
     async with started(app):
         client = AsgiClient(app)
@@ -242,22 +257,20 @@ async def service(
 
 
 async def until_ready(client: AsgiClient, status: int = 200) -> None:
-    """Return once readiness is answered with this status."""
-    answer = await client.get("/health/ready")
-    for _ in range(_LOOKS):
-        if answer.status == status:
-            return
-        await asyncio.sleep(_LOOK_PAUSE_S)
-        answer = await client.get("/health/ready")
-    raise TimeoutError(f"readiness stays {answer.status}: {answer.body.decode()}")
+    """Return once `/health/ready` answers with this status."""
+
+    async def is_answered() -> bool:
+        return (await client.get("/health/ready")).status == status
+
+    await until(is_answered)
 
 
 @contextlib.asynccontextmanager
 async def network_stage(network: Network, devnet: Devnet) -> AsyncIterator[NetworkStage]:
-    """A node in front of a devnet, with a scene and an operator's account on it."""
+    """Open a node in front of a devnet, with a scene and a relayer account on it."""
     ledger = Ledger(network, devnet.rpc_url)
     relayer = await ledger.account()
-    planted(relayer.secret)
+    plant_secret(relayer.secret)
     scene = await devnet.scene(payers=_PAYERS, payees=2)
-    async with ScriptedNode(devnet.rpc_url) as node:
+    async with NodeProxy(devnet.rpc_url) as node:
         yield NetworkStage(devnet, ledger, node, scene, relayer)

@@ -1,6 +1,5 @@
-"""The stage and the special payers as fixtures, each made once and only when a test asks."""
+"""The stage and the special payers as fixtures, each made once, on demand."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Final
@@ -13,18 +12,18 @@ from farebox.app.setting_rules import LogLevel
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet
 from farebox.local.postgres import EmbeddedPostgres
-from support import gated
+from support import key_required
 from support.accounts import (
     ContractAccount,
+    ContractToken,
     Multisig,
-    Wealth,
     contract_account,
     multisig_account,
     own_token,
 )
 from support.asgi import AsgiClient
-from support.contracts import Manners, Wallet, token, wallet
-from support.planted import found_in, planted_values, sweep_at
+from support.contracts import TokenBehaviour, Wallet, token, wallet
+from support.planted_secrets import check_database_at, count_planted, find_planted
 from support.stage import (
     KEPT,
     NetworkStage,
@@ -36,8 +35,6 @@ from support.stage import (
 )
 from support.wasm import announcing_account, silent_account, spending_account
 
-_LOOKS: Final = 100
-_LOOK_PAUSE_S: Final = 0.05
 _WRITTEN: Final = (
     "request_names",
     "settlements",
@@ -110,10 +107,10 @@ async def stage(
     """The service for both networks, with honest nodes and an empty journal."""
     opened = Stage(stage_client, stage_networks, environment_for(stage_networks, stage_database))
     await _clear(opened)
-    before = planted_values()
+    before = count_planted()
     yield opened
-    if planted_values() > before:
-        await sweep_at(stage_database)
+    if count_planted() > before:
+        await check_database_at(stage_database)
     await _clear(opened)
 
 
@@ -126,17 +123,13 @@ async def _clear(stage: Stage) -> None:
 
 
 async def _two_ledgers_after_an_open_end(stage: Stage) -> None:
-    """What a test left on its way is in a ledger: the next one finds the relayer free."""
+    """Wait until a test's pending transactions are in a ledger and the relayer is free."""
     left = await stage.query(
         "SELECT DISTINCT network FROM settlements WHERE state IN ('sending', 'submitted')"
     )
     for row in left:
         ledger = stage.ledger(Network(row["network"]))
-        enough = await ledger.latest() + 2
-        for _ in range(_LOOKS):
-            if await ledger.latest() >= enough:
-                break
-            await asyncio.sleep(_LOOK_PAUSE_S)
+        await ledger.wait_past(await ledger.latest() + 1)
 
 
 @pytest.fixture
@@ -180,23 +173,23 @@ async def asset_contracts_only(stage: Stage) -> AsyncIterator[Stage]:
 
 
 @pytest.fixture(scope="session")
-async def gated_service(
+async def key_required_service(
     stage_networks: Networks, stage_database: str
 ) -> AsyncIterator[tuple[AsgiClient, dict[str, str]]]:
-    """A second service that asks for a key on testnet and counts who asks how often."""
+    """A second service that requires a key on testnet and counts each caller's requests."""
     relayer = await stage_networks[Network.TESTNET].ledger.account()
-    environment = environment_for(stage_networks, stage_database) | gated.SETTINGS
+    environment = environment_for(stage_networks, stage_database) | key_required.SETTINGS
     environment["FAREBOX_RELAYER_SECRET_TESTNET"] = relayer.secret
     async with service(environment) as client:
         yield client, environment
 
 
 @pytest.fixture
-async def gated_stage(
-    stage: Stage, gated_service: tuple[AsgiClient, dict[str, str]]
+async def key_required_stage(
+    stage: Stage, key_required_service: tuple[AsgiClient, dict[str, str]]
 ) -> AsyncIterator[Stage]:
     """That service, with honest nodes and an empty journal."""
-    client, environment = gated_service
+    client, environment = key_required_service
     yield Stage(client, stage.networks, environment)
     for table in ("api_keys", "sessions", "users"):
         await stage.query(f"DELETE FROM {table}")
@@ -208,12 +201,12 @@ def log_text(tmp_path: Path) -> Iterator[Callable[[], str]]:
     path = tmp_path / "log"
     configure_logging(LogLevel.DEBUG, open_log(path))
     yield path.read_text
-    assert found_in(path.read_text()) == []
+    assert find_planted(path.read_text()) == []
 
 
 @pytest.fixture(scope="session")
 async def multisig(stage_networks: Networks) -> Multisig:
-    """An account of two signers, its own key worth nothing."""
+    """An account of two signers, its master key with weight 0."""
     return await multisig_account(stage_networks[Network.TESTNET])
 
 
@@ -231,19 +224,19 @@ async def announcing(stage_networks: Networks) -> ContractAccount:
 
 @pytest.fixture(scope="session")
 async def spending(stage_networks: Networks) -> ContractAccount:
-    """A contract account that calls what its signature says."""
+    """A contract account that makes the calls in its signature."""
     return await contract_account(stage_networks[Network.TESTNET], spending_account())
 
 
 @pytest.fixture(scope="session")
-async def wealth(stage_networks: Networks) -> Wealth:
-    """A token of our own whose balances know no 64-bit limit."""
+async def contract_token(stage_networks: Networks) -> ContractToken:
+    """A token of our own with balances beyond 64 bits."""
     return await own_token(stage_networks[Network.TESTNET], silent_account())
 
 
 @pytest.fixture(scope="session")
 async def hollow(stage_networks: Networks) -> ContractAccount:
-    """A token that says it moves what it does not."""
+    """A token that reports a transfer and moves nothing."""
     made = await token(stage_networks[Network.TESTNET])
-    await made.behave(Manners(taken=0, given=0))
+    await made.behave(TokenBehaviour(taken=0, given=0))
     return ContractAccount(made.address)

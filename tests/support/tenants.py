@@ -1,28 +1,26 @@
-"""Whether one tenant can tell another's record from none: the judge of the tenant matrix."""
+"""The tenant matrix: can one tenant tell another's record from one that does not exist?"""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote
 
-import msgspec
-from starlette.routing import Route
-
-from farebox.app.openapi import needs_of
 from farebox.kernel.ids import new_id
 from farebox.storage.pool import Database
+from farebox.web.endpoint import RouteDeclaration
 from support.asgi import Answer, AsgiClient
+from support.callers import send_request
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-# of whoever asks, and gone with the minute: they say nothing of a record
+# they count requests and say nothing of a record
 _NOT_KEPT: Final = ("ingress_counts", "schema_migrations")
 _REFUSED: Final = (400, 401, 403, 404, 405)
 _TABLES: Final = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """One path with an id in it, and what a request there looks like."""
+class TenantRoute:
+    """A path with a record id in it, and example requests to it."""
 
     path: str
     kind: str  # of its ids, as in `key_…`
@@ -30,34 +28,66 @@ class Door:
     bodies: Sequence[object] = (None,)  # the first one is what its owner would send
 
     def at(self, record: str) -> str:
-        """The path of a record, read as a server reads it: escapes are letters."""
+        """Return the path of a record, with its escapes decoded as a server does."""
         before, _, behind = self.path.partition("{id}")
         return unquote(before + record + behind)
 
 
-def guarded(routes: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Method and path of every route that has a guard."""
-    for route in routes:
-        if isinstance(route, Route) and needs_of(route) is not None:
-            yield from ((method, route.path) for method in (route.methods or set()) - {"HEAD"})
+def guarded(routes: Iterable[RouteDeclaration]) -> Iterator[RouteDeclaration]:
+    """Return the routes that need a credential."""
+    return (route for route in routes if route.access is not None)
 
 
-def forgotten(
-    routes: Iterable[object], kinds: Collection[str], named: Collection[tuple[str, str]]
+def record_prefix(route: RouteDeclaration) -> str:
+    """The prefix of the record id in the path; empty without one."""
+    return next((each.id_prefix for each in route.parameters if each.id_prefix), "")
+
+
+def uncovered_routes(
+    routes: Iterable[RouteDeclaration],
+    prefixes: Collection[str],
+    named: Collection[tuple[str, str]],
 ) -> list[str]:
-    """Guarded routes of which the matrix knows nothing.
+    """Return the guarded routes that the matrix does not cover.
 
-    `kinds` are the paths with an id of which there are example records, `named` the others.
+    `prefixes` are those of ids of which there are example records; `named` are the routes without
+    an id in their path.
     """
     return [
-        f"{method} {path}"
-        for method, path in guarded(routes)
-        if (path not in kinds if "{" in path else (method, path) not in named)
+        f"{route.method} {route.path}"
+        for route in guarded(routes)
+        if (
+            record_prefix(route) not in prefixes
+            if "{" in route.path
+            else (route.method, route.path) not in named
+        )
+    ]
+
+
+def tenant_routes(
+    routes: Iterable[RouteDeclaration], bodies: Mapping[str, Sequence[object]]
+) -> list["TenantRoute"]:
+    """Return every guarded path with a record id in it, with the example of its declaration.
+
+    `bodies` are further bodies to send to some of the paths.
+    """
+    by_path: dict[str, list[RouteDeclaration]] = {}
+    for route in guarded(routes):
+        if "{" in route.path:
+            by_path.setdefault(route.path, []).append(route)
+    return [
+        TenantRoute(
+            path,
+            record_prefix(declared[0]),
+            frozenset(route.method for route in declared),
+            (declared[0].example.request, *bodies.get(path, ({},))),
+        )
+        for path, declared in by_path.items()
     ]
 
 
 def malformed(genuine: str) -> list[str]:
-    """Ids that no record has, as they are sent; some of them near to one that there is."""
+    """Return ids, as sent, that no record has; some are close to a genuine one."""
     kind, _, rest = genuine.partition("_")
     return [
         *("", "%20", ".", "..", "0", "-1", "null", "*", "%25", "'", '"', "{id}", "%F0%9F%92%A9"),
@@ -71,8 +101,8 @@ def malformed(genuine: str) -> list[str]:
     ]
 
 
-def told(answer: Answer) -> tuple[int, object, dict[str, str]]:
-    """All that an answer says, but for what names the request it answers."""
+def comparable_response(answer: Answer) -> tuple[int, object, dict[str, str]]:
+    """Return status, body and headers of a response without its request id."""
     request_id = answer.headers.get("x-request-id")
     body: Any = answer.body
     if answer.body[:1] == b"{":
@@ -88,27 +118,19 @@ def told(answer: Answer) -> tuple[int, object, dict[str, str]]:
     return answer.status, body, headers
 
 
-async def sent(
-    client: AsgiClient, method: str, path: str, headers: Mapping[str, str], body: object
-) -> Answer:
-    """One request; `None` is no body, anything else goes as JSON."""
-    content = b"" if body is None else msgspec.json.encode(body)
-    return await client.request(method, path, body=content, headers=headers)
-
-
 Rows = Callable[[], Awaitable[frozenset[str]]]
 
 
-async def flaws_of(
+async def find_leaks(
     client: AsgiClient,
-    door: Door,
+    door: TenantRoute,
     headers: Mapping[str, str],
     foreign: Sequence[str],
     *,
     marks: Collection[str],
     rows: Rows,
 ) -> list[str]:
-    """Where a foreign or malformed id is answered otherwise than an unknown one, or does something.
+    """Find foreign or malformed ids whose response differs from an unknown id's, and effects.
 
     `marks` are words of the foreign records, none of which is in any answer; `rows` are the rows
     of those who own them.
@@ -117,13 +139,15 @@ async def flaws_of(
     flaws: list[str] = []
     for method in METHODS:
         for body in door.bodies if method in door.methods else door.bodies[:1]:
-            unknown = await sent(client, method, door.at(new_id(door.kind)), headers, body)
+            unknown = await send_request(client, method, door.at(new_id(door.kind)), headers, body)
             if unknown.status not in _REFUSED:
                 flaws.append(f"{method} {door.path}: unknown is {unknown.status}")
             for record in foreign:
-                answer = await sent(client, method, door.at(record), headers, body)
-                if told(answer) != told(unknown) or marked(answer, marks):
-                    flaws.append(f"{method} {door.path} {record}: {told(answer)}")
+                answer = await send_request(client, method, door.at(record), headers, body)
+                if comparable_response(answer) != comparable_response(unknown) or find_marks(
+                    answer, marks
+                ):
+                    flaws.append(f"{method} {door.path} {record}: {comparable_response(answer)}")
     for method in sorted(door.methods):
         flaws += await _malformed(client, door, method, headers, foreign[0], marks)
     changed = before ^ await rows()
@@ -132,40 +156,40 @@ async def flaws_of(
 
 async def _malformed(
     client: AsgiClient,
-    door: Door,
+    door: TenantRoute,
     method: str,
     headers: Mapping[str, str],
     genuine: str,
     marks: Collection[str],
 ) -> list[str]:
-    """Those ids that are not answered as unknown ones are.
+    """Find malformed ids whose response differs from that to an unknown id.
 
     One that is empty or has a slash is another path, where there is nothing, or nothing for this
     method.
     """
     flaws, body = [], door.bodies[0]
-    unknown = await sent(client, method, door.at(new_id(door.kind)), headers, body)
+    unknown = await send_request(client, method, door.at(new_id(door.kind)), headers, body)
     for record in malformed(genuine):
-        answer = await sent(client, method, door.at(record), headers, body)
+        answer = await send_request(client, method, door.at(record), headers, body)
         is_another_path = not record or "/" in unquote(record)
-        is_same = told(answer) == told(unknown)
+        is_same = comparable_response(answer) == comparable_response(unknown)
         if is_another_path:
             is_same = answer.status in (404, 405)
-        if not is_same or marked(answer, marks):
-            flaws.append(f"{method} {door.path} {record[:60]!r}: {told(answer)}")
+        if not is_same or find_marks(answer, marks):
+            flaws.append(f"{method} {door.path} {record[:60]!r}: {comparable_response(answer)}")
     return flaws
 
 
-def marked(answer: Answer, marks: Collection[str]) -> list[str]:
-    """The marks that stand in an answer."""
-    said = f"{dict(answer.headers)} {answer.body.decode()}"
-    return [mark for mark in marks if mark in said]
+def find_marks(answer: Answer, marks: Collection[str]) -> list[str]:
+    """Return the marks that a response holds."""
+    text = f"{dict(answer.headers)} {answer.body.decode()}"
+    return [mark for mark in marks if mark in text]
 
 
 async def rows_about(database: Database, owners: Sequence[str]) -> frozenset[str]:
-    """Every row, of whatever table, in which the id of one of the owners stands.
+    """Return every row of every table that holds the id of one of the owners.
 
-    When a key was used last is left out: it is its own use that counts there.
+    The time of a key's last use is left out: the tests themselves use the keys.
     """
     async with database.connection() as db:
         tables = [row["tablename"] for row in await db.fetch(_TABLES)]

@@ -8,7 +8,7 @@ from stellar_sdk import Keypair, TransactionEnvelope, xdr
 from stellar_sdk.auth import build_authorization_preimage
 
 from farebox.kernel.networks import Network
-from support.calls import ZERO_ACCOUNT, invocation, nested_vector, transfer
+from support.contract_calls import ZERO_ACCOUNT, invocation, nested_vector, transfer
 from support.entries import Credentials
 from support.envelopes import call_operation, fee_bumped, sealed, spliced, transaction, version_0
 from support.payments import Draft, encoded
@@ -36,7 +36,7 @@ def _owned(entry: xdr.SorobanAuthorizationEntry) -> xdr.SorobanAddressCredential
 
 
 @pytest.mark.parametrize("kind", [Credentials.ADDRESS, Credentials.ADDRESS_V2])
-def test_every_signature_of_an_entry_verifies_over_the_sdks_preimage(kind: Credentials) -> None:
+def test_entry_signatures_verify_over_sdk_preimage(kind: Credentials) -> None:
     draft = _draft(signers=3, kind=kind)
     entry = draft.entry()
     preimage = build_authorization_preimage(
@@ -56,7 +56,7 @@ def test_every_signature_of_an_entry_verifies_over_the_sdks_preimage(kind: Crede
     assert keys == sorted(key.raw_public_key() for key in draft.signers)
 
 
-def test_signatures_stay_unsorted_when_asked_to() -> None:
+def test_signatures_stay_unsorted_on_request() -> None:
     draft = _draft(signers=2)
     backwards = sorted(draft.signers, key=lambda key: key.raw_public_key(), reverse=True)
     unsorted = draft.but(signers=tuple(backwards), nonce=draft.nonce)
@@ -65,7 +65,7 @@ def test_signatures_stay_unsorted_when_asked_to() -> None:
     assert unsorted.entry().to_xdr_bytes() == other.to_xdr_bytes()
 
 
-def test_the_envelope_is_what_the_official_client_sends() -> None:
+def test_envelope_equals_that_of_official_client() -> None:
     draft = _draft()
     read = TransactionEnvelope.from_xdr(encoded(draft.envelope()), draft.network.passphrase)
     assert read.transaction.source.account_id == ZERO_ACCOUNT
@@ -79,7 +79,7 @@ def test_the_envelope_is_what_the_official_client_sends() -> None:
     )
 
 
-def test_the_other_envelopes_are_of_their_own_kind() -> None:
+def test_other_envelopes_have_their_own_type() -> None:
     envelope = _draft().envelope()
     assert envelope.v1 is not None
     for other in (fee_bumped(envelope, ZERO_ACCOUNT), version_0(envelope.v1.tx)):
@@ -88,21 +88,21 @@ def test_the_other_envelopes_are_of_their_own_kind() -> None:
         assert again.type != envelope.type
 
 
-def test_a_nested_vector_is_a_value_of_that_depth() -> None:
+def test_nested_vector_has_given_depth() -> None:
     value, depth = xdr.SCVal.from_xdr_bytes(nested_vector(40)), 1
     while value.vec is not None and value.vec.sc_vec:
         value, depth = value.vec.sc_vec[0], depth + 1
     assert depth == 40
 
 
-def test_splicing_changes_one_stretch_and_refuses_to_guess() -> None:
+def test_splice_replaces_one_range_and_refuses_ambiguity() -> None:
     assert spliced(b"abc", b"b", b"xx") == b"axxc"
     for raw in (b"ac", b"bb"):
         with pytest.raises(ValueError, match="times"):
             spliced(raw, b"b", b"x")
 
 
-def test_a_changed_draft_has_a_nonce_of_its_own_and_a_request_carries_its_terms() -> None:
+def test_changed_draft_has_new_nonce_and_request_carries_its_terms() -> None:
     draft = _draft()
     changed = draft.but(amount=7)
     assert changed.nonce != draft.nonce
@@ -113,7 +113,7 @@ def test_a_changed_draft_has_a_nonce_of_its_own_and_a_request_carries_its_terms(
     assert xdr.TransactionEnvelope.from_xdr_bytes(raw).v1 is not None
 
 
-def test_sub_invocations_and_more_operations_are_carried() -> None:
+def test_draft_carries_sub_invocations_and_operations() -> None:
     draft = _draft()
     root = invocation(draft.call(), invocation(draft.call()))
     tx = transaction([call_operation(draft.call(), [draft.entry(root)]), draft.operation()])

@@ -1,4 +1,4 @@
-"""A TLS server on loopback that answers as it is told, and remembers what it was asked."""
+"""A TLS server on loopback with scripted answers, which keeps the requests."""
 
 import asyncio
 import ssl
@@ -12,7 +12,7 @@ Answer: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 @dataclass(slots=True)
 class Upstream:
-    """What came in: connections, server names, and each request as its bytes."""
+    """The server's record: connections, server names, and the bytes of each request."""
 
     answer: Answer
     port: int = 0
@@ -21,7 +21,7 @@ class Upstream:
     requests: list[bytes] = field(default_factory=list)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection: one request is read, and answered."""
+        """Read one request of a connection and answer it."""
         self.connections += 1
         with suppress(OSError, asyncio.IncompleteReadError):
             self.requests.append(await _request(reader))
@@ -34,9 +34,9 @@ class Upstream:
 def answers(
     body: bytes = b"", *, status: str = "200 OK", headers: tuple[str, ...] = (), length: int = -1
 ) -> Answer:
-    """A whole answer; `length` is the Content-Length told, where it is another than the true."""
-    told = len(body) if length < 0 else length
-    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {told}", "", ""]
+    """A whole answer; `length` is a wrong Content-Length to send, -1 for the true one."""
+    content_length = len(body) if length < 0 else length
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {content_length}", "", ""]
     return says("\r\n".join(lines).encode() + body)
 
 

@@ -11,24 +11,25 @@ from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.ids import new_id
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
-from farebox.vault.keep_secrets import Vault
+from farebox.vault.manage_secrets import Vault
 from farebox.vault.master_keys import MasterKeys, read_master_keys
-from farebox.vault.open_secret import Opening
+from farebox.vault.read_secret import SecretReader
 from farebox.vault.sealing import Sealer
 from farebox.vault.stored_secret import Purpose, StoredSecret
 from support.asgi import Answer, AsgiClient
-from support.callers import ask
-from support.planted import found_in, planted
+from support.callers import send_request
+from support.planted_secrets import find_planted, plant_secret
+from support.unlimited import Unlimited
 
 SECRETS: Final = "/v1/vault/secrets"
 
 
 def _key() -> str:
-    return planted(base64.b64encode(os.urandom(32)).decode())
+    return plant_secret(base64.b64encode(os.urandom(32)).decode())
 
 
 def another_key(version: int) -> str:
-    """An entry of the setting that nobody has had."""
+    """Return a new entry of the master key setting."""
     return f"{version}:{_key()}"
 
 
@@ -38,28 +39,28 @@ VAULT_SETTING: Final = {"FAREBOX_MASTER_KEYS": OLD}
 
 
 def keys(*entries: str) -> MasterKeys:
-    """The keys that these entries of the setting name, the first of which seals."""
+    """Read master keys from entries of the setting; the first one seals."""
     found = read_master_keys(",".join(entries))
     assert isinstance(found, MasterKeys), found
     return found
 
 
-def a_value(length: int = 32) -> Secret[str]:
-    """A value nobody has had, which is looked for after the test."""
-    return Secret(planted(secrets.token_hex(length // 2)))
+def random_value(length: int = 32) -> Secret[str]:
+    """Return a new planted value."""
+    return Secret(plant_secret(secrets.token_hex(length // 2)))
 
 
-def somebody() -> Caller:
-    """A caller whom nobody knows."""
+def new_owner() -> Caller:
+    """Return a caller without any record."""
     return Caller(OwnerId(new_id("user")), CallerKind.SESSION, session_id=new_id("ses"))
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
-    """One replica's vault, and what opens its secrets."""
+class VaultReplica:
+    """The vault and the secret reader of one replica."""
 
     vault: Vault
-    opening: Opening
+    reader: SecretReader
 
     async def keep(
         self,
@@ -69,34 +70,36 @@ class Keeper:
         purpose: Purpose = Purpose.HEADER,
         name: str | None = None,
     ) -> StoredSecret:
-        """A secret of the caller's with this value."""
+        """Create a secret of the caller with this value."""
         name = name or new_id("name")
         return await self.vault.create(caller, "r", name=name, value=value, purpose=purpose)
 
     async def opened(self, secret: StoredSecret) -> str:
-        """Its value."""
-        opened = await self.opening.open(secret.owner, secret.id, purposes=[secret.purpose])
+        """Return the value of a secret."""
+        opened = await self.reader.read(secret.owner, secret.id, purposes=[secret.purpose])
         return opened.reveal()
 
 
-def keeper(database: Database, *entries: str) -> Keeper:
-    """A replica with these master keys."""
+def vault_replica(database: Database, *entries: str) -> VaultReplica:
+    """Return a replica with these master keys."""
     sealer = Sealer(keys(*entries or (OLD,)))
-    return Keeper(Vault(database, sealer), Opening(database, sealer))
+    return VaultReplica(Vault(database, sealer, Unlimited()), SecretReader(database, sealer))
 
 
-async def quietly(
+async def send_without_leak(
     client: AsgiClient, method: str, path: str, headers: Mapping[str, str], value: object = None
 ) -> Answer:
-    """One request, in whose answer nothing planted stands."""
-    answer = await ask(client, method, path, headers, value)
-    assert found_in(f"{answer.headers} {answer.body.decode()}") == []
+    """Send one request and check that its response holds no planted value."""
+    answer = await send_request(client, method, path, headers, value)
+    assert find_planted(f"{answer.headers} {answer.body.decode()}") == []
     return answer
 
 
-async def kept(client: AsgiClient, headers: Mapping[str, str], **asked: Any) -> dict[str, Any]:
-    """A secret as it is answered."""
-    body = {"name": new_id("name"), "value": a_value().reveal()} | asked
-    answer = await quietly(client, "POST", SECRETS, headers, body)
+async def create_secret(
+    client: AsgiClient, headers: Mapping[str, str], **members: Any
+) -> dict[str, Any]:
+    """Create a secret over HTTP; return the response body."""
+    body = {"name": new_id("name"), "value": random_value().reveal()} | members
+    answer = await send_without_leak(client, "POST", SECRETS, headers, body)
     assert answer.status == 201, answer.body
     return answer.json()

@@ -1,7 +1,7 @@
 """Contracts small enough to be written out byte by byte.
 
-The `__check_auth(payload, signature, contexts)` of the accounts accepts everybody; what else it
-does is decided by the signature it is handed, so that few contracts play every hostile one.
+The `__check_auth(payload, signature, contexts)` of the accounts accepts every signature.
+The signature decides its other actions, so that few contracts cover every hostile case.
 """
 
 from typing import Final
@@ -110,5 +110,5 @@ def endless_account() -> bytes:
 
 
 def careless_web_auth() -> bytes:
-    """A web-auth contract that asks nobody."""
+    """A web-auth contract that asks for no authorization."""
     return _module([], _constant(_VOID), "web_auth_verify", takes=1)

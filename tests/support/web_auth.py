@@ -1,4 +1,4 @@
-"""Contract accounts that sign in: the contract on a ledger, and what a wallet does by the SDK."""
+"""The web-auth contract on a ledger, and the signing of a wallet by the SDK."""
 
 import base64
 from collections.abc import Callable, Iterator
@@ -8,10 +8,10 @@ from typing import Final
 from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.auth import authorization_payload_hash, authorize_entry
 
-from farebox.accounts.contract_challenge import Domain, Ground
+from farebox.accounts.contract_challenge import WebAuthContract, WebAuthDomain
 from farebox.kernel.addresses import parse_account, parse_contract
 from farebox.kernel.networks import Network
-from farebox.stellar.signers import Relayer, parse_secret_seed
+from farebox.stellar.signers import SigningAccount, parse_secret_seed
 from support.contracts import wasm_of
 from support.ledger import Ledger
 
@@ -27,23 +27,23 @@ class WebAuth:
     contract: str
     signer: Keypair
 
-    def domain(self) -> Domain:
-        """For whom challenges are issued."""
-        return Domain(HOME, WEB_AUTH, relayer_of(self.signer))
+    def domain(self) -> WebAuthDomain:
+        """Return the domain that issues the challenges."""
+        return WebAuthDomain(HOME, WEB_AUTH, relayer_of(self.signer))
 
-    def ground(self, network: Network) -> Ground:
-        """Where they are proved."""
+    def ground(self, network: Network) -> WebAuthContract:
+        """Return the contract that proves the challenges on a network."""
         contract = parse_contract(self.contract)
         assert contract is not None
-        return Ground(network, contract)
+        return WebAuthContract(network, contract)
 
 
-def relayer_of(key: Keypair) -> Relayer:
+def relayer_of(key: Keypair) -> SigningAccount:
     """A key of the SDK as one of ours."""
     seed, address = parse_secret_seed(key.secret), parse_account(key.public_key)
     assert seed is not None
     assert address is not None
-    return Relayer(address, seed)
+    return SigningAccount(address, seed)
 
 
 async def web_auth(ledger: Ledger, wasm: bytes | None = None) -> WebAuth:
@@ -59,12 +59,12 @@ def entries_of(document: str) -> Entries:
 
 
 def document_of(entries: Entries) -> str:
-    """The entries as a challenge travels."""
+    """Encode entries as a challenge document."""
     return xdr.SorobanAuthorizationEntries(entries).to_xdr()
 
 
 def address_of(entry: xdr.SorobanAuthorizationEntry) -> str:
-    """Who authorizes with an entry."""
+    """Return the account that authorizes with an entry."""
     credentials = entry.credentials.address
     assert credentials is not None
     return Address.from_xdr_sc_address(credentials.address).address
@@ -75,7 +75,7 @@ def sign_challenge(
 ) -> str:
     """The challenge with the entry of `account` signed by a wallet's key, as a wallet does it.
 
-    `until` is the last ledger it shall hold in; without it the one the entry came with.
+    `until` is the last ledger of its validity; None: the one of the entry.
     """
 
     def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
@@ -102,7 +102,7 @@ def _signed(
 
 
 def flips(document: str, every: int) -> Iterator[tuple[int, str]]:
-    """The document with one bit turned, at every so many bytes; where, and what it is then."""
+    """Flip one bit every `every` bytes; yield each position with the changed document."""
     raw = base64.b64decode(document)
     for at in range(0, len(raw), every):
         turned = bytearray(raw)

@@ -1,4 +1,4 @@
-"""A personal key: what is known of it, and what may be asked of it."""
+"""Personal API keys: their values, limits and validation."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from farebox.accounts.token import holds_secret
+from farebox.accounts.token import contains_secret
 from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId, SessionRequired
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound, Refusal
 from farebox.kernel.ids import is_id
 from farebox.kernel.pages import Place
@@ -18,39 +19,53 @@ LONGEST_NAME: Final = 80
 SHORTEST_LIFE: Final = timedelta(minutes=1)
 LONGEST_LIFE: Final = timedelta(days=5 * 366)
 LONGEST_OVERLAP: Final = timedelta(days=7)
-MOST_LIVE: Final = 50  # keys of one owner that work at a time
-KEPT_DEAD: Final = 200  # keys of one owner that do not work any more and are still listed
+MAX_LIVE: Final = 50  # valid keys of one owner
+MAX_INVALID: Final = 200  # expired and revoked keys of one owner that are kept and listed
+ROTATION_WINDOW: Final = timedelta(days=30)  # longer than any overlap
+MAX_ROTATIONS: Final = 1000  # of one rotation chain in that window
 DEFAULT_GRANTS: Final = frozenset({Grant.READ})
 
 
-class NameTaken(Refusal):
-    """A live key of the owner has the name."""
+class KeyNameTaken(Refusal):
+    """The owner has a valid key of this name."""
 
     def __init__(self) -> None:
-        super().__init__("name_taken", "You have a key of this name; revoke it or choose another.")
+        super().__init__(
+            ErrorCode.NAME_TAKEN, "You have a key of this name; revoke it or choose another."
+        )
 
 
 class TooManyKeys(Refusal):
-    """The owner has as many live keys as anybody may."""
+    """The owner has the maximum number of valid keys."""
 
     def __init__(self) -> None:
-        super().__init__("too_many_keys", f"At most {MOST_LIVE} keys may work at a time.")
+        super().__init__(
+            ErrorCode.TOO_MANY_KEYS, f"At most {MAX_LIVE} keys may be valid at a time."
+        )
 
 
 class KeyRevoked(Refusal):
-    """The key has been rotated or revoked, or its time is over."""
+    """The key was rotated or revoked, or has expired."""
 
     def __init__(self) -> None:
-        super().__init__("key_revoked", "The key works no more, so it cannot be rotated.")
+        super().__init__(ErrorCode.KEY_REVOKED)
+
+
+class TooManyRotations(Refusal):
+    """The rotation chain has the maximum number of keys."""
+
+    def __init__(self) -> None:
+        words = f"A key may be rotated {MAX_ROTATIONS} times in {ROTATION_WINDOW.days} days."
+        super().__init__(ErrorCode.TOO_MANY_KEYS, words)
 
 
 class BadKeyTerms(Refusal):
-    """A name or an end that no key can have."""
+    """The name or the expiry of a new key is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """What is kept and shown of a key; never the key itself."""
+    """A key as it is stored and listed, without its value."""
 
     id: str
     owner: OwnerId
@@ -59,20 +74,21 @@ class ApiKey:
     grants: frozenset[Grant]
     created_at: datetime
     updated_at: datetime
-    expires_at: datetime | None  # None: only when it is revoked
-    revoked_at: datetime | None  # may lie ahead: until then a rotated key still works
+    expires_at: datetime | None  # None: never
+    revoked_at: datetime | None  # in the future for a rotated key that still overlaps
     last_used_at: datetime | None  # to the minute
     replaced_by: str | None  # the key it was rotated to
+    chain_id: str  # the id of the first key of its rotation chain
 
     @property
     def place(self) -> Place:
-        """Where it stands among its owner's."""
+        """The position in the owner's list."""
         return self.created_at, self.id
 
 
 @dataclass(frozen=True, slots=True)
 class KeyTerms:
-    """What a new key is to be."""
+    """The validated properties of a new key."""
 
     name: str
     grants: frozenset[Grant]
@@ -87,7 +103,7 @@ def judge_terms(
     life: timedelta | None,
     now: datetime,
 ) -> KeyTerms:
-    """The terms as they are kept; a `life` counts from `now`.
+    """Validate the properties of a new key; `life` counts from `now`.
 
     Raises:
         BadKeyTerms: `invalid_name` or `invalid_expiry`.
@@ -95,32 +111,32 @@ def judge_terms(
     trimmed = unicodedata.normalize("NFC", name).strip()
     if not SHORTEST_NAME <= len(trimmed) <= LONGEST_NAME or not trimmed.isprintable():
         words = f"A name has {SHORTEST_NAME} to {LONGEST_NAME} characters, all of them printable."
-        raise BadKeyTerms("invalid_name", words)
-    if holds_secret(trimmed):
-        raise BadKeyTerms("invalid_name", "A name is seen by others: it is no place for a key.")
+        raise BadKeyTerms(ErrorCode.INVALID_NAME, words)
+    if contains_secret(trimmed):
+        raise BadKeyTerms(ErrorCode.INVALID_NAME, "A name is shown: it must not hold a key.")
     return KeyTerms(
         trimmed,
         DEFAULT_GRANTS if grants is None else frozenset(grants),
-        _end(expires_at, life, now),
+        _expiry(expires_at, life, now),
     )
 
 
-def _end(expires_at: datetime | None, life: timedelta | None, now: datetime) -> datetime | None:
+def _expiry(expires_at: datetime | None, life: timedelta | None, now: datetime) -> datetime | None:
     if expires_at is not None and life is not None:
-        raise BadKeyTerms("invalid_expiry", "Say expiresAt or expiresInSeconds, not both.")
-    end = now + life if life is not None else expires_at
-    if end is not None and not SHORTEST_LIFE <= end - now <= LONGEST_LIFE:
-        words = "A key lives from one minute to five years from now."
-        raise BadKeyTerms("invalid_expiry", words)
-    return end
+        raise BadKeyTerms(ErrorCode.INVALID_EXPIRY)
+    expiry = now + life if life is not None else expires_at
+    if expiry is not None and not SHORTEST_LIFE <= expiry - now <= LONGEST_LIFE:
+        words = "A key is valid for one minute to five years from now."
+        raise BadKeyTerms(ErrorCode.INVALID_EXPIRY, words)
+    return expiry
 
 
 def judge_rotator(caller: Caller, key_id: str) -> None:
-    """Returns if the caller may rotate keys, or this one because it is the key itself.
+    """Check that the caller may rotate this key.
 
     Raises:
-        SessionRequired: a key that asks for another, whether there is that other or not.
-        NotFound: nothing has such an id.
+        SessionRequired: the caller is another key, whether or not this one exists.
+        NotFound: the id is malformed.
     """
     if caller.kind is CallerKind.KEY and caller.key_id != key_id:
         raise SessionRequired
@@ -128,10 +144,10 @@ def judge_rotator(caller: Caller, key_id: str) -> None:
 
 
 def judge_id(key_id: str) -> None:
-    """Returns if a key could have the id.
+    """Check that the id is well-formed.
 
     Raises:
-        NotFound: none can.
+        NotFound: it is not.
     """
     if not is_id(ID_KIND, key_id):
         raise NotFound

@@ -1,80 +1,92 @@
-"""From the headers of a request to who sends it."""
+"""Authenticate a request: from its headers to the caller."""
 
 import hmac
 from typing import Protocol, assert_never
 
 from farebox.accounts import credential_store
-from farebox.accounts.credential import Credential, Form, Headers, Misuse, read_credential
-from farebox.accounts.operator_key import OperatorKeys
+from farebox.accounts.credential import (
+    Credential,
+    CredentialFault,
+    CredentialType,
+    Headers,
+    OperatorKeys,
+    read_credential,
+)
 from farebox.kernel.caller import Caller, CallerKind, Unauthenticated
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.storage.pool import Database
 
 
 class CrossSiteRequest(Refusal):
-    """The browser's session came along with a request that no page of ours has sent."""
+    """The session cookie came with a request from a page that is not ours."""
 
     def __init__(self) -> None:
-        words = "With the session cookie send our own Origin and the header X-Farebox-CSRF."
-        super().__init__("cross_site_request", words)
+        super().__init__(ErrorCode.CROSS_SITE_REQUEST)
 
 
-class Uses(Protocol):
-    """Is told which keys are used."""
+class UsageRecorder(Protocol):
+    """Records the use of API keys."""
 
-    def note(self, key_id: str) -> None:
-        """The key was used just now; returns at once."""
+    def record(self, key_id: str) -> None:
+        """Record that the key was used now, without waiting."""
         ...
 
 
 class Authenticator:
-    """Asks the database anew for each request, so that what is revoked is refused by the next.
+    """Authenticates each request against the database, so that a revocation is immediate.
 
-    `origin` is that of our own pages; None: the host that a request names.
+    `origin` is that of our own pages; None means the host that a request names.
     """
 
     def __init__(
-        self, database: Database, operators: OperatorKeys, uses: Uses, *, origin: str | None
+        self,
+        database: Database,
+        operators: OperatorKeys,
+        usage: UsageRecorder,
+        *,
+        origin: str | None,
     ) -> None:
-        self._database, self._operators, self._uses = database, operators, uses
+        self._database, self._operators, self._usage = database, operators, usage
         self._origin = origin
 
     async def caller(self, method: str, headers: Headers) -> Caller | None:
-        """Who sends these headers; None when they show nothing.
+        """Return the caller of a request with these headers; None without a credential.
 
         Raises:
-            Unauthenticated: what is shown is not valid, for whatever reason.
-            CrossSiteRequest: the session's cookie alone does not say that our page asks.
-            DatabaseUnavailable: nobody knows.
+            Unauthenticated: the credential is not valid.
+            CrossSiteRequest: the session cookie came without proof that our page sent it.
         """
-        shown = read_credential(method, headers, origin=self._origin)
-        if shown is None:
+        credential = read_credential(method, headers, origin=self._origin)
+        if credential is None:
             return None
-        if shown is Misuse.CROSS_SITE:
+        if credential is CredentialFault.CROSS_SITE:
             raise CrossSiteRequest
-        if isinstance(shown, Misuse):
+        if isinstance(credential, CredentialFault):
             raise Unauthenticated
-        caller = await self._holder(shown)
+        caller = await self._find_caller(credential)
         if caller is None:
             raise Unauthenticated
         if caller.key_id is not None:
-            self._uses.note(caller.key_id)
+            self._usage.record(caller.key_id)
         return caller
 
-    async def _holder(self, shown: Credential) -> Caller | None:
-        match shown.form:
-            case Form.OPERATOR:
-                owner = self._operators.owner_of(shown.digest)
-                return None if owner is None else Caller(owner, CallerKind.OPERATOR)
-            case Form.SESSION:
+    async def _find_caller(self, credential: Credential) -> Caller | None:
+        match credential.type:
+            case CredentialType.OPERATOR:
+                owner = self._operators.owner_of(credential.digest)
+                if owner is None:
+                    return None
+                return Caller(owner, CallerKind.OPERATOR, is_established=True)
+            case CredentialType.SESSION:
                 find = credential_store.find_session
-            case Form.KEY:
+            case CredentialType.KEY:
                 find = credential_store.find_key
             case _:
-                assert_never(shown.form)
+                assert_never(credential.type)
         async with self._database.connection() as db:
-            found = await find(db, shown.digest)
-        if found is None or not hmac.compare_digest(found.digest, shown.digest):
+            stored = await find(db, credential.digest)
+        if stored is None or not hmac.compare_digest(stored.digest, credential.digest):
             return None
-        # nobody could revoke what was made with an operator's key that is configured no more
-        return None if self._operators.has_ended(found.caller.owner) else found.caller
+        # keys of an operator whose key was removed from the settings could not be revoked
+        return None if self._operators.is_removed(stored.caller.owner) else stored.caller

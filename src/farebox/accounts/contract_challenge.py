@@ -1,7 +1,7 @@
-"""The challenge of a contract account (SEP-45): how one is made, and a stranger's text as one.
+"""Build and read SEP-45 challenges, for contract accounts (C…).
 
-Two entries authorize one and the same call: ours is signed when the challenge is issued, and the
-account adds its signature and how long that holds to the other. Nothing else may change.
+Two entries authorize the same call: the service signs its own when the challenge is issued, and
+the account adds its signature and the expiry ledger to the other. Nothing else may change.
 """
 
 import base64
@@ -11,13 +11,12 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
-from farebox.accounts.login import UnreadableChallenge
+from farebox.accounts.web_auth_scheme import UnreadableChallenge
 from farebox.kernel.addresses import Address
 from farebox.kernel.ids import random_text
 from farebox.kernel.networks import Network
-from farebox.stellar.auth_entries import AuthEntry, read_entries
-from farebox.stellar.signatures import every_signature_verifies
-from farebox.stellar.signers import Relayer
+from farebox.stellar.auth_entries import AuthEntry, every_signature_verifies, read_entries
+from farebox.stellar.signers import SigningAccount
 from farebox.stellar.web_auth import (
     AuthorizedCall,
     build_call,
@@ -31,93 +30,101 @@ from farebox.stellar.web_auth import (
 from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
 
 LIFE_LEDGERS: Final = 60
-MAX_DOCUMENT_BYTES: Final = 16_384  # two entries, and the largest signature a wallet makes
+MAX_DOCUMENT_BYTES: Final = 16_384  # two entries with the largest signature a wallet makes
 _MAX_ITEMS: Final = 500
 _NONCE_LENGTH: Final = 43  # of 62 characters: 256 bits
 _NONCE: Final = re.compile(rf"[0-9A-Za-z]{{{_NONCE_LENGTH}}}\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Domain:
-    """For whom challenges are issued: what a wallet shows its holder, and who signs them."""
+class WebAuthDomain:
+    """The domains that a challenge names, and the account that signs it."""
 
-    home: str  # host, with the port where it is not the usual one
+    home: str  # host, with the port where it is not the default one
     web_auth: str
-    signer: Relayer
+    signer: SigningAccount
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """Where they are proved: a network and the web-auth contract on it."""
+class WebAuthContract:
+    """A network and the web-auth contract on it."""
 
     network: Network
-    contract: Address
+    address: Address
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A challenge just made."""
+class BuiltChallenge:
+    """A new challenge."""
 
     document: str = field(repr=False)  # base64 XDR
     digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """A challenge of ours that came back; whether its account signed it is not judged yet."""
+class SignedContractChallenge:
+    """A challenge of ours that came back; the account's signature is not verified yet."""
 
     account: Address
-    digest: bytes  # of what was issued
+    digest: bytes  # of the issued challenge
     signed: AuthorizedCall
-    expires_at_ledger: int  # the last ledger our own signature holds in
+    expires_at_ledger: int  # of the service's signature, inclusive
 
 
-def draw(account: Address, domain: Domain, ground: Ground, *, latest_ledger: int) -> Drawn:
-    """A challenge for a C… account that nobody has seen before and nobody can foresee."""
+def build_contract_challenge(
+    account: Address, domain: WebAuthDomain, contract: WebAuthContract, *, latest_ledger: int
+) -> BuiltChallenge:
+    """Build a challenge with a random nonce for a C… account."""
     expires = latest_ledger + LIFE_LEDGERS
-    call = build_call(ground.contract, _arguments(account, domain, random_text(_NONCE_LENGTH)))
-    asked = unsigned_entry(account, nonce=_number(), expires_at_ledger=expires, call=call)
+    call = build_call(contract.address, _arguments(account, domain, random_text(_NONCE_LENGTH)))
+    theirs = unsigned_entry(account, nonce=_random_nonce(), expires_at_ledger=expires, call=call)
     ours = signed_entry(
         domain.signer,
-        nonce=_number(),
+        nonce=_random_nonce(),
         expires_at_ledger=expires,
         call=call,
-        network_id=ground.network.id,
+        network_id=contract.network.id,
     )
-    raw = join_entries([asked, ours])
-    return Drawn(base64.b64encode(raw).decode(), _digest(raw))
+    raw = join_entries([theirs, ours])
+    return BuiltChallenge(base64.b64encode(raw).decode(), _digest(raw))
 
 
-def read_answer(document: str, domain: Domain, ground: Ground) -> Answered:
-    """A stranger's text as a challenge we could have issued, with or without the signature.
+def read_contract_challenge(
+    document: str, domain: WebAuthDomain, contract: WebAuthContract
+) -> SignedContractChallenge:
+    """Read a challenge that we could have issued from untrusted text, signed or not.
 
     Raises:
-        UnreadableChallenge: it is not one; which of the rules it breaks is not told.
+        UnreadableChallenge: it is not one; the violated rule is not disclosed.
     """
     try:
         raw = decode_base64(document, max_bytes=MAX_DOCUMENT_BYTES)
         reader = XdrReader(raw, max_items=_MAX_ITEMS)
         entries = read_entries(reader)
         reader.finish()
-        return _judge(entries, domain, ground)
+        return _validate(entries, domain, contract)
     except Malformed:
         raise UnreadableChallenge from None
 
 
-def _judge(entries: tuple[AuthEntry, ...], domain: Domain, ground: Ground) -> Answered:
-    _demand(len(entries) == 2 and all(map(is_plain_entry, entries)))
+def _validate(
+    entries: tuple[AuthEntry, ...], domain: WebAuthDomain, expected: WebAuthContract
+) -> SignedContractChallenge:
+    _require(len(entries) == 2 and all(map(is_plain_entry, entries)))
     theirs, ours = entries  # in the order they were issued in
-    _demand(theirs.root_call == ours.root_call)
+    _require(theirs.root_call == ours.root_call)
     contract, arguments = read_call(ours.root_call)
     account = _account(theirs)
     nonce = arguments.get("nonce", "")
-    _demand(contract == ground.contract and _NONCE.match(nonce) is not None)
-    _demand(arguments == _arguments(account, domain, nonce))
-    _demand(ours.address == domain.signer.address)
-    _demand(every_signature_verifies(ours, ground.network.id))
+    _require(contract == expected.address and _NONCE.match(nonce) is not None)
+    _require(arguments == _arguments(account, domain, nonce))
+    _require(ours.address == domain.signer.address)
+    _require(every_signature_verifies(ours, expected.network.id))
     expires = ours.expires_at_ledger
     issued = join_entries([unsigned_form(theirs, expires_at_ledger=expires), ours.raw])
-    return Answered(account, _digest(issued), AuthorizedCall(ours.root_call, entries), expires)
+    return SignedContractChallenge(
+        account, _digest(issued), AuthorizedCall(ours.root_call, entries), expires
+    )
 
 
 def _account(entry: AuthEntry) -> Address:
@@ -126,12 +133,12 @@ def _account(entry: AuthEntry) -> Address:
     return entry.address
 
 
-def _demand(holds: bool) -> None:  # noqa: FBT001 - what is demanded is the whole call
-    if not holds:
+def _require(condition: bool) -> None:  # noqa: FBT001 - the condition is the whole call
+    if not condition:
         raise Malformed
 
 
-def _arguments(account: Address, domain: Domain, nonce: str) -> dict[str, str]:
+def _arguments(account: Address, domain: WebAuthDomain, nonce: str) -> dict[str, str]:
     return {
         "account": account,
         "home_domain": domain.home,
@@ -141,8 +148,8 @@ def _arguments(account: Address, domain: Domain, nonce: str) -> dict[str, str]:
     }
 
 
-def _number() -> int:
-    """A nonce of an entry: any signed number of 64 bits."""
+def _random_nonce() -> int:
+    """A random nonce of an entry: a signed number of 64 bits."""
     return secrets.randbits(64) - 2**63
 
 

@@ -1,12 +1,14 @@
-"""What a request shows of who sends it: the headers read, nothing looked up."""
+"""The credential in a request's headers, and the operator's keys; nothing is looked up."""
 
+import hmac
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from farebox.accounts.token import RESERVED, TokenForm, digest_of, form_of
+from farebox.accounts.token import RESERVED_PREFIX, TokenType, digest_of, token_kind
+from farebox.kernel.caller import OwnerId, is_operators, operator_id
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -25,107 +27,133 @@ _READ: Final = frozenset(
 )
 
 
-class Form(Enum):
-    """Where a credential is looked up."""
+class CredentialType(Enum):
+    """The kind of a credential, by which it is looked up."""
 
-    SESSION = TokenForm.SESSION
-    KEY = TokenForm.KEY
+    SESSION = TokenType.SESSION
+    KEY = TokenType.KEY
     OPERATOR = None
 
 
-class Misuse(Enum):
-    """Something is shown that cannot stand."""
+class CredentialFault(Enum):
+    """Why the headers hold no valid credential."""
 
-    UNUSABLE = "unusable"  # malformed, twice and different, or in the wrong place
-    CROSS_SITE = "cross_site"  # a browser's session without proof that our own page sent it
+    UNUSABLE = "unusable"  # malformed, ambiguous, or in the wrong header
+    CROSS_SITE = "cross_site"  # a session cookie without proof that our own page sent it
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What is shown, as the SHA-256 digest by which it is found."""
+    """A credential as its SHA-256 digest."""
 
-    form: Form
+    type: CredentialType
     digest: bytes
 
 
-Shown = Credential | Misuse | None
+ReadCredential = Credential | CredentialFault | None
 
 
-def read_credential(method: str, headers: Headers, *, origin: str | None) -> Shown:
-    """What the headers show; None when that is nothing.
+def read_credential(method: str, headers: Headers, *, origin: str | None) -> ReadCredential:
+    """Read the credential from the headers; None when they hold none.
 
-    `Authorization` and `X-API-Key` go before the cookie, and must agree where both are sent. The
-    cookie counts for a method that changes something only with the header `X-Farebox-CSRF` and
-    with our own origin: `origin`, or the request's host where that is None.
+    `Authorization` and `X-API-Key` take precedence over the cookie, and must agree where both are
+    sent. For an unsafe method the cookie needs the header `X-Farebox-CSRF` and our own origin:
+    `origin`, or the request's host where that is None.
     """
-    found = _named(headers)
-    if b"authorization" in found or b"x-api-key" in found:
-        return _of_headers(found.get(b"authorization", []), found.get(b"x-api-key", []))
-    if b"cookie" not in found:
+    values = _group_by_name(headers)
+    if b"authorization" in values or b"x-api-key" in values:
+        return _read_headers(values.get(b"authorization", []), values.get(b"x-api-key", []))
+    if b"cookie" not in values:
         return None
-    shown = _of_cookies(found[b"cookie"])
-    if isinstance(shown, Credential) and method not in _SAFE and not _is_ours(found, origin):
-        return Misuse.CROSS_SITE
-    return shown
+    credential = _read_cookies(values[b"cookie"])
+    is_safe = method in _SAFE
+    if isinstance(credential, Credential) and not is_safe and not _is_same_origin(values, origin):
+        return CredentialFault.CROSS_SITE
+    return credential
 
 
-def is_from_our_page(headers: Headers, *, origin: str | None) -> bool:
+def is_same_origin(headers: Headers, *, origin: str | None) -> bool:
     """Whether a page of our own sent the request: its origin and the header `X-Farebox-CSRF`."""
-    return _is_ours(_named(headers), origin)
+    return _is_same_origin(_group_by_name(headers), origin)
 
 
-def _named(headers: Headers) -> dict[bytes, list[bytes]]:
-    found: dict[bytes, list[bytes]] = {}
+def _group_by_name(headers: Headers) -> dict[bytes, list[bytes]]:
+    values: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         if name in _READ:
-            found.setdefault(name, []).append(value)
-    return found
+            values.setdefault(name, []).append(value)
+    return values
 
 
-def _of_headers(authorizations: Sequence[bytes], keys: Sequence[bytes]) -> Shown:
+def _read_headers(authorizations: Sequence[bytes], keys: Sequence[bytes]) -> ReadCredential:
     if len(authorizations) > 1 or len(keys) > 1:
-        return Misuse.UNUSABLE
-    found = [*map(_BEARER.match, authorizations), *map(_BARE.match, keys)]
-    tokens = {each.group(each.re.groups) if each else b"" for each in found}
-    return _credential(tokens.pop()) if len(tokens) == 1 else Misuse.UNUSABLE
+        return CredentialFault.UNUSABLE
+    matches = [*map(_BEARER.match, authorizations), *map(_BARE.match, keys)]
+    tokens = {match.group(match.re.groups) if match else b"" for match in matches}
+    return _credential(tokens.pop()) if len(tokens) == 1 else CredentialFault.UNUSABLE
 
 
-def _credential(token: bytes) -> Shown:
-    form = form_of(token)
-    if form is not None:
-        return Credential(Form(form), digest_of(token))
-    if token[: len(RESERVED)].lower() == RESERVED or len(token) < _SHORTEST_OPERATOR_KEY:
-        return Misuse.UNUSABLE
-    return Credential(Form.OPERATOR, digest_of(token))
+def _credential(token: bytes) -> ReadCredential:
+    kind = token_kind(token)
+    if kind is not None:
+        return Credential(CredentialType(kind), digest_of(token))
+    if (
+        token[: len(RESERVED_PREFIX)].lower() == RESERVED_PREFIX
+        or len(token) < _SHORTEST_OPERATOR_KEY
+    ):
+        return CredentialFault.UNUSABLE
+    return Credential(CredentialType.OPERATOR, digest_of(token))
 
 
-def _of_cookies(headers: Sequence[bytes]) -> Shown:
-    """The session a browser sends along; nothing else may stand in a cookie."""
+def _read_cookies(headers: Sequence[bytes]) -> ReadCredential:
+    """Read the session cookie; no other credential may be in a cookie."""
     if sum(map(len, headers)) > _LONGEST_COOKIES:
-        return Misuse.UNUSABLE
+        return CredentialFault.UNUSABLE
     sessions = set()
     for pair in b";".join(headers).split(b";"):
         name, _, value = pair.strip(b" \t").partition(b"=")
         if name == _COOKIE_NAME:
             sessions.add(value)
-        elif value.startswith(TokenForm.KEY.encode()):
-            return Misuse.UNUSABLE  # a key in a cookie is in the wrong hands
+        elif value.startswith(TokenType.KEY.encode()):
+            return CredentialFault.UNUSABLE  # a browser should not have the key
     if not sessions:
         return None
     token = sessions.pop()
-    if sessions or form_of(token) is not TokenForm.SESSION:
-        return Misuse.UNUSABLE
-    return Credential(Form.SESSION, digest_of(token))
+    if sessions or token_kind(token) is not TokenType.SESSION:
+        return CredentialFault.UNUSABLE
+    return Credential(CredentialType.SESSION, digest_of(token))
 
 
-def _is_ours(found: Mapping[bytes, Sequence[bytes]], origin: str | None) -> bool:
-    """Whether a page of our own sent the request."""
-    sites = found.get(b"sec-fetch-site", [b"same-origin"])
-    if list(sites) != [b"same-origin"] or not any(found.get(_CSRF, [])):
+def _is_same_origin(values: Mapping[bytes, Sequence[bytes]], origin: str | None) -> bool:
+    sites = values.get(b"sec-fetch-site", [b"same-origin"])
+    if list(sites) != [b"same-origin"] or not any(values.get(_CSRF, [])):
         return False
-    origins, hosts = found.get(b"origin", []), found.get(b"host", [])
+    origins, hosts = values.get(b"origin", []), values.get(b"host", [])
     if len(origins) != 1 or len(hosts) != 1:
         return False
     if origin is not None:
         return origins[0] == origin.encode()
     return origins[0] in (b"https://" + hosts[0], b"http://" + hosts[0])
+
+
+class OperatorKeys:
+    """The operator's configured keys, as SHA-256 digests."""
+
+    def __init__(self, digests: Sequence[bytes]) -> None:
+        empty = digest_of(b"")
+        self._owners = [(digest, operator_id(digest)) for digest in digests if digest != empty]
+
+    def owner_of(self, digest: bytes) -> OwnerId | None:
+        """Return the operator id of the key with this digest; None when it is not configured.
+
+        Every key is compared, so the duration does not depend on which one matches.
+        """
+        match: OwnerId | None = None
+        for known, owner in self._owners:
+            if hmac.compare_digest(known, digest):
+                match = owner
+        return match
+
+    def is_removed(self, owner: OwnerId) -> bool:
+        """Whether `owner` is an operator whose key is no longer configured."""
+        return is_operators(owner) and all(owner != known for _, known in self._owners)

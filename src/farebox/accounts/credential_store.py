@@ -1,8 +1,8 @@
-"""Whose a session or a key is: one statement each, judged by the database's time."""
+"""Look up sessions and API keys by digest; the database's clock decides expiry."""
 
 from dataclasses import dataclass
 
-from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId
+from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId, is_operators
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 
@@ -10,18 +10,18 @@ _GRANTS = {grant.value: grant for grant in Grant}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A credential that is valid now."""
+class StoredCredential:
+    """A valid credential and its caller."""
 
     digest: bytes
     caller: Caller
 
 
-async def find_session(db: Connection, digest: bytes) -> Found | None:
-    """The session of this digest, if it is neither over nor ended."""
+async def find_session(db: Connection, digest: bytes) -> StoredCredential | None:
+    """Find the session of this digest; None when it is unknown, expired or revoked."""
     row = await db.fetchrow(
         """
-        SELECT s.digest, s.id, s.user_id, u.network, u.address
+        SELECT s.digest, s.id, s.user_id, u.network, u.address, u.was_on_ledger
         FROM sessions s JOIN users u ON u.id = s.user_id
         WHERE s.digest = $1 AND s.revoked_at IS NULL AND s.expires_at > clock_timestamp()
         """,
@@ -35,15 +35,16 @@ async def find_session(db: Connection, digest: bytes) -> Found | None:
         network=Network(row["network"]),
         address=row["address"],
         session_id=row["id"],
+        is_established=row["was_on_ledger"],
     )
-    return Found(row["digest"], caller)
+    return StoredCredential(row["digest"], caller)
 
 
-async def find_key(db: Connection, digest: bytes) -> Found | None:
-    """The key of this digest, if it is neither over nor revoked."""
+async def find_key(db: Connection, digest: bytes) -> StoredCredential | None:
+    """Find the key of this digest; None when it is unknown, expired or revoked."""
     row = await db.fetchrow(
         """
-        SELECT k.digest, k.id, k.owner, k.grants, u.network, u.address
+        SELECT k.digest, k.id, k.owner, k.grants, u.network, u.address, u.was_on_ledger
         FROM api_keys k LEFT JOIN users u ON u.id = k.owner
         WHERE k.digest = $1
           AND (k.revoked_at IS NULL OR k.revoked_at > clock_timestamp())
@@ -53,12 +54,14 @@ async def find_key(db: Connection, digest: bytes) -> Found | None:
     )
     if row is None:
         return None
+    owner = OwnerId(row["owner"])
     caller = Caller(
-        OwnerId(row["owner"]),
+        owner,
         CallerKind.KEY,
         frozenset(_GRANTS[name] for name in row["grants"] if name in _GRANTS),
         network=None if row["network"] is None else Network(row["network"]),
         address=row["address"],
         key_id=row["id"],
+        is_established=is_operators(owner) or row["was_on_ledger"] is True,
     )
-    return Found(row["digest"], caller)
+    return StoredCredential(row["digest"], caller)

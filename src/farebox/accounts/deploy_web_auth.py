@@ -1,21 +1,19 @@
-"""Put on a network what contract accounts need to sign in: our contract, and our signing account.
+"""Deploy the web-auth contract (SEP-45) and create the account that signs challenges.
 
-Safe to repeat and to interrupt: what is there already is found there and left as it is.
+Safe to repeat and to interrupt: entries that are on the ledger already are left as they are.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final, Protocol
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
-from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.errors import CommandRefused, Outage
 from farebox.kernel.networks import Network
-from farebox.stellar.account_entry import account_key
 from farebox.stellar.account_operations import create_sponsored
-from farebox.stellar.contract_instance import instance_key
 from farebox.stellar.contract_operations import (
     HostCall,
     code_key,
@@ -25,163 +23,158 @@ from farebox.stellar.contract_operations import (
     sign_call,
     upload_code,
 )
-from farebox.stellar.rpc import LedgerEntries, RawSimulation
-from farebox.stellar.signers import Relayer
+from farebox.stellar.ledger_entries import account_key, instance_key
+from farebox.stellar.signers import SigningAccount
 from farebox.stellar.simulation import Simulated, read_simulation
-from farebox.stellar.splice import SignedTransaction
+from farebox.stellar.soroban_rpc import SorobanRpc
+from farebox.stellar.transactions import SignedTransaction
 
 _SALT: Final = hashlib.sha256(b"farebox web-auth contract").digest()
-_SHOWN_WITHIN_S: Final = 10.0  # until a node behind one address shows what another one told
-_LOOK_AGAIN_S: Final = 0.5
+_VISIBLE_WITHIN_S: Final = 10.0  # the nodes behind one address may differ for a while
+_POLL_S: Final = 0.5
 
 
-class DeployRefused(Refusal):
-    """The network does not take it, for a reason that stays."""
+class DeployRefused(CommandRefused):
+    """The network refuses a transaction, for a permanent reason."""
 
     def __init__(self, words: str) -> None:
-        super().__init__("deploy_refused", words)
+        super().__init__(words)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What a transaction made now has to carry."""
+class TransactionParameters:
+    """The sequence number, time bound and inclusion fee of a transaction."""
 
     sequence: int
     max_time: int  # Unix seconds
-    bid: int  # stroops an operation
-
-
-class Node(Protocol):
-    """What is asked of the network."""
-
-    async def simulate(self, envelope: str) -> RawSimulation:
-        """Run the envelope without effect."""
-        ...
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
-        """The entries under the keys."""
-        ...
+    inclusion_fee: int  # stroops an operation
 
 
 class Sender(Protocol):
-    """Brings transactions of one account to the ledger."""
+    """Sends transactions of one account and waits until they are on the ledger."""
 
     async def land(
-        self, source: Address, make: Callable[[Turn], SignedTransaction], *, doing: str
+        self,
+        source: Address,
+        make: Callable[[TransactionParameters], SignedTransaction],
+        *,
+        action: str,
     ) -> None:
-        """It took effect; `make` may be called again where another one was faster.
+        """Send the transaction; `make` is called again when its sequence number was taken.
 
         Raises:
-            Refusal: it did not, and will not.
+            Refusal: the network refuses it.
             Outage: nothing was sent.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Deployed:
-    """What is on the ledger now."""
+class DeployedContract:
+    """The deployed contract."""
 
     contract: Address
-    was_there: bool  # the contract, and the signing account if there is one
-    live_until_ledger: int | None  # the last one before the contract is archived, if that is told
+    existed: bool  # the contract, and the signing account if there is one
+    live_until_ledger: int | None  # the last one before the contract is archived; None: unknown
 
 
-def contract_from(network: Network, payer: Address) -> Address:
-    """Where the contract is, or will be, that this account deploys."""
+def deployed_address(network: Network, payer: Address) -> Address:
+    """The address of the contract that this account deploys, before or after it does."""
     return contract_of(network, payer, _SALT)
 
 
 class WebAuthDeployment:
-    """One network, and the account that pays there; `tell` is told each step."""
+    """Deploys on one network from the account that pays; `report` gets a line for each step."""
 
     def __init__(
         self,
         network: Network,
-        source: Relayer,
-        node: Node,
+        source: SigningAccount,
+        node: SorobanRpc,
         sender: Sender,
         clock: Clock,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._network, self._source = network, source
-        self._node, self._sender, self._clock, self._tell = node, sender, clock, tell
+        self._node, self._sender, self._clock, self._report = node, sender, clock, report
 
-    async def deploy(self, signer: Relayer | None) -> Deployed:
-        """The contract is on the ledger, and so is the account that signs challenges.
+    async def deploy(self, signer: SigningAccount | None) -> DeployedContract:
+        """Deploy the contract and create the account that signs challenges, where missing.
 
         Raises:
-            Refusal: the network does not take a transaction.
-            Outage: the node is away; what was done stays.
+            Refusal: the network refuses a transaction.
+            Outage: the node is unavailable; completed steps stay.
         """
         wasm = (files("farebox.accounts") / "web_auth.wasm").read_bytes()
         code, payer = hashlib.sha256(wasm).digest(), self._source.address
-        contract = contract_from(self._network, payer)
-        place = instance_key(contract)
+        contract = deployed_address(self._network, payer)
+        instance = instance_key(contract)
         steps = [
-            (place, code_key(code), "put the code there", upload_code(wasm)),
-            (place, place, "create the contract", create_contract(payer, code, _SALT)),
+            (instance, code_key(code), "upload the code", upload_code(wasm)),
+            (instance, instance, "create the contract", create_contract(payer, code, _SALT)),
         ]
-        was_there = True
-        for needless_with, key, doing, call in steps:
-            if not await self._is_there(needless_with) and not await self._is_there(key):
-                was_there = False
-                await self._call(call, doing)
-                await self._until_there(key)
-        if signer is not None and not await self._is_there(account_key(signer.address)):
-            was_there = False
+        existed = True
+        for unneeded_with, key, action, call in steps:
+            if not await self._exists(unneeded_with) and not await self._exists(key):
+                existed = False
+                await self._call(call, action)
+                await self._wait_for(key)
+        if signer is not None and not await self._exists(account_key(signer.address)):
+            existed = False
             await self._create(signer)
-        return Deployed(contract, was_there, await self._live_until(place))
+        return DeployedContract(contract, existed, await self._live_until(instance))
 
-    async def _call(self, call: HostCall, doing: str) -> None:
-        self._tell(doing)
-        answer = await self._node.simulate(dry_run(call, self._source.address))
-        simulated = read_simulation({**answer.result, "events": []})  # none is of interest
+    async def _call(self, call: HostCall, action: str) -> None:
+        self._report(action)
+        response = await self._node.simulate(dry_run(call, self._source.address))
+        simulated = read_simulation({**response.result, "events": []})  # not needed
         if not isinstance(simulated, Simulated):
-            raise DeployRefused(f"The network would not {doing}; nothing was sent.")
+            raise DeployRefused(f"The network refuses to {action}; nothing was sent.")
 
-        def make(turn: Turn) -> SignedTransaction:
+        def make(parameters: TransactionParameters) -> SignedTransaction:
             return sign_call(
                 self._network,
                 self._source,
                 call,
-                sequence=turn.sequence,
-                fee=turn.bid + simulated.resource_fee,
-                max_time=turn.max_time,
+                sequence=parameters.sequence,
+                fee=parameters.inclusion_fee + simulated.resource_fee,
+                max_time=parameters.max_time,
                 soroban_data=simulated.soroban_data,
             )
 
-        await self._sender.land(self._source.address, make, doing=doing)
+        await self._sender.land(self._source.address, make, action=action)
 
-    async def _create(self, signer: Relayer) -> None:
-        doing = "create the account that signs challenges"
-        self._tell(doing)
+    async def _create(self, signer: SigningAccount) -> None:
+        action = "create the account that signs challenges"
+        self._report(action)
 
-        def make(turn: Turn) -> SignedTransaction:
+        def make(parameters: TransactionParameters) -> SignedTransaction:
             return create_sponsored(
                 self._network,
                 self._source,
                 [signer],
-                sequence=turn.sequence,
-                bid=turn.bid,
-                max_time=turn.max_time,
+                sequence=parameters.sequence,
+                inclusion_fee=parameters.inclusion_fee,
+                max_time=parameters.max_time,
             )
 
-        await self._sender.land(self._source.address, make, doing=doing)
-        await self._until_there(account_key(signer.address))
+        await self._sender.land(self._source.address, make, action=action)
+        await self._wait_for(account_key(signer.address))
 
-    async def _is_there(self, key: bytes) -> bool:
-        found = await self._node.ledger_entries([key])
-        return any(entry.key == key for entry in found.entries)
+    async def _exists(self, key: bytes) -> bool:
+        result = await self._node.ledger_entries([key])
+        return any(entry.key == key for entry in result.entries)
 
-    async def _until_there(self, key: bytes) -> None:
-        until = self._clock.monotonic() + _SHOWN_WITHIN_S
-        while not await self._is_there(key):
-            if self._clock.monotonic() > until:
-                words = "a transaction succeeded that the node does not show yet: repeat this"
+    async def _wait_for(self, key: bytes) -> None:
+        deadline = self._clock.monotonic() + _VISIBLE_WITHIN_S
+        while not await self._exists(key):
+            if self._clock.monotonic() > deadline:
+                words = (
+                    "a transaction succeeded but its effect is not visible yet: repeat the command"
+                )
                 raise Outage(self._network.value, words)
-            await self._clock.sleep(_LOOK_AGAIN_S)
+            await self._clock.sleep(_POLL_S)
 
     async def _live_until(self, key: bytes) -> int | None:
-        found = await self._node.ledger_entries([key])
-        return next((each.live_until_ledger for each in found.entries if each.key == key), None)
+        result = await self._node.ledger_entries([key])
+        return next((each.live_until_ledger for each in result.entries if each.key == key), None)

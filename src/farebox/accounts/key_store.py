@@ -1,34 +1,52 @@
-"""The rows of personal keys."""
+"""The table of personal API keys."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from farebox.accounts.api_key import KEPT_DEAD, ApiKey, KeyTerms
-from farebox.accounts.key_line import REMEMBERED, Link
+from farebox.accounts.api_key import MAX_INVALID, ROTATION_WINDOW, ApiKey, KeyTerms
 from farebox.kernel.caller import Grant, OwnerId
 from farebox.kernel.pages import Place
+from farebox.storage.client_quota import ClientQuota
 from farebox.storage.pool import Connection, Row
+
+QUOTA: Final = ClientQuota("api_keys", per_client=200, in_total=50_000)
 
 _COLUMNS: Final = (
     "id, owner, name, prefix, grants, created_at, updated_at, expires_at, revoked_at,"
-    " last_used_at, replaced_by"
+    " last_used_at, replaced_by, coalesce(line, id) AS line"
 )
 _LIVE: Final = (
-    "(revoked_at IS NULL OR revoked_at > clock_timestamp())"
+    # an index serves now() but not clock_timestamp(); what is valid now was valid at now() too
+    "(revoked_at IS NULL OR revoked_at > now())"
+    " AND (revoked_at IS NULL OR revoked_at > clock_timestamp())"
     " AND (expires_at IS NULL OR expires_at > clock_timestamp())"
 )
-_USES_APART: Final = timedelta(minutes=1)
+_USE_INTERVAL: Final = timedelta(minutes=1)
 _GRANTS: Final = {grant.value: grant for grant in Grant}
 
 
-async def take_turn(db: Connection, owner: OwnerId) -> None:
-    """Until the transaction ends nobody else adds to this owner's keys."""
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """The row of a new key."""
+
+    id: str
+    owner: OwnerId
+    terms: KeyTerms
+    prefix: str
+    digest: bytes
+    chain_id: str  # the id of the first key of its rotation chain
+    client: str | None  # the client address whose quota it counts against
+
+
+async def lock_owner(db: Connection, owner: OwnerId) -> None:
+    """Take the advisory lock on the owner's keys until the transaction ends."""
     await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 13))", owner)
 
 
 async def count_live(db: Connection, owner: OwnerId) -> int:
-    """How many of the owner's keys work now."""
+    """Count the owner's valid keys."""
     count: int = await db.fetchval(
         f"SELECT count(*) FROM api_keys WHERE owner = $1 AND {_LIVE}", owner
     )
@@ -36,7 +54,7 @@ async def count_live(db: Connection, owner: OwnerId) -> int:
 
 
 async def has_name(db: Connection, owner: OwnerId, name: str) -> bool:
-    """Whether a key of the owner that works and was not rotated has the name."""
+    """Whether a valid key of the owner that was not rotated has the name."""
     found: bool = await db.fetchval(
         f"""
         SELECT EXISTS (SELECT FROM api_keys
@@ -48,64 +66,72 @@ async def has_name(db: Connection, owner: OwnerId, name: str) -> bool:
     return found
 
 
-async def list_links(db: Connection, owner: OwnerId) -> Sequence[Link]:
-    """The owner's keys that work, and those that were rotated not long ago."""
-    rows = await db.fetch(
-        f"""
-        SELECT id, replaced_by, ({_LIVE}) AS is_live FROM api_keys
-        WHERE owner = $1
-          AND (({_LIVE}) OR replaced_by IS NOT NULL
-                            AND updated_at > clock_timestamp() - $2::interval)
+async def count_rotations(db: Connection, chain_id: str) -> int:
+    """Count the keys of the chain that were rotated within the rotation window."""
+    count: int = await db.fetchval(
+        """
+        SELECT count(*) FROM api_keys
+        WHERE line = $1 AND replaced_by IS NOT NULL
+          AND updated_at > clock_timestamp() - $2::interval
         """,
-        owner,
-        REMEMBERED,
+        chain_id,
+        ROTATION_WINDOW,
     )
-    return [Link(row["id"], row["replaced_by"], row["is_live"]) for row in rows]
+    return count
 
 
-async def add_key(
-    db: Connection,
-    key_id: str,
-    owner: OwnerId,
-    terms: KeyTerms,
-    *,
-    prefix: str,
-    digest: bytes,
-    kept: Collection[str],
-) -> ApiKey:
-    """The key is there; of those that do not work any more `kept` and the newest are left."""
+async def add_key(db: Connection, key: NewKey) -> ApiKey:
+    """Insert a key."""
     row = await db.fetchrow(
         f"""
-        WITH forgotten AS (
-            DELETE FROM api_keys WHERE id IN (
-                SELECT id FROM api_keys
-                WHERE owner = $2 AND NOT ({_LIVE}) AND id <> ALL ($8::text[])
-                ORDER BY created_at DESC, id DESC OFFSET {KEPT_DEAD})
-        )
-        INSERT INTO api_keys (id, owner, name, prefix, digest, grants, expires_at,
+        INSERT INTO api_keys (id, owner, name, prefix, digest, grants, expires_at, line, client,
                               created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp(), clock_timestamp())
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp(), clock_timestamp())
         RETURNING {_COLUMNS}
         """,
-        key_id,
-        owner,
-        terms.name,
-        prefix,
-        digest,
-        sorted(terms.grants),
-        terms.expires_at,
-        list(kept),
+        key.id,
+        key.owner,
+        key.terms.name,
+        key.prefix,
+        key.digest,
+        sorted(key.terms.grants),
+        key.terms.expires_at,
+        key.chain_id,
+        key.client,
     )
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
     return _key(row)
 
 
+async def delete_invalid_keys(db: Connection, owner: OwnerId) -> None:
+    """Delete invalid keys of the owner except the newest and those in the chain of a valid one.
+
+    Revoking one of the latter revokes the keys it was rotated to.
+    """
+    await db.execute(
+        f"""
+        WITH live AS (
+            SELECT DISTINCT coalesce(line, id) AS line FROM api_keys WHERE owner = $1 AND {_LIVE}
+        )
+        DELETE FROM api_keys WHERE id IN (
+            SELECT id FROM api_keys
+            WHERE owner = $1 AND NOT ({_LIVE})
+              AND NOT (replaced_by IS NOT NULL
+                       AND updated_at > clock_timestamp() - $2::interval
+                       AND coalesce(line, id) IN (SELECT line FROM live))
+            ORDER BY created_at DESC, id DESC OFFSET {MAX_INVALID})
+        """,
+        owner,
+        ROTATION_WINDOW,
+    )
+
+
 async def retire_key(
     db: Connection, owner: OwnerId, key_id: str, *, successor: str, overlap: timedelta
 ) -> ApiKey | None:
-    """The key works for `overlap` still and has its successor; None when it was not to rotate.
+    """Set the key's successor and let it expire after `overlap`; None when it cannot be rotated.
 
-    Of several who ask for one key at once a single one is answered with it.
+    Of concurrent calls for one key a single one succeeds.
     """
     row = await db.fetchrow(
         f"""
@@ -122,10 +148,10 @@ async def retire_key(
     return None if row is None else _key(row)
 
 
-async def revoke_line(db: Connection, owner: OwnerId, key_id: str) -> Sequence[ApiKey]:
-    """Neither the key nor any that came of it by rotation works; those that were not revoked yet.
+async def revoke_chain(db: Connection, owner: OwnerId, key_id: str) -> Sequence[ApiKey]:
+    """Revoke the key and every key it was rotated to; returns those that this call revoked.
 
-    The oldest first. Whoever calls holds the owner's turn: a rotation under way would be missed.
+    The oldest first. The caller holds `lock_owner`, so that no concurrent rotation is missed.
     """
     rows = await db.fetch(
         f"""
@@ -147,7 +173,7 @@ async def revoke_line(db: Connection, owner: OwnerId, key_id: str) -> Sequence[A
 
 
 async def find_key(db: Connection, owner: OwnerId, key_id: str) -> ApiKey | None:
-    """The owner's key of this id, working or not."""
+    """Find the owner's key of this id, valid or not."""
     row = await db.fetchrow(
         f"SELECT {_COLUMNS} FROM api_keys WHERE id = $2 AND owner = $1", owner, key_id
     )
@@ -157,7 +183,7 @@ async def find_key(db: Connection, owner: OwnerId, key_id: str) -> ApiKey | None
 async def list_keys(
     db: Connection, owner: OwnerId, *, after: Place | None, limit: int
 ) -> Sequence[ApiKey]:
-    """The owner's keys, newest first, those behind `after`."""
+    """List the owner's keys after a position, newest first."""
     moment, key_id = after or (None, None)
     rows = await db.fetch(
         f"""
@@ -173,10 +199,10 @@ async def list_keys(
     return [_key(row) for row in rows]
 
 
-async def write_uses(db: Connection, used: Mapping[str, datetime]) -> None:
-    """Each key says when it was used, if it has not said so within the last minute.
+async def record_uses(db: Connection, used: Mapping[str, datetime]) -> None:
+    """Set the time of last use of keys where the stored one is older than a minute.
 
-    A row that somebody else holds is left out: another use will come.
+    Locked rows are skipped: a later use updates them.
     """
     await db.execute(
         """
@@ -191,7 +217,7 @@ async def write_uses(db: Connection, used: Mapping[str, datetime]) -> None:
         """,
         list(used),
         list(used.values()),
-        _USES_APART,
+        _USE_INTERVAL,
     )
 
 
@@ -208,4 +234,5 @@ def _key(row: Row) -> ApiKey:
         revoked_at=row["revoked_at"],
         last_used_at=row["last_used_at"],
         replaced_by=row["replaced_by"],
+        chain_id=row["line"],
     )

@@ -109,7 +109,7 @@ def issued_key_body(issued: IssuedKey) -> IssuedKeyBody:
     """The one body a key itself is in."""
     shown = key_body(issued.key)
     fields = {name: getattr(shown, name) for name in shown.__struct_fields__}
-    return IssuedKeyBody(**fields, key=issued.shown.reveal())
+    return IssuedKeyBody(**fields, key=issued.value.reveal())
 
 
 def key_list_body(keys: Sequence[ApiKey], *, limit: int, next_cursor: str | None) -> KeyListBody:

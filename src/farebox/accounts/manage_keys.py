@@ -1,4 +1,4 @@
-"""Personal keys: made, listed, rotated and revoked."""
+"""Create, list, rotate and revoke personal API keys."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,154 +7,164 @@ from datetime import timedelta
 from farebox.accounts import key_store
 from farebox.accounts.api_key import (
     ID_KIND,
-    MOST_LIVE,
+    MAX_LIVE,
+    MAX_ROTATIONS,
     ApiKey,
+    KeyNameTaken,
     KeyRevoked,
     KeyTerms,
-    NameTaken,
     TooManyKeys,
+    TooManyRotations,
     judge_id,
     judge_rotator,
 )
-from farebox.accounts.key_line import MOST_ROTATIONS, RotatedTooOften, keys_before, leading_to
-from farebox.accounts.token import TokenForm, new_token
-from farebox.audit.audit_store import write_deed
-from farebox.audit.trail import Action, Deed
+from farebox.accounts.key_store import QUOTA, NewKey
+from farebox.accounts.token import TokenType, new_token
+from farebox.audit.audit_store import insert_event
+from farebox.audit.event import Action, AuditEvent
 from farebox.kernel.caller import Caller, OwnerId
 from farebox.kernel.errors import NotFound
 from farebox.kernel.ids import new_id
 from farebox.kernel.pages import Place
+from farebox.kernel.quota import Quota
 from farebox.kernel.secret import Secret
-from farebox.storage.owner_turn import OwnerTurns
+from farebox.storage.client_quota import enforce_quota
+from farebox.storage.owner_lock import OwnerLocks
 from farebox.storage.pool import Connection, Database
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """A key that was just made; `shown` is seen this once."""
+    """A new key with its value, which is shown once."""
 
     key: ApiKey
-    shown: Secret[str]
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPage:
-    """Some of an owner's keys, newest first, and where the next ones begin."""
-
-    keys: Sequence[ApiKey]
-    after: Place | None  # None: there are no more
+    value: Secret[str]
 
 
 class KeyManagement:
-    """Every change is one transaction that also writes the audit trail."""
+    """The use cases of keys; each change and its audit event are one transaction.
 
-    def __init__(self, database: Database) -> None:
+    `changes` limits how many keys an owner creates and rotates. Revoking is not limited: the
+    holder of a stolen key could exhaust the limit.
+    """
+
+    def __init__(self, database: Database, changes: Quota) -> None:
         self._database = database
-        self._turns = OwnerTurns()
+        self._owner_locks = OwnerLocks(changes)
 
-    async def create(self, caller: Caller, terms: KeyTerms, *, request_id: str) -> IssuedKey:
-        """The caller has one more key.
+    async def create(
+        self, caller: Caller, terms: KeyTerms, *, request_id: str, client: str | None = None
+    ) -> IssuedKey:
+        """Create a key for the caller; it counts against the quota of `client`, if there is one.
 
         Raises:
-            NameTaken: a live key of the caller's has the name.
-            TooManyKeys: the caller has as many as anybody may.
-            TooManyRequests: too many changes of the caller's wait already; here and below.
-            DatabaseUnavailable: if the commit broke there may be a key that nobody was shown.
+            KeyNameTaken: the caller has a valid key of this name.
+            TooManyKeys: the caller has the maximum number of valid keys.
+            QuotaReached: the quota of the client address, or of all, is exhausted; `rotate` too.
+            TooManyRequests: the caller exceeded the change limit; `rotate` too.
+            DatabaseUnavailable: if the commit failed, a key may exist whose value is lost.
         """
-        owner = caller.owner
-        async with self._turns.turn(owner), self._database.transaction() as db:
-            await key_store.take_turn(db, owner)
+        owner, key_id = caller.owner, new_id(ID_KIND)
+        await self._owner_locks.count_change(owner)
+        async with self._owner_locks.hold(owner), self._database.transaction() as db:
+            await key_store.lock_owner(db, owner)
             if await key_store.has_name(db, owner, terms.name):
-                raise NameTaken
-            issued = await _issue(db, owner, new_id(ID_KIND), terms)
-            await write_deed(db, Deed(caller, Action.KEY_CREATED, issued.key.id, request_id))
+                raise KeyNameTaken
+            issued = await _issue(db, owner, key_id, terms, chain_id=key_id, client=client)
+            await insert_event(db, AuditEvent(caller, Action.KEY_CREATED, key_id, request_id))
         return issued
 
-    async def page(self, owner: OwnerId, *, after: Place | None, limit: int) -> KeyPage:
-        """At most `limit` of the owner's keys behind `after`, those that work no more included.
-
-        Raises:
-            DatabaseUnavailable: nobody knows.
-        """
+    async def page(self, owner: OwnerId, *, after: Place | None, limit: int) -> Sequence[ApiKey]:
+        """List at most `limit` of the owner's keys after a position, invalid ones included."""
         async with self._database.connection() as db:
-            keys = await key_store.list_keys(db, owner, after=after, limit=limit + 1)
-        shown = keys[:limit]
-        return KeyPage(shown, shown[-1].place if len(keys) > limit else None)
+            return await key_store.list_keys(db, owner, after=after, limit=limit)
 
     async def rotate(
-        self, caller: Caller, key_id: str, *, overlap: timedelta, request_id: str
+        self,
+        caller: Caller,
+        key_id: str,
+        *,
+        overlap: timedelta,
+        request_id: str,
+        client: str | None = None,
     ) -> IssuedKey:
-        """A new key has name, scopes and end of the old one, which works for `overlap` still.
+        """Replace a key by a new one of the same name, scopes and expiry.
 
-        Of several rotations of one key at once a single one takes place.
+        The old key stays valid for `overlap`. Of concurrent rotations of one key a single one
+        succeeds.
 
         Raises:
-            SessionRequired: a key may rotate itself alone.
+            SessionRequired: the caller is another key; a key may rotate itself only.
             NotFound: the caller has no such key.
-            KeyRevoked: the key works no more, or was rotated before.
-            TooManyKeys: with the overlap the caller would have more than anybody may.
-            RotatedTooOften: so many keys led to this one lately.
-            DatabaseUnavailable: as `create`.
+            KeyRevoked: the key is invalid, or was rotated before.
+            TooManyKeys: with the overlap the caller would exceed the maximum.
+            TooManyRotations: the rotation chain has the maximum length.
+            DatabaseUnavailable: as for `create`.
         """
         judge_rotator(caller, key_id)
         owner, successor = caller.owner, new_id(ID_KIND)
-        async with self._turns.turn(owner), self._database.transaction() as db:
-            await key_store.take_turn(db, owner)
+        await self._owner_locks.count_change(owner)
+        async with self._owner_locks.hold(owner), self._database.transaction() as db:
+            await key_store.lock_owner(db, owner)
             old = await key_store.retire_key(
                 db, owner, key_id, successor=successor, overlap=overlap
             )
             if old is None:
-                raise await _why_not(db, owner, key_id)
+                raise await _rotation_refusal(db, owner, key_id)
             terms = KeyTerms(old.name, old.grants, old.expires_at)
-            issued = await _issue(db, owner, successor, terms)
+            if await key_store.count_rotations(db, old.chain_id) > MAX_ROTATIONS:
+                raise TooManyRotations
+            issued = await _issue(db, owner, successor, terms, chain_id=old.chain_id, client=client)
             for action, subject in (
                 (Action.KEY_ROTATED, key_id),
                 (Action.KEY_CREATED, successor),
             ):
-                await write_deed(db, Deed(caller, action, subject, request_id))
+                await insert_event(db, AuditEvent(caller, action, subject, request_id))
         return issued
 
     async def revoke(self, caller: Caller, key_id: str, *, request_id: str) -> ApiKey:
-        """Neither the key nor any that came of it works, from the next request on.
+        """Revoke the key and every key it was rotated to, effective from the next request.
 
-        Once is as good as twice. Whoever had the key may have rotated it: what it made ends too.
+        Idempotent. The successors are revoked because a thief may have rotated the key.
 
         Raises:
             NotFound: the caller has no such key.
-            DatabaseUnavailable: if the commit broke, whether the keys still work is unknown.
+            DatabaseUnavailable: if the commit failed, the keys may or may not be valid.
         """
         judge_id(key_id)
         owner = caller.owner
-        async with self._turns.turn(owner), self._database.transaction() as db:
-            await key_store.take_turn(db, owner)
-            for revoked in await key_store.revoke_line(db, owner, key_id):
-                await write_deed(db, Deed(caller, Action.KEY_REVOKED, revoked.id, request_id))
-            known = await key_store.find_key(db, owner, key_id)
-        if known is None:
+        async with self._owner_locks.hold(owner), self._database.transaction() as db:
+            await key_store.lock_owner(db, owner)
+            for revoked in await key_store.revoke_chain(db, owner, key_id):
+                await insert_event(
+                    db, AuditEvent(caller, Action.KEY_REVOKED, revoked.id, request_id)
+                )
+            key = await key_store.find_key(db, owner, key_id)
+        if key is None:
             raise NotFound
-        return known
+        return key
 
 
-async def _issue(db: Connection, owner: OwnerId, key_id: str, terms: KeyTerms) -> IssuedKey:
-    """Whoever calls holds the owner's turn."""
-    if await key_store.count_live(db, owner) >= MOST_LIVE:
+async def _issue(
+    db: Connection,
+    owner: OwnerId,
+    key_id: str,
+    terms: KeyTerms,
+    *,
+    chain_id: str,
+    client: str | None,
+) -> IssuedKey:
+    """Insert a key; the caller holds `lock_owner`."""
+    if await key_store.count_live(db, owner) >= MAX_LIVE:
         raise TooManyKeys
-    links = await key_store.list_links(db, owner)
-    if len(keys_before(links, key_id)) > MOST_ROTATIONS:
-        raise RotatedTooOften
-    token = new_token(TokenForm.KEY)
-    key = await key_store.add_key(
-        db,
-        key_id,
-        owner,
-        terms,
-        prefix=token.prefix,
-        digest=token.digest,
-        kept=leading_to(links, key_id),
-    )
-    return IssuedKey(key, token.shown)
+    await enforce_quota(db, QUOTA, client)
+    token = new_token(TokenType.KEY)
+    new = NewKey(key_id, owner, terms, token.prefix, token.digest, chain_id, client)
+    key = await key_store.add_key(db, new)
+    await key_store.delete_invalid_keys(db, owner)
+    return IssuedKey(key, token.value)
 
 
-async def _why_not(db: Connection, owner: OwnerId, key_id: str) -> NotFound | KeyRevoked:
-    known = await key_store.find_key(db, owner, key_id)
-    return NotFound() if known is None else KeyRevoked()
+async def _rotation_refusal(db: Connection, owner: OwnerId, key_id: str) -> NotFound | KeyRevoked:
+    key = await key_store.find_key(db, owner, key_id)
+    return NotFound() if key is None else KeyRevoked()

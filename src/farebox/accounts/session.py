@@ -1,4 +1,4 @@
-"""A wallet's session: what is kept and shown of it, and how long it lives."""
+"""A wallet's user and session, and their limits."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,12 +11,12 @@ from farebox.kernel.secret import Secret
 
 ID_KIND: Final = "ses"
 LIFE: Final = timedelta(hours=24)
-MOST_LIVE: Final = 100  # sessions of one user; another one ends the oldest
+MAX_LIVE: Final = 100  # sessions of one user; a further one revokes the oldest
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A wallet on one network; its id is the same for ever."""
+    """A wallet on one network; its id is derived from both."""
 
     id: OwnerId
     network: Network
@@ -25,7 +25,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class NewSession:
-    """A session that has just begun; its token is told this once."""
+    """A new session with its token, which is shown once."""
 
     id: str
     token: Secret[str]

@@ -1,4 +1,4 @@
-"""The rows of users and their sessions; every moment is the database's."""
+"""The tables of users and their sessions; all times are the database's."""
 
 from datetime import datetime, timedelta
 
@@ -7,21 +7,30 @@ from farebox.kernel.caller import OwnerId
 from farebox.storage.pool import Connection
 
 
-async def put_user(db: Connection, user: User) -> None:
-    """The user is known; nothing changes if it was already."""
+async def put_user(db: Connection, user: User, *, is_on_ledger: bool) -> None:
+    """Insert or update a user who signs in; its row is locked until the session is written.
+
+    An account that was on the ledger at one sign-in stays established.
+    """
     await db.execute(
-        "INSERT INTO users (id, network, address) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        """
+        INSERT INTO users (id, network, address, was_on_ledger) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (id) DO UPDATE
+        SET signed_in_at = excluded.signed_in_at,
+            was_on_ledger = users.was_on_ledger OR excluded.was_on_ledger
+        """,
         user.id,
         user.network.value,
         user.address,
+        is_on_ledger,
     )
 
 
 async def put_session(
     db: Connection, session_id: str, *, digest: bytes, user: OwnerId, life: timedelta
 ) -> datetime:
-    """The user has a session whose token has this digest, from now on; when it ends."""
-    ends_at: datetime = await db.fetchval(
+    """Insert a session whose token has this digest; returns its expiry."""
+    expires_at: datetime = await db.fetchval(
         """
         INSERT INTO sessions (id, digest, user_id, expires_at)
         VALUES ($1, $2, $3, now() + $4::interval)
@@ -32,23 +41,23 @@ async def put_session(
         user,
         life,
     )
-    return ends_at
+    return expires_at
 
 
-async def find_end(db: Connection, session_id: str) -> datetime | None:
-    """When the session ends if nobody ends it before; None for one that has ended."""
-    ends_at: datetime | None = await db.fetchval(
+async def find_expiry(db: Connection, session_id: str) -> datetime | None:
+    """Return the session's expiry; None when it has expired or was revoked."""
+    expires_at: datetime | None = await db.fetchval(
         """
         SELECT expires_at FROM sessions
         WHERE id = $1 AND revoked_at IS NULL AND expires_at > clock_timestamp()
         """,
         session_id,
     )
-    return ends_at
+    return expires_at
 
 
 async def revoke_session(db: Connection, session_id: str) -> list[str]:
-    """The session is over; its id, if it was not before."""
+    """Revoke the session; returns its id, or nothing when it was revoked before."""
     rows = await db.fetch(
         """
         UPDATE sessions SET revoked_at = clock_timestamp()
@@ -61,7 +70,7 @@ async def revoke_session(db: Connection, session_id: str) -> list[str]:
 
 
 async def revoke_sessions(db: Connection, user: OwnerId) -> list[str]:
-    """Every session of the user is over; the ids of those that were not before."""
+    """Revoke every session of the user; returns the ids of those that were valid."""
     rows = await db.fetch(
         """
         UPDATE sessions SET revoked_at = clock_timestamp()
@@ -73,8 +82,8 @@ async def revoke_sessions(db: Connection, user: OwnerId) -> list[str]:
     return [row["id"] for row in rows]
 
 
-async def end_oldest(db: Connection, user: OwnerId, *, besides: str, most: int) -> list[str]:
-    """Besides this one the user has so many sessions at most, the newest; the ids of the others."""
+async def revoke_oldest(db: Connection, user: OwnerId, *, besides: str, most: int) -> list[str]:
+    """Revoke all but the newest `most` sessions of the user and `besides`; returns the ids."""
     rows = await db.fetch(
         """
         WITH surplus AS (
@@ -96,16 +105,40 @@ async def end_oldest(db: Connection, user: OwnerId, *, besides: str, most: int) 
     return [row["id"] for row in rows]
 
 
-async def sweep_sessions(db: Connection, *, kept: timedelta, limit: int) -> int:
-    """Sessions whose time has been over for so long are forgotten; how many."""
-    gone = await db.fetch(
+async def delete_users(db: Connection, *, kept: timedelta, limit: int) -> int:
+    """Delete at most `limit` users without records who signed in `kept` ago; returns how many.
+
+    The id is derived from network and address, so a user who returns gets the same one. A sign-in
+    locks the row and has moved `signed_in_at` when it commits: the row is skipped or not due.
+    """
+    rows = await db.fetch(
         """
-        DELETE FROM sessions WHERE id IN (
-            SELECT id FROM sessions WHERE expires_at < now() - $1::interval
-            LIMIT $2 FOR UPDATE SKIP LOCKED)
+        DELETE FROM users WHERE id = ANY (ARRAY(
+            SELECT id FROM users
+            WHERE signed_in_at < now() - $1::interval
+              AND NOT EXISTS (SELECT FROM sessions WHERE sessions.user_id = users.id)
+              AND NOT EXISTS (SELECT FROM api_keys WHERE api_keys.owner = users.id)
+              AND NOT EXISTS (SELECT FROM vault_secrets WHERE vault_secrets.owner = users.id)
+            ORDER BY signed_in_at
+            LIMIT $2 FOR UPDATE SKIP LOCKED))
         RETURNING id
         """,
         kept,
         limit,
     )
-    return len(gone)
+    return len(rows)
+
+
+async def delete_expired_sessions(db: Connection, *, kept: timedelta, limit: int) -> int:
+    """Delete at most `limit` sessions that expired `kept` ago; returns how many."""
+    rows = await db.fetch(
+        """
+        DELETE FROM sessions WHERE id = ANY (ARRAY(
+            SELECT id FROM sessions WHERE expires_at < now() - $1::interval
+            LIMIT $2 FOR UPDATE SKIP LOCKED))
+        RETURNING id
+        """,
+        kept,
+        limit,
+    )
+    return len(rows)

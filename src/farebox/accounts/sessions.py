@@ -1,4 +1,4 @@
-"""What the holder of a session may do with it, and what becomes of old ones."""
+"""Look up and revoke sessions, and delete expired ones."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -6,77 +6,75 @@ from typing import Final
 import structlog
 
 from farebox.accounts import challenge_store, session_store
-from farebox.audit.audit_store import write_deed
-from farebox.audit.trail import Action, Deed
+from farebox.audit.audit_store import insert_event
+from farebox.audit.event import Action, AuditEvent
 from farebox.kernel.caller import Caller, CallerKind, SessionRequired
 from farebox.kernel.clock import Clock
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
-_EVERY_S: Final = 30.0
-_AT_ONCE: Final = 500
+_INTERVAL_S: Final = 30.0
+_BATCH: Final = 500
 _SESSIONS_KEPT: Final = timedelta(hours=1)
 
 log = structlog.get_logger(__name__)
 
 
 class Sessions:
-    """Ends sessions, and forgets those that ended long ago."""
+    """The use cases of sessions."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
 
-    async def end_of(self, caller: Caller) -> datetime | None:
-        """When the caller's session will be over; None for a caller without one.
-
-        Raises:
-            DatabaseUnavailable: nobody knows.
-        """
+    async def expiry_of(self, caller: Caller) -> datetime | None:
+        """Return the expiry of the caller's session; None for a caller without one."""
         if caller.session_id is None:
             return None
         async with self._database.connection() as db:
-            return await session_store.find_end(db, caller.session_id)
+            return await session_store.find_expiry(db, caller.session_id)
 
-    async def end(self, caller: Caller, *, everywhere: bool, request_id: str) -> int:
-        """The caller's session is over, or each of the wallet's; how many ended now.
+    async def revoke(self, caller: Caller, *, everywhere: bool, request_id: str) -> int:
+        """Revoke the caller's session, or all sessions of the wallet; returns how many.
 
         Raises:
-            SessionRequired: the caller shows something else.
-            DatabaseUnavailable: whether they ended is not known.
+            SessionRequired: the caller is not authenticated by a session.
+            DatabaseUnavailable: if the commit failed, they may or may not be revoked.
         """
         if caller.kind is not CallerKind.SESSION or caller.session_id is None:
             raise SessionRequired
         async with self._database.transaction() as db:
             if everywhere:
-                ended = await session_store.revoke_sessions(db, caller.owner)
+                revoked = await session_store.revoke_sessions(db, caller.owner)
             else:
-                ended = await session_store.revoke_session(db, caller.session_id)
-            for session_id in ended:
-                await write_deed(db, Deed(caller, Action.SIGNED_OUT, session_id, request_id))
-        return len(ended)
+                revoked = await session_store.revoke_session(db, caller.session_id)
+            for session_id in revoked:
+                await insert_event(
+                    db, AuditEvent(caller, Action.SIGNED_OUT, session_id, request_id)
+                )
+        return len(revoked)
 
     async def run(self) -> None:
-        """Forget what is over, for ever."""
+        """Delete expired rows periodically."""
         while True:
             try:
-                await self.sweep()
+                await self.delete_expired()
             except DatabaseUnavailable:
                 log.warning("sessions.database_away")
-            await self._clock.sleep(_EVERY_S)
+            await self._clock.sleep(_INTERVAL_S)
 
-    async def sweep(self) -> int:
-        """What has been over for long enough is forgotten; how many rows that were.
+    async def delete_expired(self) -> int:
+        """Delete expired challenges and sessions; returns how many rows.
 
         Raises:
             DatabaseUnavailable: some may be left.
         """
-        total, gone = 0, _AT_ONCE
-        while gone >= _AT_ONCE:
+        total, deleted = 0, _BATCH
+        while deleted >= _BATCH:
             async with self._database.connection() as db:
-                challenges = await challenge_store.sweep_challenges(db, limit=_AT_ONCE)
-                sessions = await session_store.sweep_sessions(
-                    db, kept=_SESSIONS_KEPT, limit=_AT_ONCE
+                challenges = await challenge_store.delete_expired_challenges(db, limit=_BATCH)
+                sessions = await session_store.delete_expired_sessions(
+                    db, kept=_SESSIONS_KEPT, limit=_BATCH
                 )
-            gone = max(challenges, sessions)
+            deleted = max(challenges, sessions)
             total += challenges + sessions
         return total

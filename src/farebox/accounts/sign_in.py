@@ -1,179 +1,211 @@
-"""Sign in with a wallet: a challenge, its signature, and one session for it."""
+"""Sign in with a wallet: issue a challenge, verify its signatures, create a session."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from farebox.accounts import challenge_store, session_store
 from farebox.accounts.challenge_store import OpenChallenge
-from farebox.accounts.login import (
+from farebox.accounts.session import ID_KIND, LIFE, MAX_LIVE, NewSession, User
+from farebox.accounts.token import TokenType, new_token
+from farebox.accounts.web_auth_scheme import (
     ChallengeNotOpen,
-    ContractLoginUnavailable,
-    Issued,
-    Login,
-    Proof,
-    Shown,
+    ContractSignInUnavailable,
+    DocumentKind,
+    IssuedChallenge,
+    ReturnedChallenge,
     SignInUnavailable,
+    WebAuthScheme,
 )
-from farebox.accounts.session import ID_KIND, LIFE, MOST_LIVE, NewSession, User
-from farebox.accounts.token import TokenForm, new_token
-from farebox.audit.audit_store import write_deed
-from farebox.audit.trail import Action, Deed
+from farebox.audit.audit_store import insert_event
+from farebox.audit.event import Action, AuditEvent
 from farebox.kernel.addresses import Address, is_account, parse_party
 from farebox.kernel.caller import Caller, CallerKind, user_id
+from farebox.kernel.clock import Clock
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal, TooManyRequests
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network, parse_network
+from farebox.kernel.quota import Quota
 from farebox.storage.pool import Database
 
-MOST_OPEN: Final = 50  # challenges of one account; another one closes the oldest
-MOST_TRIES: Final = 64  # of one challenge: each is a question to the network
-_TOO_OFTEN: Final = "Too many challenges were asked for from here."
+MAX_OPEN_PER_CLIENT: Final = 100  # open challenges of one client address
+MAX_OPEN: Final = 100_000  # open challenges in all
+_COUNT_LIFE_S: Final = 1.0  # how long the counted number of open challenges is used
+MAX_ATTEMPTS: Final = 64  # to verify one challenge: each calls the network
+_TOO_OFTEN: Final = "This client address requested too many challenges."
+_TOO_MANY: Final = "Too many challenges are open: finish signing in, or wait until they expire."
+_RETRY_S: Final = 30
 _MUXED_LENGTH: Final = 69
 
 
-class Turns(Protocol):
-    """So many challenges a minute for each client address."""
-
-    async def take(self, who: str) -> int | None:
-        """A turn is taken (None), or the seconds until there is one, at least 1."""
-        ...
-
-
-class BadSignIn(Refusal):
-    """What is asked for cannot be: the code says what."""
+class InvalidSignIn(Refusal):
+    """A member of the sign-in request is invalid; the code names it."""
 
 
 class AccountNotAllowed(Refusal):
-    """An account of the operator's: it signs for the service and is nobody's wallet."""
+    """The account belongs to the operator and cannot sign in."""
 
     def __init__(self) -> None:
-        super().__init__("account_not_allowed", "An account of the service cannot sign in to it.")
+        super().__init__(ErrorCode.ACCOUNT_NOT_ALLOWED)
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkLogins:
-    """How accounts prove themselves on one network; contracts cannot where none stands for them."""
+class NetworkWebAuth:
+    """The schemes of one network; without `contracts`, contract accounts cannot sign in."""
 
-    wallets: Login
-    contracts: Login | None = None
-    web_auth_contract: Address | None = None  # the one `contracts` goes by
+    accounts: WebAuthScheme
+    contracts: WebAuthScheme | None = None
+    web_auth_contract: Address | None = None  # used by `contracts`
 
 
 @dataclass(frozen=True, slots=True)
 class SignInSetup:
-    """What the operator has set up: the domain wallets know, who signs challenges, and how."""
+    """The operator's sign-in configuration: domain, signing account and schemes."""
 
     domain: str
-    server: Address
-    logins: Mapping[Network, NetworkLogins]
+    server: Address  # the account that signs challenges
+    schemes: Mapping[Network, NetworkWebAuth]
 
     @property
     def contracts(self) -> dict[Network, Address | None]:
-        """The web-auth contract of each network, or that it has none."""
-        return {network: each.web_auth_contract for network, each in self.logins.items()}
+        """The web-auth contract of each network, None where it has none."""
+        return {network: each.web_auth_contract for network, each in self.schemes.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class NewChallenge:
-    """A challenge that is open now."""
+    """A stored challenge, as it is sent to the wallet."""
 
     network: Network
-    issued: Issued
+    issued: IssuedChallenge
     domain: str
     server: Address
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who wants to sign in, where, and from where; as it was said."""
+class SignInAttempt:
+    """An unvalidated request for a challenge."""
 
     network: str
     address: str
-    client: str  # the client address, as limits count it
+    client: str  # the client address that limits count
     home_domain: str | None = None
     memo: str | int | None = None
 
 
 class SignIn:
-    """Every replica may issue and every other one verify: what is open is in the database.
+    """The use cases of signing in; open challenges are shared by all replicas in the database.
 
-    Without a `setup` nobody can sign in. `turns` counts the challenges of each client address;
-    `is_ours` tells the operator's accounts.
+    Without a `setup` every sign-in is refused. `quota` counts the challenges of each client
+    address, and `max_open` limits its open ones. `is_ours` recognizes the operator's accounts.
     """
 
     def __init__(
         self,
         database: Database,
         setup: SignInSetup | None,
-        turns: Turns,
+        quota: Quota,
         *,
         is_ours: Callable[[Address], bool],
+        clock: Clock,
+        max_open: int = MAX_OPEN_PER_CLIENT,
     ) -> None:
-        self._database, self.setup, self._turns = database, setup, turns
-        self._is_ours = is_ours
+        self._database, self.setup, self._quota = database, setup, quota
+        self._is_ours, self._clock, self._max_open = is_ours, clock, max_open
+        self._open_count, self._counted_at = 0, -math.inf
 
-    async def challenge(self, asked: Asked) -> NewChallenge:
-        """A challenge for the account, open for five minutes at most.
+    async def challenge(self, attempt: SignInAttempt) -> NewChallenge:
+        """Issue and store a challenge for the account.
 
         Raises:
-            Refusal: there is none for it.
-            Outage: it could not be made or kept.
+            Refusal: the request is invalid, or a limit is reached.
+            Outage: the network or the database is unavailable.
         """
-        setup = self._set_up()
-        network = _network(setup, asked.network)
-        if asked.home_domain not in (None, setup.domain):
-            raise BadSignIn("unknown_home_domain", f"The home domain here is {setup.domain}.")
-        address = _address(asked)
+        setup = self._require_setup()
+        network = _network(setup, attempt.network)
+        if attempt.home_domain not in (None, setup.domain):
+            raise InvalidSignIn(
+                ErrorCode.UNKNOWN_HOME_DOMAIN, f"The home domain here is {setup.domain}."
+            )
+        address = _address(attempt)
         if address == setup.server or self._is_ours(address):
             raise AccountNotAllowed
-        proof = Proof.TRANSACTION if is_account(address) else Proof.ENTRIES
-        login = _login(setup.logins[network], proof)
-        wait_s = await self._turns.take(asked.client)
+        kind = DocumentKind.TRANSACTION if is_account(address) else DocumentKind.ENTRIES
+        scheme = _scheme(setup.schemes[network], kind)
+        wait_s = await self._quota.acquire(attempt.client)
         if wait_s is not None:
             raise TooManyRequests(_TOO_OFTEN, retry_after_s=wait_s)
-        issued = await login.issue(address)
-        kept = OpenChallenge(issued.digest, network, address, issued.expires_at)
-        async with self._database.transaction() as db:
-            await challenge_store.put_challenge(db, kept)
-            await challenge_store.close_oldest(db, network, address, most=MOST_OPEN)
+        issued = await scheme.issue(address)
+        challenge = OpenChallenge(issued.digest, network, address, issued.expires_at)
+        await self._store(challenge, attempt.client)
         return NewChallenge(network, issued, setup.domain, setup.server)
+
+    async def _store(self, challenge: OpenChallenge, client: str) -> None:
+        """Store the challenge.
+
+        The limit is per client address: with one per account, strangers could lock the account out.
+
+        Raises:
+            TooManyRequests: too many challenges are open, of the client address or in all.
+        """
+        async with self._database.connection() as db:
+            now = self._clock.monotonic()
+            if now >= self._counted_at + _COUNT_LIFE_S:
+                self._counted_at = now
+                self._open_count = await challenge_store.count_open(db, most=MAX_OPEN)
+            if self._open_count >= MAX_OPEN:
+                raise TooManyRequests(_TOO_MANY, retry_after_s=_RETRY_S)
+            if not await challenge_store.put_challenge(db, challenge, client, most=self._max_open):
+                wait = await challenge_store.wait_for_client(db, client)
+                wait_s = max(1, math.ceil(wait.total_seconds()))
+                raise TooManyRequests(_TOO_MANY, retry_after_s=wait_s)
+        self._open_count += 1
 
     async def finish(
         self,
         network_name: str,
-        proof: Proof,
+        kind: DocumentKind,
         document: str,
         *,
         claimed: str | None,
         request_id: str,
     ) -> NewSession:
-        """A session for whoever signed the challenge; the challenge is used up with it.
+        """Verify a signed challenge, consume it and create a session.
 
-        `claimed` is the account the caller says it is, which must be the challenge's.
+        `claimed` is the account that the caller names, which must be the challenge's.
 
         Raises:
-            Refusal: it is no challenge, none that is open, or not signed by the account.
-            Outage: nothing has changed, as far as anybody knows.
+            Refusal: it is not an open challenge, or the account has not signed it.
+            Outage: the network or the database is unavailable; if the commit failed, the challenge
+                may be consumed.
         """
-        setup = self._set_up()
+        setup = self._require_setup()
         network = _network(setup, network_name)
-        shown = _login(setup.logins[network], proof).read(document)
-        if claimed is not None and claimed != shown.address:
+        challenge = _scheme(setup.schemes[network], kind).read(document)
+        if claimed is not None and claimed != challenge.address:
             raise ChallengeNotOpen
         async with self._database.connection() as db:
-            is_open = await challenge_store.try_challenge(
-                db, shown.digest, network, shown.address, most=MOST_TRIES
+            is_open = await challenge_store.count_attempt(
+                db, challenge.digest, network, challenge.address, most=MAX_ATTEMPTS
             )
         if not is_open:
             raise ChallengeNotOpen
-        await shown.prove()
-        return await self._begin(network, shown, request_id)
+        is_on_ledger = await challenge.verify()
+        return await self._create_session(network, challenge, request_id, is_on_ledger=is_on_ledger)
 
-    async def _begin(self, network: Network, shown: Shown, request_id: str) -> NewSession:
-        """The challenge is consumed and the session there, or neither; the oldest of many ends."""
-        user = User(user_id(network, shown.address), network, shown.address)
-        token, session_id = new_token(TokenForm.SESSION), new_id(ID_KIND)
+    async def _create_session(
+        self,
+        network: Network,
+        challenge: ReturnedChallenge,
+        request_id: str,
+        *,
+        is_on_ledger: bool,
+    ) -> NewSession:
+        """Consume the challenge and create the session in one transaction."""
+        user = User(user_id(network, challenge.address), network, challenge.address)
+        token, session_id = new_token(TokenType.SESSION), new_id(ID_KIND)
         caller = Caller(
             user.id,
             CallerKind.SESSION,
@@ -183,22 +215,22 @@ class SignIn:
         )
         async with self._database.transaction() as db:
             if not await challenge_store.consume_challenge(
-                db, shown.digest, network, shown.address
+                db, challenge.digest, network, challenge.address
             ):
                 raise ChallengeNotOpen
-            await session_store.put_user(db, user)
-            ends_at = await session_store.put_session(
+            await session_store.put_user(db, user, is_on_ledger=is_on_ledger)
+            expires_at = await session_store.put_session(
                 db, session_id, digest=token.digest, user=user.id, life=LIFE
             )
-            ended = await session_store.end_oldest(
-                db, user.id, besides=session_id, most=MOST_LIVE - 1
+            revoked = await session_store.revoke_oldest(
+                db, user.id, besides=session_id, most=MAX_LIVE - 1
             )
-            await write_deed(db, Deed(caller, Action.SIGNED_IN, session_id, request_id))
-            for old in ended:
-                await write_deed(db, Deed(caller, Action.SIGNED_OUT, old, request_id))
-        return NewSession(session_id, token.shown, user, ends_at)
+            await insert_event(db, AuditEvent(caller, Action.SIGNED_IN, session_id, request_id))
+            for old in revoked:
+                await insert_event(db, AuditEvent(caller, Action.SIGNED_OUT, old, request_id))
+        return NewSession(session_id, token.value, user, expires_at)
 
-    def _set_up(self) -> SignInSetup:
+    def _require_setup(self) -> SignInSetup:
         if self.setup is None:
             raise SignInUnavailable
         return self.setup
@@ -206,28 +238,28 @@ class SignIn:
 
 def _network(setup: SignInSetup, name: str) -> Network:
     network = parse_network(name)
-    if network is None or network not in setup.logins:
-        raise BadSignIn("unsupported_network", "The network is not served here.")
+    if network is None or network not in setup.schemes:
+        raise InvalidSignIn(ErrorCode.UNSUPPORTED_NETWORK)
     return network
 
 
-def _login(logins: NetworkLogins, proof: Proof) -> Login:
-    if proof is Proof.TRANSACTION:
-        return logins.wallets
-    if logins.contracts is None:
-        raise ContractLoginUnavailable
-    return logins.contracts
+def _scheme(schemes: NetworkWebAuth, kind: DocumentKind) -> WebAuthScheme:
+    if kind is DocumentKind.TRANSACTION:
+        return schemes.accounts
+    if schemes.contracts is None:
+        raise ContractSignInUnavailable
+    return schemes.contracts
 
 
-def _address(asked: Asked) -> Address:
-    text = asked.address
-    if asked.memo is not None:
-        words = "Sign in without a memo: who shares an account shares its user."
-        raise BadSignIn("memo_unsupported", words)
+def _address(attempt: SignInAttempt) -> Address:
+    text = attempt.address
+    if attempt.memo is not None:
+        words = "Sign in without a memo: an account has one user, however many share it."
+        raise InvalidSignIn(ErrorCode.MEMO_UNSUPPORTED, words)
     if text.startswith("M") and len(text) == _MUXED_LENGTH:
         words = "Sign in with the account itself (G…): a muxed address (M…) has no user of its own."
-        raise BadSignIn("muxed_account_unsupported", words)
+        raise InvalidSignIn(ErrorCode.MUXED_ACCOUNT_UNSUPPORTED, words)
     address = parse_party(text)
     if address is None:
-        raise BadSignIn("invalid_address", "The address is not that of an account or a contract.")
+        raise InvalidSignIn(ErrorCode.INVALID_ADDRESS)
     return address

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from farebox.accounts.login import NoOneDocument, Proof
 from farebox.accounts.session import NewSession
 from farebox.accounts.sign_in import NewChallenge
+from farebox.accounts.web_auth_scheme import DocumentKind, OneDocumentRequired
 from farebox.kernel.addresses import is_account
 from farebox.kernel.caller import Caller, CallerKind, Grant
 from farebox.kernel.networks import Network
@@ -185,14 +185,14 @@ def me_body(caller: Caller, expires_at: datetime | None) -> MeBody:
     )
 
 
-def document_of(transaction: str | None, entries: str | None) -> tuple[Proof, str]:
+def document_of(transaction: str | None, entries: str | None) -> tuple[DocumentKind, str]:
     """The one document that was sent, and of which kind it is.
 
     Raises:
-        NoOneDocument: there is none, or there are two.
+        OneDocumentRequired: there is none, or there are two.
     """
     if transaction is not None and entries is None:
-        return Proof.TRANSACTION, transaction
+        return DocumentKind.TRANSACTION, transaction
     if entries is not None and transaction is None:
-        return Proof.ENTRIES, entries
-    raise NoOneDocument
+        return DocumentKind.ENTRIES, entries
+    raise OneDocumentRequired

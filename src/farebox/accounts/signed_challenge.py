@@ -1,7 +1,7 @@
-"""Read a SEP-10 challenge as a stranger sends it back: exactly the one shape we issue.
+"""Read a signed SEP-10 challenge from untrusted text: exactly the form that we issue.
 
-Nothing else is decoded, so that nothing a stranger sends reaches a general decoder. What is read
-here counts only if its digest is that of a challenge we issued.
+Other forms are refused, so that untrusted input never reaches a general decoder. A challenge
+counts only if its digest is that of a stored one.
 """
 
 import hashlib
@@ -12,10 +12,10 @@ from farebox.kernel.addresses import Address, account_address, raw_key
 from farebox.kernel.networks import Network
 from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
 
-MAX_BYTES: Final = 2_048  # a challenge with all twenty signatures has some 1,900
+MAX_BYTES: Final = 2_048  # a challenge with all twenty signatures has about 1,900
 MAX_SIGNATURES: Final = 20
 AUTH_DOMAIN: Final = "web_auth_domain"
-NONCE_BYTES: Final = 64  # 48 random ones in base64
+NONCE_BYTES: Final = 64  # 48 random bytes in base64
 _TRANSACTION: Final = 2  # EnvelopeType of a version 1 transaction
 _ED25519: Final = 0  # the plain form of an account; the muxed one is refused
 _TIME_BOUNDS: Final = 1  # Preconditions
@@ -27,7 +27,7 @@ _SIGNATURE_BYTES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class ChallengeTerms:
-    """What every challenge of this service for one network has in common."""
+    """The contents common to all challenges of the service for one network."""
 
     network: Network
     server: Address  # the account that signs challenges
@@ -36,9 +36,9 @@ class ChallengeTerms:
 
 @dataclass(frozen=True, slots=True)
 class SignedChallenge:
-    """A challenge of the right shape; whoever signed it is not judged yet."""
+    """A well-formed challenge; its signatures are not verified yet."""
 
-    address: Address  # the account that is to be proven
+    address: Address  # the account that signs in
     digest: bytes  # the transaction's hash on its network
     min_time: int  # seconds of Unix time
     max_time: int
@@ -46,7 +46,7 @@ class SignedChallenge:
 
 
 def read_signed_challenge(text: str, terms: ChallengeTerms) -> SignedChallenge | None:
-    """The challenge in base64 XDR; None for every other text."""
+    """Read a challenge in base64 XDR; None for every other text."""
     try:
         return _read(XdrReader(decode_base64(text, max_bytes=MAX_BYTES)), terms)
     except Malformed:
@@ -57,13 +57,13 @@ def _read(reader: XdrReader, terms: ChallengeTerms) -> SignedChallenge:
     server = raw_key(terms.server)
     reader.expect(_TRANSACTION)
     _key(reader, server)
-    reader.uint32()  # the fee, which nobody pays
+    reader.uint32()  # the fee, which is not paid
     if reader.int64() != 0:
         raise Malformed  # with another sequence number it could be submitted
     reader.expect(_TIME_BOUNDS)
     min_time, max_time = reader.uint64(), reader.uint64()
     if min_time >= max_time:
-        raise Malformed  # also one that never ends, which 0 stands for
+        raise Malformed  # also 0, which means no end
     reader.expect(_NO_MEMO)
     reader.expect(2)  # operations
     reader.expect(1)  # a source of its own

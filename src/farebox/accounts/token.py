@@ -1,4 +1,4 @@
-"""What a session or a personal key looks like, and how one is made."""
+"""Session tokens and API keys: their format, generation and digest."""
 
 import hashlib
 import re
@@ -10,52 +10,54 @@ from farebox.kernel.ids import random_text
 from farebox.kernel.secret import Secret
 
 _LENGTH: Final = 32  # characters of 62: 190 bits
-_TOLD: Final = 4  # of them are shown to tell one key from another; 166 bits stay unknown
-RESERVED: Final = b"fbx_"  # nothing of the operator's begins like this
+_SHOWN_CHARACTERS: Final = 4  # in the prefix that identifies a key; 166 bits stay secret
+RESERVED_PREFIX: Final = b"fbx_"  # no operator's key starts with it
 
 
-class TokenForm(StrEnum):
-    """What a token stands for, by how it begins."""
+class TokenType(StrEnum):
+    """The kind of a token; its value is the prefix."""
 
     SESSION = "fbx_sess_"
     KEY = "fbx_live_"
 
 
 _PATTERN: Final = re.compile(
-    rb"(%s|%s)[0-9A-Za-z]{%d}\Z" % (TokenForm.SESSION.encode(), TokenForm.KEY.encode(), _LENGTH)
+    rb"(%s|%s)[0-9A-Za-z]{%d}\Z" % (TokenType.SESSION.encode(), TokenType.KEY.encode(), _LENGTH)
 )
 _INSIDE: Final = re.compile(
     r"fbx_(?:live|sess)_[0-9A-Za-z]{8}|(?<![A-Z2-7])S[A-Z2-7]{55}(?![A-Z2-7])", re.ASCII
 )
-_FORMS: Final = {form.encode(): form for form in TokenForm}
+_KINDS: Final = {kind.encode(): kind for kind in TokenType}
 
 
 @dataclass(frozen=True, slots=True)
 class NewToken:
-    """A token that was just made: shown once, kept as its digest."""
+    """A generated token; the database stores its digest alone."""
 
-    shown: Secret[str]
+    value: Secret[str]
     digest: bytes  # SHA-256
-    prefix: str  # enough to tell it by, too little to use
+    prefix: str  # identifies the token to its owner
 
 
-def new_token(form: TokenForm) -> NewToken:
-    """A token of this form that nobody can foresee."""
-    text = form.value + random_text(_LENGTH)
-    return NewToken(Secret(text), digest_of(text.encode()), text[: len(form.value) + _TOLD])
+def new_token(kind: TokenType) -> NewToken:
+    """Generate a random token of this kind."""
+    text = kind.value + random_text(_LENGTH)
+    return NewToken(
+        Secret(text), digest_of(text.encode()), text[: len(kind.value) + _SHOWN_CHARACTERS]
+    )
 
 
 def digest_of(token: bytes) -> bytes:
-    """What is kept of a token in its place."""
+    """Return the SHA-256 digest under which a token is stored."""
     return hashlib.sha256(token).digest()
 
 
-def form_of(token: bytes) -> TokenForm | None:
-    """What a token stands for; None when it is not spelled like one of ours."""
-    found = _PATTERN.match(token)
-    return _FORMS[found.group(1)] if found else None
+def token_kind(token: bytes) -> TokenType | None:
+    """Return the kind of a well-formed token; None for every other text."""
+    match = _PATTERN.match(token)
+    return _KINDS[match.group(1)] if match else None
 
 
-def holds_secret(text: str) -> bool:
-    """Whether a text that others will see holds what looks like a token or an account's seed."""
+def contains_secret(text: str) -> bool:
+    """Whether a text looks as if it held a token or an account's secret seed."""
     return _INSIDE.search(text) is not None

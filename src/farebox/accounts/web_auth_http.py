@@ -1,74 +1,132 @@
-"""What wallets of the standards ask for: SEP-1, SEP-10 and SEP-45 over HTTP."""
+"""The routes of the wallet standards SEP-1, SEP-10 and SEP-45, and their handlers."""
 
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import parse_qsl
 
 import msgspec
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from farebox.accounts.public_place import PublicPlace
-from farebox.accounts.sign_in import Asked
-from farebox.accounts.sign_in_http import PRIVATE, SignInEdge
+from farebox.accounts.sign_in import SignInAttempt
+from farebox.accounts.sign_in_http import CHALLENGE_ERRORS, PRIVATE, VERIFY_ERRORS, SignInEdge
 from farebox.accounts.sign_in_wire import (
+    StandardChallengeBody,
     StandardTokenBody,
     StandardVerifyRequest,
     document_of,
     standard_challenge_body,
 )
-from farebox.accounts.stellar_toml import standard_path, stellar_toml
+from farebox.accounts.stellar_toml import ServiceAddress, standard_path, stellar_toml
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound
 from farebox.kernel.networks import Network
-from farebox.web.answers import send_json
-from farebox.web.json_body import UnreadableBody
-from farebox.web.limits import read_body
-from farebox.web.request_note import note_of
+from farebox.web.endpoint import (
+    JSON,
+    Endpoint,
+    Example,
+    Parameter,
+    ResponseDeclaration,
+    RouteDeclaration,
+    text,
+)
+from farebox.web.request_body import UnreadableBody, member_of, read_body
+from farebox.web.request_context import context_of
+from farebox.web.responses import send_json
 
-TOML: Final = "/.well-known/stellar.toml"
-_LONGEST: Final = 255  # characters of a parameter
-_FIELDS: Final = 16
+_MAX_LENGTH: Final = 255  # characters of a parameter
+_MAX_FIELDS: Final = 16
 _FORM: Final = b"application/x-www-form-urlencoded"
 _encode: Final = msgspec.json.Encoder().encode
 _VERIFY: Final = msgspec.json.Decoder(StandardVerifyRequest)
 _ASK_WORDS: Final = "account, home_domain? as the query."
 _VERIFY_WORDS: Final = "{transaction} or {authorization_entries}."
+_TOML: Final = RouteDeclaration(
+    method="GET",
+    path="/.well-known/stellar.toml",
+    tag="accounts",
+    summary="The file of SEP-1.",
+    responses={200: ResponseDeclaration("The file.", {"type": "string"}, media="text/plain")},
+    errors=(ErrorCode.NOT_FOUND,),
+    is_cross_origin=True,
+    example=Example(
+        response='WEB_AUTH_ENDPOINT = "https://pay.example/v1/auth/testnet"\n',
+    ),
+)
+
+
+def web_auth_routes(network: Network) -> tuple[RouteDeclaration, RouteDeclaration]:
+    """Declare the two routes of SEP-10 and SEP-45 on a network: challenge and verification."""
+    challenge = RouteDeclaration(
+        method="GET",
+        path=standard_path(network),
+        tag="accounts",
+        summary="A challenge, as SEP-10 and SEP-45 ask for it.",
+        responses={200: ResponseDeclaration("The challenge.", StandardChallengeBody)},
+        parameters=(
+            Parameter("account", "The account.", text(max_length=_MAX_LENGTH), is_required=True),
+            Parameter("home_domain", "The service's own.", text(max_length=_MAX_LENGTH)),
+        ),
+        errors=CHALLENGE_ERRORS,
+        is_cross_origin=True,
+        example=Example(
+            response={
+                "network_passphrase": network.passphrase,
+                "transaction": "AAAAAgAAAABG…",
+            }
+        ),
+    )
+    verify = RouteDeclaration(
+        method="POST",
+        path=standard_path(network),
+        tag="accounts",
+        summary="A session for a signed challenge, as SEP-10 and SEP-45 send it.",
+        request=StandardVerifyRequest,
+        request_media=(JSON, _FORM.decode()),
+        responses={200: ResponseDeclaration("The session's token.", StandardTokenBody)},
+        errors=VERIFY_ERRORS,
+        is_cross_origin=True,
+        example=Example(
+            request={"transaction": "AAAAAgAAAABG…"},
+            response={"token": "fbx_sess_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123"},
+        ),
+    )
+    return challenge, verify
 
 
 class StandardChallenge:
-    """GET: a challenge. `client_domain` is not verified, so no challenge has one."""
+    """Issue a challenge; `client_domain` is not verified, so no challenge has one."""
 
     def __init__(self, edge: SignInEdge, network: Network) -> None:
         self._edge, self._network = edge, network
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        said = _fields(scope["query_string"], _ASK_WORDS)
-        if "account" not in said:
+        fields = _read_fields(scope["query_string"], _ASK_WORDS)
+        if "account" not in fields:
             raise UnreadableBody(_ASK_WORDS)
-        asked = Asked(
+        asked = SignInAttempt(
             self._network.value,
-            said["account"],
+            fields["account"],
             self._edge.client_of(scope),
-            said.get("home_domain"),
-            said.get("memo"),
+            fields.get("home_domain"),
+            fields.get("memo"),
         )
         made = await self._edge.sign_in.challenge(asked)
         await send_json(send, 200, _encode(standard_challenge_body(made)), PRIVATE)
 
 
 class StandardVerify:
-    """POST, as JSON or as a form: a session's token."""
+    """Open a session for a signed challenge, sent as JSON or as a form."""
 
     def __init__(self, edge: SignInEdge, network: Network) -> None:
         self._edge, self._network = edge, network
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         document = document_of(*_signed(scope, await read_body(receive)))
-        note = note_of(scope)
+        context = context_of(scope)
         session = await self._edge.sign_in.finish(
-            self._network.value, *document, claimed=None, request_id=note.request_id
+            self._network.value, *document, claimed=None, request_id=context.request_id
         )
-        note.say(caller=session.user.id, session=session.id)
+        context.add_log_fields(caller=session.user.id, session=session.id)
         body = StandardTokenBody(session.token.reveal())
         await send_json(send, 200, _encode(body), PRIVATE)
 
@@ -76,35 +134,35 @@ class StandardVerify:
 def _signed(scope: Scope, body: bytes) -> tuple[str | None, str | None]:
     kinds = [value for name, value in scope["headers"] if name == b"content-type"]
     if kinds and kinds[0].split(b";")[0].strip().lower() == _FORM:
-        said = _fields(body, _VERIFY_WORDS, longest=len(body))
-        return said.get("transaction"), said.get("authorization_entries")
+        fields = _read_fields(body, _VERIFY_WORDS, max_length=len(body))
+        return fields.get("transaction"), fields.get("authorization_entries")
     try:
         read = _VERIFY.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise UnreadableBody(_VERIFY_WORDS) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableBody(_VERIFY_WORDS, member_of(error)) from None
     return read.transaction, read.authorization_entries
 
 
-def _fields(text: bytes, expected: str, *, longest: int = _LONGEST) -> dict[str, str]:
-    """The parameters, none of them twice.
+def _read_fields(raw: bytes, expected: str, *, max_length: int = _MAX_LENGTH) -> dict[str, str]:
+    """Read parameters, each given once.
 
     Raises:
-        UnreadableBody: they are something else.
+        UnreadableBody: they are malformed, repeated or too long.
     """
     try:
-        pairs = parse_qsl(text.decode("ascii"), keep_blank_values=True, max_num_fields=_FIELDS)
+        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise UnreadableBody(expected) from None
     fields = dict(pairs)
-    if len(fields) != len(pairs) or any(len(value) > longest for value in fields.values()):
+    if len(fields) != len(pairs) or any(len(value) > max_length for value in fields.values()):
         raise UnreadableBody(expected)
     return fields
 
 
 class StellarToml:
-    """GET: the file by which wallets know us, for every page that asks."""
+    """Serve the file with our signing key and endpoints, for wallets."""
 
-    def __init__(self, edge: SignInEdge, place: PublicPlace) -> None:
+    def __init__(self, edge: SignInEdge, place: ServiceAddress) -> None:
         self._edge, self._place = edge, place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,19 +175,18 @@ class StellarToml:
         headers = [
             (b"content-type", b"text/plain; charset=utf-8"),
             (b"content-length", b"%d" % len(body)),
-            (b"access-control-allow-origin", b"*"),
         ]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
 
-def web_auth_routes(
-    edge: SignInEdge, place: PublicPlace, networks: Iterable[Network]
-) -> list[Route]:
-    """The file of SEP-1, and for each network the endpoint of SEP-10 and SEP-45."""
-    routes = [Route(TOML, StellarToml(edge, place), methods=["GET"])]
+def web_auth_endpoints(
+    edge: SignInEdge, place: ServiceAddress, networks: Iterable[Network]
+) -> list[Endpoint]:
+    """Return the file of SEP-1, and for each network the routes of SEP-10 and SEP-45."""
+    endpoints = [Endpoint(_TOML, StellarToml(edge, place))]
     for network in networks:
-        path = standard_path(network)
-        routes.append(Route(path, StandardChallenge(edge, network), methods=["GET"]))
-        routes.append(Route(path, StandardVerify(edge, network), methods=["POST"]))
-    return routes
+        challenge, verify = web_auth_routes(network)
+        endpoints.append(Endpoint(challenge, StandardChallenge(edge, network)))
+        endpoints.append(Endpoint(verify, StandardVerify(edge, network)))
+    return endpoints

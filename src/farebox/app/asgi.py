@@ -1,64 +1,80 @@
-"""The ASGI application: what surrounds every route, in the order a request meets it."""
+"""The ASGI application: the middleware around every route, and the routing table."""
 
 from collections.abc import Callable, Sequence
 
 import structlog
 from starlette.exceptions import HTTPException
-from starlette.routing import BaseRoute, Router
+from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.assembly import Services
-from farebox.app.health import HEALTH_OPERATIONS, health_routes
+from farebox.app.health import health_endpoints
 from farebox.app.lifespan import Lifespan
-from farebox.app.openapi import SCHEMA, openapi_route
+from farebox.app.openapi import openapi_endpoint
 from farebox.app.services import build_services
 from farebox.app.settings import Settings
 from farebox.web.client_address import ClientAddress
-from farebox.web.errors import ErrorEdge
-from farebox.web.limits import BodyLimit
-from farebox.web.request_log import RequestLog
+from farebox.web.endpoint import Endpoint
+from farebox.web.error_responses import ErrorMiddleware
+from farebox.web.request_body import BodyLimit, BodyTimeouts
+from farebox.web.request_context import RequestLog
+from farebox.web.responses import CrossOrigin
 from farebox.web.route_table import RouteTable
 
 
 class Application:
-    """Lifespan events go to the router, requests through log, address, error table and limits."""
+    """The ASGI application; everything about a route comes from its declaration.
+
+    A request passes the log, the client address, CORS, the error responses and the limit of
+    credentials; then the routing table, and the body limit, guard and rate limit of its route.
+    """
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
         self._lifespan = Lifespan(services, stop=stop)
-        routes = [*services.routes, *health_routes(services.parts)]
-        operations = [*services.operations, *HEALTH_OPERATIONS, SCHEMA]
-        self._router = Router(
-            [*routes, openapi_route(routes, operations)],
-            redirect_slashes=False,
-            default=_not_found,
-            lifespan=self._lifespan,
+        served = [*services.endpoints, *health_endpoints(services.parts)]
+        self.endpoints: Sequence[Endpoint] = [*served, openapi_endpoint(served)]
+        self._lifespan_handler = Router(default=_not_found, lifespan=self._lifespan)
+        app: ASGIApp = ErrorMiddleware(
+            services.around(_routing_table(services, self.endpoints)),
+            {
+                each.route.path: each.route.failure.render
+                for each in self.endpoints
+                if each.route.failure is not None
+            },
         )
-        table = RouteTable(self._router.routes)
-        limited: ASGIApp = BodyLimit(services.around(table))
-        answered: ASGIApp = ErrorEdge(limited, services.failure_bodies)
-        located: ASGIApp = ClientAddress(answered, services.trusted_proxies)
-        self._edge: ASGIApp = RequestLog(located, structlog.get_logger().bind())
-
-    @property
-    def routes(self) -> Sequence[BaseRoute]:
-        """Every route that is served."""
-        return self._router.routes
+        open_paths = {each.route.path for each in self.endpoints if each.route.is_cross_origin}
+        app = ClientAddress(CrossOrigin(app, open_paths), services.trusted_proxies)
+        self._app: ASGIApp = RequestLog(app, structlog.get_logger().bind())
 
     @property
     def failure(self) -> Exception | None:
-        """Why the service did not start or had to stop; None while all is well."""
+        """The reason why the service did not start or had to stop; None while it works."""
         return self._lifespan.failure
 
     async def leave(self) -> None:
-        """Answer everybody, while everything still runs; what is pending then is handed over."""
+        """Drain: answer every request while everything still runs, and hand over the rest."""
         await self._lifespan.leave()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["app"] = self  # the router raises for the error table instead of answering itself
         if scope["type"] == "http":
-            await self._edge(scope, receive, send)
+            await self._app(scope, receive, send)
         else:
-            await self._router(scope, receive, send)
+            await self._lifespan_handler(scope, receive, send)
+
+
+def _routing_table(services: Services, endpoints: Sequence[Endpoint]) -> RouteTable:
+    timeouts = BodyTimeouts()
+    return RouteTable(
+        (
+            each.route,
+            BodyLimit(
+                services.protect(each),
+                limit_bytes=each.route.body_limit_bytes,
+                timeouts=timeouts,
+            ),
+        )
+        for each in endpoints
+    )
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,5 +85,5 @@ async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def create_app(settings: Settings, *, stop: Callable[[], None] = lambda: None) -> Application:
-    """The whole service for these settings; `stop` is called when a background loop has died."""
+    """Build the service for these settings; `stop` is called when a background loop has died."""
     return Application(build_services(settings), stop=stop)

@@ -1,17 +1,16 @@
-"""What the composition root hands to the application: routes, loops, parts and what to close."""
+"""The parts that the composition root hands to the application: routes, loops, resources."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from typing import Protocol
 
-from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from farebox.app.health import Part
-from farebox.web.errors import FailureBody
-from farebox.web.operation import Operation
+from farebox.app.health import Component
+from farebox.web.endpoint import Endpoint
+from farebox.web.route_table import RouteTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +22,10 @@ class Loop:
 
 
 class Feature(Protocol):
-    """A part of the service that was put together in a module of its own."""
+    """A feature, assembled in a module of its own."""
 
     @property
-    def routes(self) -> Sequence[BaseRoute]: ...
+    def endpoints(self) -> Sequence[Endpoint]: ...
     @property
     def tasks(self) -> Sequence[Loop]: ...
     @property
@@ -35,45 +34,47 @@ class Feature(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Several of them as one, in their order."""
+    """Several features as one, in their order."""
 
-    routes: Sequence[BaseRoute]
+    endpoints: Sequence[Endpoint]
     tasks: Sequence[Loop]
     resources: Sequence[AbstractAsyncContextManager[object]]
 
 
-def joined(*features: Feature) -> Features:
-    """What they come to together."""
+def join_features(*features: Feature) -> Features:
+    """Join the endpoints, tasks and resources of features."""
     return Features(
-        routes=[route for each in features for route in each.routes],
+        endpoints=[endpoint for each in features for endpoint in each.endpoints],
         tasks=[loop for each in features for loop in each.tasks],
         resources=[part for each in features for part in each.resources],
     )
 
 
-async def _nothing_to_leave() -> None:
+async def _no_drain() -> None:
     return
 
 
-def _as_it_is(app: ASGIApp) -> ASGIApp:
-    return app
+def _unprotected(endpoint: Endpoint) -> ASGIApp:
+    return endpoint.handler
+
+
+def _plain_table(table: RouteTable) -> ASGIApp:
+    return table
 
 
 @dataclass(frozen=True, slots=True)
 class Services:
     """The service as constructed, nothing of it running yet."""
 
-    routes: Sequence[BaseRoute]
-    operations: Sequence[Operation] = ()  # what the API schema says of the routes
+    endpoints: Sequence[Endpoint]
     tasks: Sequence[Loop] = ()
-    parts: Sequence[Part] = ()
+    parts: Sequence[Component] = ()
     # entered in this order before the loops start, left in reverse after they ended
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
-    # once the service is told to stop, while the loops still run: returns when all are answered
-    leave: Callable[[], Coroutine[object, object, None]] = field(default=_nothing_to_leave)
-    # what stands before all routes
-    around: Callable[[ASGIApp], ASGIApp] = field(default=_as_it_is)
-    # routes whose failures speak their own protocol: path to the body of a failure
-    failure_bodies: Mapping[str, FailureBody] = field(default_factory=dict)
-    # whose word is taken on where a request comes from
+    # called on shutdown while the loops still run: returns when every request is answered
+    leave: Callable[[], Coroutine[object, object, None]] = field(default=_no_drain)
+    # puts the guard and the rate limit that a route declares before its handler
+    protect: Callable[[Endpoint], ASGIApp] = field(default=_unprotected)
+    # puts the limit of credentials before the routing table
+    around: Callable[[RouteTable], ASGIApp] = field(default=_plain_table)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()

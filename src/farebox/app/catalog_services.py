@@ -1,41 +1,33 @@
-"""The composition root of the catalog: constructors only, top to bottom.
-
-It has connections of its own, so that nothing the catalog or a search waits for can keep a
-connection from a settlement.
-"""
+"""The composition root of the catalog and search."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
-from starlette.routing import BaseRoute
-
 from farebox.app.assembly import Loop
+from farebox.app.database_pools import Pools
 from farebox.app.ingress_services import IngressServices
-from farebox.app.outbound_services import build_outbound
-from farebox.app.restarted_loop import restarted
-from farebox.app.settings import Settings
-from farebox.catalog.discovery.read import read_discovery
-from farebox.catalog.http import discovery_routes
-from farebox.catalog.ingestion.ingest import Ingestion
+from farebox.app.lifespan import restart_on_failure
+from farebox.app.settings import OutboundSettings, Settings
+from farebox.catalog.browsing.browse import Browse
+from farebox.catalog.discovery.reader_process import ReaderProcess
+from farebox.catalog.http import discovery_endpoints
+from farebox.catalog.ingestion.ingest import Ingestion, SettledListings
 from farebox.catalog.ingestion.outbox import Outbox
-from farebox.catalog.ingestion.report import SettledListings
-from farebox.catalog.origin.binding_store import StoredBindings
-from farebox.catalog.origin.offers import Origin
-from farebox.catalog.origin.probe import Prober
-from farebox.catalog.origin.takeover import Takeover
-from farebox.catalog.quality.count import QualityCount
-from farebox.catalog.shown.browse import Browse
+from farebox.catalog.origin.http_origin_client import HttpOriginClient
+from farebox.catalog.origin.ownership_verifier import OriginOwnershipVerifier
+from farebox.catalog.origin.prober import Prober
+from farebox.catalog.quality.quality_counter import QualityCounter
 from farebox.catalog.tokens.lookup import TokenLookup
 from farebox.catalog.validate import Validation
-from farebox.catalog.validate_http import TURNS, validate_routes
+from farebox.catalog.validate_http import VALIDATIONS_PER_MINUTE, validate_endpoints
 from farebox.facilitator.listing_report import ListingReports
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
-from farebox.search.http import search_routes
+from farebox.outbound.client import MAX_CALLS, OutboundClient
+from farebox.outbound.resolve import MAX_LOOKUPS, PublicResolver, SystemLookup
+from farebox.search.http import search_endpoints
 from farebox.search.index_store import StoredIndex
 from farebox.search.meaning.meaning import LanguageModel
 from farebox.search.meaning.meanings import StoredMeanings
@@ -45,30 +37,26 @@ from farebox.search.search import Search
 from farebox.search.vocabulary.words import CatalogWords
 from farebox.search.vocabulary.written import read_written
 from farebox.semantic.encoder import absence, load_encoder
-from farebox.stellar.rpc import SorobanRpc
+from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
+from farebox.web.endpoint import Endpoint
 
-_WRITERS: Final = 4
-_WRITE_S: Final = 2.0
-_KEEPERS: Final = 3  # for what nobody waits for
-_KEEP_S: Final = 10.0
-_READERS: Final = 8
-_READ_S: Final = 5.0
+_CALLS: Final = 16  # concurrent outbound calls of /v1/discovery/validate
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogServices:
-    """The catalog as constructed, nothing of it running yet."""
+    """The constructed catalog; nothing runs yet."""
 
     reports: ListingReports
-    routes: Sequence[BaseRoute] = ()
+    endpoints: Sequence[Endpoint] = ()
     tasks: Sequence[Loop] = ()
-    # entered in this order before the loops start, left in reverse after they ended
+    # entered in this order before the loops start, closed in reverse order after they end
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
 def absence_of_meaning(settings: Settings) -> str | None:
-    """Why the search goes by words alone; None when it looks for what is meant too."""
+    """Why semantic search is off; None when it is on."""
     return absence() if settings.searches_meaning else "FAREBOX_SEARCH_SEMANTIC is off"
 
 
@@ -76,54 +64,54 @@ def _no_encoder() -> None:
     return None
 
 
+def build_outbound(
+    settings: OutboundSettings, *, max_calls: int = MAX_CALLS, max_lookups: int = MAX_LOOKUPS
+) -> OutboundClient:
+    """Build an outbound client with its own limits of calls and look-ups."""
+    resolver = settings.test_resolver or PublicResolver(SystemLookup(limit=max_lookups))
+    return OutboundClient(resolver, authority=settings.test_authority, max_calls=max_calls)
+
+
 def build_catalog(
     settings: Settings,
-    url: Secret[str],
+    pools: Pools,
     clock: Clock,
     nodes: Mapping[Network, SorobanRpc],
     ingress: IngressServices,
 ) -> CatalogServices:
-    """Everything that lists, browses and searches."""
-    writing = _database(url, "catalog", _WRITERS, within_s=_WRITE_S)
-    upkeep = _database(url, "upkeep", _KEEPERS, within_s=_KEEP_S)
-    reading = _database(url, "search", _READERS, within_s=_READ_S)
-    read = partial(read_discovery, is_local_allowed=settings.lists_local_urls)
-    index = StoredIndex()
-    ingestion = Ingestion(writing, index, read)
+    """Build listing, browsing and search."""
+    writing, upkeep, reading = pools.listing, pools.upkeep, pools.searching
+    index, is_local_allowed = StoredIndex(), settings.lists_local_urls
+    reader = ReaderProcess(is_local_allowed=is_local_allowed)
+    ingestion = Ingestion(writing, index, reader)
     outbound = build_outbound(settings.outbound)
-    origin = Origin(outbound)
-    takeover = Takeover(origin, StoredBindings(writing))
-    validation = Validation(origin, is_local_allowed=settings.lists_local_urls)
-    outbox = Outbox(writing, ingestion, clock, takeovers=takeover)
+    origin = HttpOriginClient(outbound)
+    # a client of its own, so that validation requests do not use up the catalog's calls
+    validation_outbound = build_outbound(settings.outbound, max_calls=_CALLS, max_lookups=_CALLS)
+    validation = Validation(
+        HttpOriginClient(validation_outbound), reader, is_local_allowed=is_local_allowed
+    )
+    outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
+    validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)
     model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
     loops = [
         Loop("listings", outbox.run),
         Loop("listing checks", outbox.run_checks),
         Loop("listed tokens", TokenLookup(upkeep, nodes, clock).run),
-        Loop("listing quality", QualityCount(upkeep, index, clock).run),
+        Loop("listing quality", QualityCounter(upkeep, index, clock).run),
         Loop("search versions", Pruning(upkeep, clock).run),
         Loop("search texts", TextReader(upkeep, model, clock).run),
         *_probes(settings, Prober(upkeep, origin, clock)),
     ]
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
-        routes=[
-            *discovery_routes(Browse(reading)),
-            *search_routes(_search(reading, model, clock)),
-            *validate_routes(validation, ingress.turns("validate", most=TURNS)),
+        endpoints=[
+            *discovery_endpoints(Browse(reading)),
+            *search_endpoints(_search(reading, model, clock)),
+            *validate_endpoints(validation, validations),
         ],
-        tasks=[restarted(loop, clock) for loop in loops],
-        resources=[outbound, writing, upkeep, reading, model],
-    )
-
-
-def _database(url: Secret[str], name: str, connections: int, *, within_s: float) -> Database:
-    return Database(
-        url,
-        connections=connections,
-        wait_s=within_s,
-        statement_s=within_s,
-        name=f"farebox-{name}",
+        tasks=[restart_on_failure(loop, clock) for loop in loops],
+        resources=[outbound, validation_outbound, reader, model],
     )
 
 

@@ -1,4 +1,4 @@
-"""The composition root of the channels command: what changes the channels of one network."""
+"""The composition root of the channels command, for one network."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from farebox.app.settings import NetworkSettings, Settings
-from farebox.facilitator.channels.keeper import ChannelKeeper
-from farebox.facilitator.channels.ledger_room import TYPICAL, LedgerRoom, room_for
-from farebox.facilitator.channels.operator_ledger import OperatorLedger, Terms
-from farebox.facilitator.channels.plan import ChannelsRefused
-from farebox.kernel.clock import SystemClock
+from farebox.facilitator.channels.channel import ChannelsRefused
+from farebox.facilitator.channels.ledger_capacity import TYPICAL, LedgerCapacity, compute_capacity
+from farebox.facilitator.channels.maintain_channels import ChannelMaintenance
+from farebox.facilitator.channels.operator_ledger import OperatorLedger
+from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_settings import read_network_settings, setting_keys
@@ -23,32 +23,33 @@ from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
 
 _POLL_S: Final = 0.5
-_DELIVER_S: Final = 20.0  # the relayer may have another transaction on its way meanwhile
-_LOOK_S: Final = 0.5
-_BID: Final = 10_000  # stroops an operation; the network takes what a place costs
+_DELIVER_S: Final = 20.0  # the relayer may have another pending transaction
+_IDLE_S: Final = 0.5
+_INCLUSION_FEE: Final = 10_000  # stroops an operation, at most
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelTools:
-    """The keeper of the channels, the ledger it works on, and the node behind it."""
+    """The use case of channels with its ledger, node and database."""
 
-    keeper: ChannelKeeper
+    maintenance: ChannelMaintenance
     ledger: OperatorLedger
     rpc: HttpSorobanRpc
+    database: Database
 
-    async def room(self) -> LedgerRoom | None:
-        """How many settlements a ledger takes by the network's limits; None: nobody can say."""
+    async def room(self) -> LedgerCapacity | None:
+        """The number of settlements that fit a ledger by the network's limits; None: unknown."""
         try:
-            found = await self.rpc.ledger_entries(setting_keys())
+            result = await self.rpc.ledger_entries(setting_keys())
         except RpcUnavailable:
             return None
-        settings = read_network_settings({entry.key: entry.data for entry in found.entries})
-        return None if settings is None else room_for(settings.ledger, TYPICAL)
+        settings = read_network_settings({entry.key: entry.data for entry in result.entries})
+        return None if settings is None else compute_capacity(settings.ledger, TYPICAL)
 
 
 @asynccontextmanager
 async def channel_tools(
-    settings: Settings, own: NetworkSettings, url: Secret[str], tell: Callable[[str], None]
+    settings: Settings, own: NetworkSettings, url: Secret[str], report: Callable[[str], None]
 ) -> AsyncIterator[ChannelTools]:
     """Everything that changes channels, open inside this context.
 
@@ -58,40 +59,53 @@ async def channel_tools(
     """
     clock = SystemClock()
     relayer = read_signers(own.relayer_secret, own.paymaster_secret).relayer
-    bid = min(_BID, own.max_inclusion_fee)
     async with AsyncExitStack() as opened:
-        database = await opened.enter_async_context(Database(url, connections=4))
-        rpc = await opened.enter_async_context(operator_node(settings, own))
-        ledgers = LedgerClock(own.network, rpc, clock)
-        watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=_LOOK_S)
-        await opened.enter_async_context(running_watcher(watcher))
-        submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
-        terms = Terms(bid=bid, life_s=settings.transaction_life_s)
-        ledger = OperatorLedger(own.network, rpc, submitter, clock, terms)
-        keeper = ChannelKeeper(own.network, relayer, ledger, database, clock, bid=bid, tell=tell)
-        yield ChannelTools(keeper, ledger, rpc)
+        database = await opened.enter_async_context(
+            Database(url, connections=4, is_pooled=settings.connections.is_pooled)
+        )
+        rpc, ledger = await opened.enter_async_context(operator_ledger(settings, own, clock))
+        maintenance = ChannelMaintenance(
+            own.network, relayer, ledger, database, clock, report=report
+        )
+        yield ChannelTools(maintenance, ledger, rpc, database)
 
 
-def operator_node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
-    """The node that a command of the operator's asks.
+@asynccontextmanager
+async def operator_ledger(
+    settings: Settings, own: NetworkSettings, clock: Clock
+) -> AsyncIterator[tuple[HttpSorobanRpc, OperatorLedger]]:
+    """Open the node and the ledger of an operator command inside this context.
 
     Raises:
-        ChannelsRefused: its authority cannot be read.
+        ChannelsRefused: the node's authority cannot be read.
     """
+    inclusion_fee, life_s = min(_INCLUSION_FEE, own.max_inclusion_fee), settings.transaction_life_s
+    async with _node(settings, own) as rpc:
+        watcher = LedgerWatcher(rpc, LedgerClock(own.network, rpc, clock), clock, idle_s=_IDLE_S)
+        async with _running(watcher):
+            submitter = Submitter(rpc, watcher, clock, poll_s=_POLL_S, deliver_s=_DELIVER_S)
+            yield (
+                rpc,
+                OperatorLedger(
+                    own.network, rpc, submitter, clock, inclusion_fee=inclusion_fee, life_s=life_s
+                ),
+            )
+
+
+def _node(settings: Settings, own: NetworkSettings) -> HttpSorobanRpc:
     timeout_s, authority = settings.rpc_timeout_s, own.rpc_authority
     try:
         return HttpSorobanRpc(own.network, own.rpc_url, timeout_s=timeout_s, authority=authority)
     except OSError as error:  # ssl.SSLError is one
-        raise ChannelsRefused(f"{authority} is no PEM file of an authority.") from error
+        raise ChannelsRefused(f"{authority} is not a PEM file of certificates.") from error
 
 
 @asynccontextmanager
-async def running_watcher(watcher: LedgerWatcher) -> AsyncIterator[None]:
-    """The watcher looks at ledgers inside this context."""
-    looking = asyncio.create_task(watcher.run())
+async def _running(watcher: LedgerWatcher) -> AsyncIterator[None]:
+    watching = asyncio.create_task(watcher.run())
     try:
         yield
     finally:
-        looking.cancel()
+        watching.cancel()
         with suppress(asyncio.CancelledError):
-            await looking
+            await watching

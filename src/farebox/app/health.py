@@ -1,131 +1,180 @@
-"""Whether the process lives, and whether each part it needs can be used now."""
+"""The liveness and readiness checks: their declared routes and handlers."""
 
 import asyncio
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
-import orjson
+import msgspec
 import structlog
-from starlette.routing import BaseRoute, Route
+from msgspec import UNSET, UnsetType
 from starlette.types import Receive, Scope, Send
 
 from farebox.kernel.errors import Outage
-from farebox.web.answers import send_json
-from farebox.web.operation import Operation, Reply, one_of, record
+from farebox.web.endpoint import Endpoint, Example, ResponseDeclaration, RouteDeclaration
+from farebox.web.responses import send_json
 
 PROBE_DEADLINE_S: Final = 3.0
+_CACHE_S: Final = 1.0  # how long a response is reused
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class PartHealth:
-    """What a part says of itself; `reasons` are machine-readable codes without any address.
+class ComponentHealth:
+    """The health of a component; `reasons` are machine-readable codes without addresses.
 
-    A usable part may carry reasons too: they are warnings.
+    A usable component may have reasons too, as warnings.
     """
 
     is_usable: bool
     reasons: tuple[str, ...] = ()
 
 
-class Part(Protocol):
-    """Something Farebox needs that can be away."""
+class Component(Protocol):
+    """An external system that Farebox needs."""
 
     @property
     def name(self) -> str:
         """`database`, or the network's CAIP-2 id."""
         ...
 
-    async def health(self) -> PartHealth:
-        """What it is like now; may take a while and may raise `Outage`."""
+    async def health(self) -> ComponentHealth:
+        """Check the health now; may be slow and may raise `Outage`."""
         ...
 
 
+_Status = Literal["ok", "unavailable"]
+
+
+class LiveBody(msgspec.Struct, frozen=True):
+    """The process runs."""
+
+    status: Literal["ok"]
+
+
+class PartBody(msgspec.Struct, frozen=True):
+    """The state of one part; `reasons` are machine-readable codes."""
+
+    status: _Status
+    reasons: tuple[str, ...] | UnsetType = UNSET
+
+
+class ReadyBody(msgspec.Struct, frozen=True):
+    """The state of the service and of each of its parts."""
+
+    status: _Status
+    parts: dict[str, PartBody]
+
+
+LIVE: Final = RouteDeclaration(
+    method="GET",
+    path="/health/live",
+    tag="service",
+    summary="Whether the process runs.",
+    responses={200: ResponseDeclaration("It does.", LiveBody)},
+    rate=None,
+    example=Example(response={"status": "ok"}),
+)
+READY: Final = RouteDeclaration(
+    method="GET",
+    path="/health/ready",
+    tag="service",
+    summary="Whether each part can be used now.",
+    responses={
+        200: ResponseDeclaration("Every part can.", ReadyBody),
+        503: ResponseDeclaration("One cannot.", ReadyBody),
+    },
+    rate=None,
+    example=Example(
+        response={
+            "status": "ok",
+            "parts": {"database": {"status": "ok"}, "stellar:testnet": {"status": "ok"}},
+        }
+    ),
+)
+_encode: Final = msgspec.json.Encoder().encode
+
+
 class LiveEndpoint:
-    """Answers that the process runs, whatever else is away."""
+    """Answers 200 as long as the process runs."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send_json(send, 200, b'{"status":"ok"}')
 
 
 class ReadyEndpoint:
-    """Answers 200 when every part can be used, else 503, with one entry for each part."""
+    """Answers 200 when every component is usable, else 503, with an entry for each component.
 
-    def __init__(self, parts: Sequence[Part], *, deadline_s: float) -> None:
-        self._parts, self._deadline_s = parts, deadline_s
+    The route is public: the components are checked at most once a second, and concurrent requests
+    share a check.
+    """
+
+    def __init__(
+        self, components: Sequence[Component], *, deadline_s: float, monotonic: Callable[[], float]
+    ) -> None:
+        self._components, self._deadline_s, self._monotonic = components, deadline_s, monotonic
+        self._checked_at = -math.inf
+        self._response: asyncio.Task[tuple[int, bytes]] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = await asyncio.gather(*(self._ask(part) for part in self._parts))
-        is_ready = all(health.is_usable for health in found)
-        body = {
-            "status": "ok" if is_ready else "unavailable",
-            "parts": {
-                part.name: _entry(health) for part, health in zip(self._parts, found, strict=True)
-            },
-        }
-        await send_json(send, 200 if is_ready else 503, orjson.dumps(body))
+        # a client that disconnects does not cancel the shared check
+        await send_json(send, *await asyncio.shield(self._current()))
 
-    async def _ask(self, part: Part) -> PartHealth:
+    def _current(self) -> "asyncio.Task[tuple[int, bytes]]":
+        now = self._monotonic()
+        is_old = self._response is None or (
+            self._response.done() and now >= self._checked_at + _CACHE_S
+        )
+        if self._response is None or is_old:
+            self._checked_at, self._response = now, asyncio.create_task(self._check_all())
+        return self._response
+
+    async def _check_all(self) -> tuple[int, bytes]:
+        checks = (self._check(component) for component in self._components)
+        results = await asyncio.gather(*checks)
+        is_ready = all(health.is_usable for health in results)
+        parts = {
+            component.name: _part_body(health)
+            for component, health in zip(self._components, results, strict=True)
+        }
+        return 200 if is_ready else 503, _encode(ReadyBody(_status(is_ready), parts))
+
+    async def _check(self, component: Component) -> ComponentHealth:
         try:
             async with asyncio.timeout(self._deadline_s):
-                return await part.health()
+                return await component.health()
         except TimeoutError:
-            return _away("timeout")
+            return _unusable("timeout")
         except Outage as outage:
-            log.warning("health.part_away", part=part.name, why=outage.message)
-            return _away("unavailable")
-        except Exception:  # one broken probe must not hide what the others say
-            log.exception("health.probe_broken", part=part.name)
-            return _away("probe_failed")
+            log.warning(
+                "health.component_unavailable", component=component.name, reason=outage.message
+            )
+            return _unusable("unavailable")
+        except Exception:  # a failed check must not hide the other components
+            log.exception("health.check_failed", component=component.name)
+            return _unusable("probe_failed")
 
 
-def _away(reason: str) -> PartHealth:
-    return PartHealth(is_usable=False, reasons=(reason,))
+def _unusable(reason: str) -> ComponentHealth:
+    return ComponentHealth(is_usable=False, reasons=(reason,))
 
 
-def _entry(health: PartHealth) -> dict[str, object]:
-    entry: dict[str, object] = {"status": "ok" if health.is_usable else "unavailable"}
-    if health.reasons:
-        entry["reasons"] = list(health.reasons)
-    return entry
+def _part_body(health: ComponentHealth) -> PartBody:
+    return PartBody(_status(health.is_usable), health.reasons or UNSET)
 
 
-def health_routes(
-    parts: Sequence[Part], *, deadline_s: float = PROBE_DEADLINE_S
-) -> list[BaseRoute]:
-    """The two probes; a part that has not answered within `deadline_s` counts as away."""
-    return [
-        Route("/health/live", LiveEndpoint(), methods=["GET"]),
-        Route("/health/ready", ReadyEndpoint(parts, deadline_s=deadline_s), methods=["GET"]),
-    ]
+def _status(is_usable: bool) -> _Status:  # noqa: FBT001 - the one argument
+    return "ok" if is_usable else "unavailable"
 
 
-_STATUS: Final = one_of("ok", "unavailable")
-_READY: Final = record(
-    {
-        "status": _STATUS,
-        "parts": {
-            "type": "object",
-            "additionalProperties": record(
-                {"status": _STATUS}, reasons={"type": "array", "items": {"type": "string"}}
-            ),
-        },
-    }
-)
-HEALTH_OPERATIONS: Final = (
-    Operation(
-        "GET",
-        "/health/live",
-        "service",
-        "Whether the process runs.",
-        {200: Reply("It does.", record({"status": {"const": "ok"}}))},
-    ),
-    Operation(
-        "GET",
-        "/health/ready",
-        "service",
-        "Whether each part can be used now.",
-        {200: Reply("Every part can.", _READY), 503: Reply("One cannot.", _READY)},
-    ),
-)
+def health_endpoints(
+    components: Sequence[Component],
+    *,
+    deadline_s: float = PROBE_DEADLINE_S,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> list[Endpoint]:
+    """Return the two routes; a check that takes longer than `deadline_s` fails."""
+    ready = ReadyEndpoint(components, deadline_s=deadline_s, monotonic=monotonic)
+    return [Endpoint(LIVE, LiveEndpoint()), Endpoint(READY, ready)]

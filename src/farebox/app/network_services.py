@@ -1,25 +1,26 @@
-"""Everything of one network: constructors only, top to bottom."""
+"""The composition root of one network."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Final
 
 from farebox.app.assembly import Loop
-from farebox.app.network_part import NetworkPart, Purse
+from farebox.app.network_component import NetworkComponent, OperatorFunding
 from farebox.app.settings import NetworkSettings, Settings
-from farebox.facilitator.budgets.sponsor import Sponsor
-from farebox.facilitator.channels.ledger_room import RoomMeter
-from farebox.facilitator.channels.operators import Operators
-from farebox.facilitator.channels.sources import PASS_ON_S, SourcePool
-from farebox.facilitator.journal.conclude import Conclusions
-from farebox.facilitator.journal.foreign import ForeignLandings
+from farebox.facilitator.budgets.sponsor_budget import SponsorBudget
+from farebox.facilitator.channels.channel_leases import PASS_ON_S, ChannelLeases
+from farebox.facilitator.channels.ledger_capacity import CapacityMeter
+from farebox.facilitator.channels.operator_accounts import OperatorAccounts
+from farebox.facilitator.journal.claim_release import ClaimReleaser
+from farebox.facilitator.journal.foreign_landing import ForeignLandingSearch
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.journal.reconcile import Reconciler, ReconcileTimes
-from farebox.facilitator.settling.departure import Departure
-from farebox.facilitator.settling.seal import Sealer
-from farebox.facilitator.settling.send_payment import PaymentSender, SendingNetwork, Waits
-from farebox.facilitator.verification.served_network import OperatorRules
-from farebox.facilitator.verification.verify import VerifiedNetwork
+from farebox.facilitator.journal.status_resolver import StatusResolver
+from farebox.facilitator.settling.envelope_builder import EnvelopeBuilder
+from farebox.facilitator.settling.send_payment import PaymentSender, SendingNetwork, SettleTimeouts
+from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
+from farebox.facilitator.verification.operator_rules import OperatorRules
+from farebox.facilitator.verification.verify import VerificationNetwork
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy
@@ -28,74 +29,77 @@ from farebox.stellar.network_state import NetworkState
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.signers import Signers
+from farebox.stellar.simulation_slots import SimulationSlots
 from farebox.storage.pool import Database
 from farebox.submission.catch_up import CatchUp
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
 
-_POLL_S: Final = 0.5  # between two looks for a transaction on its way
-_DELIVER_S: Final = 10.0  # how long a node may go on refusing to take one for now
+_POLL_S: Final = 0.5  # between two polls of a pending transaction
+_DELIVER_S: Final = 10.0  # how long a node may answer TRY_AGAIN_LATER
 _RECONCILE_EVERY_S: Final = 5.0
-_LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers: what takes longer, its caller may be gone
-_SIGN_S: Final = 5.0  # the longest from a free channel to an envelope written down
+_LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers; afterwards the caller may be gone
+_OTHER_SIMULATIONS: Final = 8  # for the start check and sign-ins of contract accounts
+_SIGN_S: Final = 5.0  # the maximum time from a free channel to a recorded envelope
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What all networks have in common."""
+class SharedWiring:
+    """The services shared by all networks."""
 
     settings: Settings
     database: Database
     clock: Clock
     journal: SettlementJournal
-    waits: Waits
-    departure: Departure
+    releaser: ClaimReleaser
+    timeouts: SettleTimeouts
+    shutdown: ShutdownSignal
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkServices:
-    """The parts of one network that others are made from."""
+    """The constructed services of one network; nothing runs yet."""
 
-    verified: VerifiedNetwork
+    verified: VerificationNetwork
     rpc: RpcNodes
     ledgers: LedgerClock
-    part: NetworkPart
+    part: NetworkComponent
     sender: PaymentSender
-    operators: Operators
-    foreign: ForeignLandings
-    sources: SourcePool
+    operators: OperatorAccounts
+    foreign: ForeignLandingSearch
+    leases: ChannelLeases
     tasks: tuple[Loop, ...]
 
 
-def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> NetworkServices:
-    """Everything of one network, nothing of it running yet."""
-    settings, clock = shared.settings, shared.clock
+def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) -> NetworkServices:
+    """Build the services of one network."""
+    settings, clock, database = shared.settings, shared.clock, shared.database
     rules = _rules(settings, own, signers)
     rpc = _nodes(settings, own, clock, signers)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
     submitter = _submitter(rpc, watcher, clock, ledgers, state)
-    meter = RoomMeter(lambda: state.settings)
-    sources = _sources(shared, own, signers, meter)
-    sponsor = Sponsor(own.network, own.budgets, shared.database, clock, dearest=own.max_fee)
-    operators = Operators(own.network, signers.addresses, shared.database, clock)
-    sealer = Sealer(rules, signers.relayer, rpc, ledgers, meter)
-    conclusions = Conclusions(ForeignLandings(rpc, operators), clock)
-    departure = shared.departure
-    sending = SendingNetwork(rules, sources, sealer, state, submitter, conclusions, departure)
-    purse = Purse(signers, own.balance_floor, sponsor)
-    part = NetworkPart(own.network, rpc, ledgers, state, purse, clock)
-    reconciler = _reconciler(shared, own, CatchUp(rpc, submitter, ledgers), conclusions)
+    meter = CapacityMeter(lambda: state.settings)
+    leases = _leases(shared, own, signers, meter)
+    budget = SponsorBudget(own.network, own.budgets, database, clock, highest_fee=own.max_fee)
+    operators = OperatorAccounts(own.network, signers.addresses, database, clock)
+    builder = _builder(rules, signers, rpc, ledgers, state, meter)
+    statuses = StatusResolver(ForeignLandingSearch(rpc, operators), clock, ledgers, rpc.trust)
+    slots = SimulationSlots(own.network, rpc, own.rpc_simulations)
+    sending = SendingNetwork(leases, builder, submitter, statuses, shared.shutdown)
+    funding = OperatorFunding(signers, own.balance_floor, budget)
+    part = NetworkComponent(own.network, rpc, ledgers, state, funding, clock)
+    reconciler = _reconciler(shared, own, CatchUp(rpc, submitter, ledgers), statuses)
     return NetworkServices(
-        verified=VerifiedNetwork(rules, operators, rpc, ledgers, state, sponsor),
+        verified=VerificationNetwork(rules, operators, slots, ledgers, state, budget),
         rpc=rpc,
         ledgers=ledgers,
         part=part,
-        sender=PaymentSender(sending, shared.journal, clock, shared.waits),
+        sender=PaymentSender(sending, shared.journal, shared.releaser, clock, shared.timeouts),
         operators=operators,
-        foreign=ForeignLandings(rpc, operators),
-        sources=sources,
+        foreign=ForeignLandingSearch(rpc, operators),
+        leases=leases,
         tasks=_loops(
             own.network,
             clock=part.run,
@@ -104,7 +108,7 @@ def build_network(shared: Shared, own: NetworkSettings, signers: Signers) -> Net
             state=state.run,
             operators=operators.run,
             watch=watcher.run,
-            sponsor=sponsor.run,
+            sponsor=budget.run,
             reconciliation=reconciler.run,
         ),
     )
@@ -114,6 +118,24 @@ def _loops(
     network: Network, **runs: Callable[[], Coroutine[object, object, None]]
 ) -> tuple[Loop, ...]:
     return tuple(Loop(f"{network.value} {name}", run) for name, run in runs.items())
+
+
+def _builder(
+    rules: OperatorRules,
+    signers: Signers,
+    rpc: RpcNodes,
+    ledgers: LedgerClock,
+    state: NetworkState,
+    meter: CapacityMeter,
+) -> EnvelopeBuilder:
+    return EnvelopeBuilder(
+        rules,
+        signers.relayer,
+        meter,
+        ledger_now=ledgers.now,
+        account_sequence=rpc.account_sequence,
+        fee_stats=lambda: state.fees,
+    )
 
 
 def _submitter(
@@ -134,22 +156,28 @@ def _submitter(
     )
 
 
-def _sources(
-    shared: Shared, own: NetworkSettings, signers: Signers, meter: RoomMeter
-) -> SourcePool:
-    """A lease lasts as long as it is passed on, and until it was then signed with once more.
+def _leases(
+    shared: SharedWiring, own: NetworkSettings, signers: Signers, meter: CapacityMeter
+) -> ChannelLeases:
+    """Build the channel leases.
 
-    From there on the envelope that is written down keeps others away from the channel. A process
-    that was killed keeps its channels from the others for no longer than this.
+    A lease lasts until it is passed on and one more envelope is recorded; from then on the envelope
+    protects the channel. The channels of a killed process are blocked for no longer than this.
     """
     lease_s = PASS_ON_S + 2 * shared.settings.rpc_timeout_s + _SIGN_S
-    return SourcePool(
-        own.network, signers.relayer, shared.database, shared.clock, lease_s=lease_s, room=meter
+    relayer = signers.relayer.address
+    return ChannelLeases(
+        own.network,
+        relayer,
+        shared.database,
+        shared.clock,
+        lease_s=lease_s,
+        capacity=meter.capacity,
     )
 
 
 def _reconciler(
-    shared: Shared, own: NetworkSettings, observer: CatchUp, conclusions: Conclusions
+    shared: SharedWiring, own: NetworkSettings, observer: CatchUp, statuses: StatusResolver
 ) -> Reconciler:
     settings = shared.settings
     times = ReconcileTimes(
@@ -157,15 +185,21 @@ def _reconciler(
         leave_to_callers_s=min(_LEAVE_TO_CALLERS_S, settings.settle_deadline_s),
         stale_claim_s=settings.channel_wait_s + 2 * settings.rpc_timeout_s + _SIGN_S,
     )
-    return Reconciler(own.network, observer, conclusions, shared.journal, shared.clock, times)
+    return Reconciler(own.network, observer, statuses, shared.journal, shared.clock, times)
 
 
 def _nodes(settings: Settings, own: NetworkSettings, clock: Clock, signers: Signers) -> RpcNodes:
-    """The node and its fallback, if there is one; the deadline of a call is shared by them."""
+    """Build the client of the node and its fallback, which share the deadline of a call."""
     urls = [own.rpc_url] if own.fallback_rpc_url is None else [own.rpc_url, own.fallback_rpc_url]
     timeout_s = settings.rpc_timeout_s / len(urls)
     nodes = [
-        HttpSorobanRpc(own.network, url, timeout_s=timeout_s, authority=own.rpc_authority)
+        HttpSorobanRpc(
+            own.network,
+            url,
+            timeout_s=timeout_s,
+            max_simulations=own.rpc_simulations + _OTHER_SIMULATIONS,
+            authority=own.rpc_authority,
+        )
         for url in urls
     ]
     return RpcNodes(

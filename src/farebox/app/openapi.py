@@ -1,58 +1,28 @@
-"""The service's own API schema (`/v1/openapi.json`, OpenAPI 3.1), from what each route says."""
+"""The API schema (`/v1/openapi.json`, OpenAPI 3.1), made from the declared routes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
-from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from farebox.web.answers import send_json
-from farebox.web.guard import Guarded, Needs
-from farebox.web.operation import (
+from farebox.kernel.error_codes import ErrorCode
+from farebox.web.endpoint import (
     JSON,
-    Operation,
+    BodyType,
+    Endpoint,
+    Example,
+    JsonSchema,
     Parameter,
-    Place,
-    Reply,
-    Schema,
-    Shape,
-    grant_words,
-    record,
+    ParameterLocation,
+    ResponseDeclaration,
+    RouteDeclaration,
 )
+from farebox.web.error_responses import EARLY_CODES, ErrorBody
+from farebox.web.responses import send_json
 
-PATH: Final = "/v1/openapi.json"
 _SCHEMAS: Final = "#/components/schemas/"
-_ERROR: Final = record(
-    {
-        "error": {
-            "type": "object",
-            "properties": {
-                "code": {"type": "string", "pattern": "^[A-Za-z0-9_]+$"},
-                "message": {"type": "string"},
-                "requestId": {"type": "string"},
-                "details": {},
-            },
-            "required": ["code", "message", "requestId"],
-            "additionalProperties": False,
-        }
-    }
-)
-_REFUSED: Final = {
-    400: "The request cannot be read.",
-    401: "No valid credential is shown.",
-    403: "The credential does not reach this far.",
-    404: "There is no such record, or it is somebody else's.",
-    408: "The body did not arrive in time.",
-    409: "The record is not in a state for this.",
-    413: "The body is larger than 256 KB.",
-    415: "The body is sent with a content encoding.",
-    429: "Too many requests; `Retry-After` says when there are more.",
-    503: "Something the service needs is away.",
-}
-_WITH_A_BODY: Final = (400, 408, 413, 415)
-_GUARDED: Final = (401, 403)
-_ALWAYS: Final = (429, 503)
 _CREDENTIALS: Final[tuple[dict[str, list[str]], ...]] = (
     {"bearer": []},
     {"key": []},
@@ -69,100 +39,129 @@ _SECURITY: Final = {
     "csrf": {"type": "apiKey", "in": "header", "name": "X-Farebox-CSRF"},
 }
 _encode: Final = msgspec.json.Encoder().encode
+SCHEMA: Final = RouteDeclaration(
+    method="GET",
+    path="/v1/openapi.json",
+    tag="service",
+    summary="This document.",
+    responses={
+        200: ResponseDeclaration(
+            "The schema.", {"type": "object", "required": ["openapi", "paths"]}
+        )
+    },
+    rate=None,
+    example=Example(response={"openapi": "3.1.0", "paths": {}}),
+)
 
 
-def needs_of(route: Route) -> Needs | None:
-    """What the route asks of a caller; None when it asks nothing of anybody."""
-    return route.endpoint.needs if isinstance(route.endpoint, Guarded) else None
+class Components:
+    """The schemas that routes share, by name."""
+
+    def __init__(self, routes: Iterable[RouteDeclaration]) -> None:
+        types = dict.fromkeys(
+            body
+            for route in routes
+            for body in (
+                ErrorBody,
+                route.request,
+                route.failure and route.failure.body,
+                *(response.body for response in route.responses.values()),
+            )
+            if isinstance(body, type)
+        )
+        schemas, self.schemas = msgspec.json.schema_components(
+            types, ref_template=_SCHEMAS + "{name}"
+        )
+        self._by_type = dict(zip(types, schemas, strict=True))
+
+    def schema_of(self, body: BodyType) -> JsonSchema:
+        """Return the schema of a body: for a type, the reference to its component."""
+        return self._by_type[body] if isinstance(body, type) else body
 
 
-def document(routes: Iterable[BaseRoute], operations: Sequence[Operation]) -> Schema:
-    """The schema of those operations that have a route."""
-    shapes = _Shapes(operations)
+def openapi_document(routes: Sequence[RouteDeclaration]) -> JsonSchema:
+    """Make the schema of these routes."""
+    components = Components(routes)
     paths: dict[str, dict[str, object]] = {}
-    said = {(each.method, each.path): each for each in operations}
-    for route in routes:
-        if not isinstance(route, Route):
-            continue
-        for method in sorted(route.methods or ()):
-            operation = said.get((method, route.path))
-            if operation is not None:
-                entry = _operation(operation, needs_of(route), shapes)
-                paths.setdefault(route.path, {})[method.lower()] = entry
+    for route in sorted(routes, key=lambda each: (each.path, each.method)):
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, components)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Farebox", "version": "1", "license": {"name": "Apache-2.0"}},
-        "paths": dict(sorted(paths.items())),
-        "components": {"schemas": shapes.components, "securitySchemes": _SECURITY},
+        "paths": paths,
+        "components": {"schemas": components.schemas, "securitySchemes": _SECURITY},
     }
 
 
-class _Shapes:
-    """The schemas that the operations share, by name."""
-
-    def __init__(self, operations: Sequence[Operation]) -> None:
-        types = dict.fromkeys(
-            shape
-            for each in operations
-            for shape in (each.request, each.failure, *(r.shape for r in each.replies.values()))
-            if isinstance(shape, type)
-        )
-        found, components = msgspec.json.schema_components(types, ref_template=_SCHEMAS + "{name}")
-        self._by_type = dict(zip(types, found, strict=True))
-        self.components: dict[str, object] = {"Error": _ERROR, **components}
-
-    def of(self, shape: Shape) -> Schema:
-        return self._by_type[shape] if isinstance(shape, type) else shape
-
-
-def _operation(operation: Operation, needs: Needs | None, shapes: _Shapes) -> Schema:
-    entry: dict[str, object] = {
-        "operationId": _name(operation),
-        "tags": [operation.tag],
-        "summary": operation.words,
-        "responses": _replies(operation, needs, shapes),
+def _operation(route: RouteDeclaration, components: Components) -> JsonSchema:
+    operation: dict[str, object] = {
+        "operationId": _operation_id(route),
+        "tags": [route.tag],
+        "summary": route.summary,
+        "responses": _responses(route, components),
     }
-    if operation.parameters:
-        entry["parameters"] = [_parameter(each) for each in operation.parameters]
-    if operation.request is not None:
-        schema = {"schema": shapes.of(operation.request)}
-        entry["requestBody"] = {
-            "required": operation.is_request_required,
-            "content": dict.fromkeys(operation.request_media, schema),
+    if route.parameters:
+        operation["parameters"] = [_parameter(each) for each in route.parameters]
+    if route.request is not None:
+        schema = components.schema_of(route.request)
+        content = {"schema": schema, "example": route.example.request}
+        operation["requestBody"] = {
+            "required": route.is_request_required,
+            "content": dict.fromkeys(route.request_media, content),
         }
-    if needs is not None:
-        entry["description"] = grant_words(needs.grant)
-        entry["security"] = [*([{}] if needs.is_optional else []), *_CREDENTIALS]
-    return entry
+    if route.access is not None:
+        operation["description"] = route.access.sentence
+        operation["security"] = [*([{}] if route.access.is_optional else []), *_CREDENTIALS]
+    return operation
 
 
-def _name(operation: Operation) -> str:
-    words = operation.path.replace("{", "").replace("}", "").replace(".", "-").split("/")
-    return "-".join([operation.method.lower(), *(word for word in words if word)])
+def _operation_id(route: RouteDeclaration) -> str:
+    words = route.path.replace("{", "").replace("}", "").replace(".", "-").split("/")
+    return "-".join([route.method.lower(), *(word for word in words if word)])
 
 
-def _replies(operation: Operation, needs: Needs | None, shapes: _Shapes) -> dict[str, object]:
-    refused = {*operation.refused, *_ALWAYS}
-    refused |= set(_WITH_A_BODY) if operation.request is not None else set()
-    refused |= set(_GUARDED) if needs is not None else set()
-    failure: Schema = {"$ref": f"{_SCHEMAS}Error"}
-    if operation.failure is not None:
-        failure = shapes.of(operation.failure)
-    replies: dict[int, object] = {
-        status: {"description": _REFUSED[status], "content": {JSON: {"schema": failure}}}
-        for status in refused
+def _responses(route: RouteDeclaration, components: Components) -> dict[str, object]:
+    """Make the responses by status, from the declared responses and the error codes."""
+    codes: dict[int, list[ErrorCode]] = {}
+    for code in dict.fromkeys((*route.codes, *EARLY_CODES)):
+        codes.setdefault(code.status, []).append(code)
+    return {
+        str(status): _response(route, status, codes.get(status, []), components)
+        for status in sorted(codes.keys() | route.responses.keys())
     }
-    replies |= {status: _reply(reply, shapes) for status, reply in operation.replies.items()}
-    return {str(status): reply for status, reply in sorted(replies.items())}
 
 
-def _reply(reply: Reply, shapes: _Shapes) -> Schema:
-    entry: dict[str, object] = {"description": reply.words}
-    if reply.shape is not None:
-        entry["content"] = {reply.media: {"schema": shapes.of(reply.shape)}}
-    if reply.headers:
+def _response(
+    route: RouteDeclaration, status: int, codes: Sequence[ErrorCode], components: Components
+) -> JsonSchema:
+    """Make the response of one status: the declared one, the failure of a route, or both.
+
+    The server answers for itself before a request is read: its error body is the uniform one.
+    """
+    declared = route.responses.get(status)
+    words, schemas = [], []
+    if declared is not None:
+        words.append(declared.description)
+        schemas += [components.schema_of(declared.body)] if declared.body is not None else []
+    if codes:
+        words.append(f"{HTTPStatus(status).phrase}: {', '.join(f'`{code}`' for code in codes)}.")
+        if route.failure is not None and set(codes) & set(route.codes):
+            schemas.append(components.schema_of(route.failure.body))
+        if route.failure is None or set(codes) & set(EARLY_CODES):
+            schemas.append(components.schema_of(ErrorBody))
+    entry: dict[str, object] = {"description": " ".join(words)}
+    if schemas:
+        distinct = [each for at, each in enumerate(schemas) if each not in schemas[:at]]
+        content: dict[str, object] = {
+            "schema": distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+        }
+        if status == route.example.status and declared is not None:
+            content["example"] = route.example.response
+        entry["content"] = {JSON if declared is None else declared.media: content}
+    if declared is not None and declared.headers:
         entry["headers"] = {
-            each.name: {"description": each.words, "schema": each.schema} for each in reply.headers
+            each.name: {"description": each.description, "schema": each.schema}
+            for each in declared.headers
         }
     return entry
 
@@ -170,14 +169,14 @@ def _reply(reply: Reply, shapes: _Shapes) -> Schema:
 def _parameter(parameter: Parameter) -> Mapping[str, object]:
     return {
         "name": parameter.name,
-        "in": parameter.place.value,
-        "required": parameter.is_required or parameter.place is Place.PATH,
-        "description": parameter.words,
+        "in": parameter.location.value,
+        "required": parameter.is_required or parameter.location is ParameterLocation.PATH,
+        "description": parameter.description,
         "schema": parameter.schema,
     }
 
 
-class _Document:
+class SchemaEndpoint:
     """Answers with the schema, which does not change while the service runs."""
 
     def __init__(self, body: bytes) -> None:
@@ -187,20 +186,7 @@ class _Document:
         await send_json(send, 200, self._body)
 
 
-SCHEMA: Final = Operation(
-    method="GET",
-    path=PATH,
-    tag="service",
-    words="This document.",
-    replies={200: Reply("The schema.", {"type": "object", "required": ["openapi", "paths"]})},
-)
-
-
-def openapi_route(routes: Sequence[BaseRoute], operations: Sequence[Operation]) -> Route:
-    """The route of the schema of these routes and of itself."""
-    body = _encode(document([*routes, Route(PATH, _not_called, methods=["GET"])], operations))
-    return Route(PATH, _Document(body), methods=["GET"])
-
-
-async def _not_called(scope: Scope, receive: Receive, send: Send) -> None:
-    raise AssertionError("stands for the route while its own document is made")
+def openapi_endpoint(endpoints: Sequence[Endpoint]) -> Endpoint:
+    """Return the route of the schema of these routes and of itself."""
+    routes = [*(each.route for each in endpoints), SCHEMA]
+    return Endpoint(SCHEMA, SchemaEndpoint(_encode(openapi_document(routes))))

@@ -1,38 +1,45 @@
-"""The composition root of signing in: constructors only, top to bottom."""
+"""The composition root of sign-in."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from starlette.routing import BaseRoute
 from starlette.types import Scope
 
-from farebox.accounts.contract_challenge import Domain, Ground
-from farebox.accounts.contract_sign_in import ContractSignIn
-from farebox.accounts.public_place import PublicPlace
+from farebox.accounts.contract_challenge import WebAuthContract, WebAuthDomain
+from farebox.accounts.contract_web_auth import ContractWebAuth
 from farebox.accounts.sessions import Sessions
-from farebox.accounts.sign_in import NetworkLogins, SignIn, SignInSetup
-from farebox.accounts.sign_in_http import SignInEdge, session_routes, sign_in_routes
+from farebox.accounts.sign_in import (
+    MAX_OPEN,
+    MAX_OPEN_PER_CLIENT,
+    NetworkWebAuth,
+    SignIn,
+    SignInSetup,
+)
+from farebox.accounts.sign_in_http import SignInEdge, sign_in_endpoints
 from farebox.accounts.signed_challenge import ChallengeTerms
-from farebox.accounts.web_auth_http import web_auth_routes
+from farebox.accounts.stellar_toml import ServiceAddress
+from farebox.accounts.web_auth_http import web_auth_endpoints
 from farebox.app.account_services import AccountServices
 from farebox.app.assembly import Loop
+from farebox.app.database_pools import Pools
 from farebox.app.ingress_services import IngressServices
-from farebox.app.restarted_loop import restarted
+from farebox.app.lifespan import restart_on_failure
 from farebox.app.settings import Settings
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.ledger_clock import LedgerClock
-from farebox.stellar.rpc import SorobanRpc
 from farebox.stellar.signers import read_signers
+from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.web.client_address import client_name, client_of
+from farebox.web.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
 class AccountNetworks:
-    """What accounts know of the networks: their nodes, and which accounts are the operator's."""
+    """The networks as sign-in uses them; `is_ours` recognizes the operator's accounts."""
 
     nodes: Mapping[Network, SorobanRpc]
     is_ours: Callable[[Address], bool]
@@ -41,66 +48,71 @@ class AccountNetworks:
 
 @dataclass(frozen=True, slots=True)
 class SignInServices:
-    """Signing in as constructed, nothing of it running yet."""
+    """The constructed sign-in; nothing runs yet."""
 
-    routes: Sequence[BaseRoute]
+    endpoints: Sequence[Endpoint]
     tasks: Sequence[Loop]
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
 def build_sign_in(
     settings: Settings,
+    pools: Pools,
     clock: Clock,
     accounts: AccountServices,
     ingress: IngressServices,
     networks: AccountNetworks,
 ) -> SignInServices:
-    """The routes by which wallets sign in and out, and the loop that forgets what is over."""
-    place = _place(settings)
-    sessions = Sessions(accounts.database, clock)
+    """Build the routes of sign-in, and the loop that deletes expired challenges and sessions."""
+    address = _service_address(settings)
+    sessions = Sessions(pools.accounts, clock)
     sign_in = SignIn(
-        accounts.database,
-        _setup(settings, place, clock, networks),
-        ingress.turns("challenge", most=settings.sign_in.challenges_per_minute),
+        pools.accounts,
+        _setup(settings, address, clock, networks),
+        ingress.quota("challenge", per_minute=settings.sign_in.challenges_per_minute),
         is_ours=networks.is_ours,
+        clock=clock,
+        # without a rate limit there is no limit on open challenges either
+        max_open=MAX_OPEN_PER_CLIENT if settings.sign_in.challenges_per_minute else MAX_OPEN,
     )
     origin = settings.sign_in.public_url
-    edge = SignInEdge(sign_in, sessions, accounts.authenticates, _client_of, origin)
-    anybodys = [*sign_in_routes(edge), *web_auth_routes(edge, place, networks.nodes)]
+    edge = SignInEdge(sign_in, sessions, _client_of, origin)
     return SignInServices(
-        routes=[*anybodys, *session_routes(edge)],
-        tasks=[restarted(Loop("sessions", sessions.run), clock)],
+        endpoints=[*sign_in_endpoints(edge), *web_auth_endpoints(edge, address, networks.nodes)],
+        tasks=[restart_on_failure(Loop("sessions", sessions.run), clock)],
     )
 
 
-def _place(settings: Settings) -> PublicPlace:
+def _service_address(settings: Settings) -> ServiceAddress:
     url = settings.sign_in.public_url
-    return PublicPlace(settings.host if url is None else urlsplit(url).hostname or "", url)
+    return ServiceAddress(settings.host if url is None else urlsplit(url).hostname or "", url)
 
 
 def _setup(
-    settings: Settings, place: PublicPlace, clock: Clock, networks: AccountNetworks
+    settings: Settings, address: ServiceAddress, clock: Clock, networks: AccountNetworks
 ) -> SignInSetup | None:
     secret = settings.sign_in.signing_secret
     if secret is None:
         return None
-    # it knows the public SDK, which takes a second to load: only where somebody can sign in
-    from farebox.accounts.wallet_login import WalletLogin
+    # it imports the Stellar SDK, which takes a second: only where sign-in is configured
+    from farebox.accounts.account_web_auth import AccountWebAuth
 
     signer = read_signers(secret, None).relayer
-    domain = Domain(place.domain, place.domain, signer)
-    logins = {}
+    domain = WebAuthDomain(address.domain, address.domain, signer)
+    schemes = {}
     for network, rpc in networks.nodes.items():
-        terms = ChallengeTerms(network, signer.address, place.domain)
+        terms = ChallengeTerms(network, signer.address, address.domain)
         contract = settings.networks[network].web_auth_contract
         contracts = (
-            ContractSignIn(domain, Ground(network, contract), rpc, networks.ledgers[network], clock)
+            ContractWebAuth(
+                domain, WebAuthContract(network, contract), rpc, networks.ledgers[network], clock
+            )
             if contract is not None
             else None
         )
-        wallets = WalletLogin(terms, secret, rpc, clock)
-        logins[network] = NetworkLogins(wallets, contracts, contract)
-    return SignInSetup(place.domain, signer.address, logins)
+        accounts = AccountWebAuth(terms, secret, rpc, clock)
+        schemes[network] = NetworkWebAuth(accounts, contracts, contract)
+    return SignInSetup(address.domain, signer.address, schemes)
 
 
 def _client_of(scope: Scope) -> str:

@@ -1,61 +1,61 @@
-"""The composition root of the vault and the audit trail: constructors only, top to bottom."""
+"""The composition root of the vault and the audit log."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 
-from starlette.routing import BaseRoute
-
 from farebox.app.assembly import Loop
-from farebox.app.restarted_loop import restarted
+from farebox.app.database_pools import Pools
+from farebox.app.lifespan import restart_on_failure
 from farebox.app.settings import Settings
-from farebox.audit.audit_http import audit_routes
-from farebox.audit.forget import Forgetting
-from farebox.audit.read_trail import Trail
+from farebox.audit.audit_http import audit_endpoints
+from farebox.audit.audit_log import AuditLog, AuditLogRetention
+from farebox.ingress.rate_limiter import ActionQuota, RateLimiter, change_limit
 from farebox.kernel.clock import Clock
-from farebox.storage.pool import Database
-from farebox.vault.http import vault_routes
-from farebox.vault.keep_secrets import Vault
-from farebox.vault.key_check import KeyCheck
-from farebox.vault.open_secret import Opening
+from farebox.vault.http import vault_endpoints
+from farebox.vault.manage_secrets import Vault
+from farebox.vault.master_key_check import MasterKeyCheck
+from farebox.vault.read_secret import SecretReader
 from farebox.vault.sealing import Sealer
-from farebox.web.guard import Authenticates
+from farebox.web.endpoint import Endpoint
 
 
 @dataclass(frozen=True, slots=True)
 class VaultServices:
-    """The vault and the trail as constructed, nothing of it running yet."""
+    """The constructed vault and audit log; nothing runs yet."""
 
-    opening: Opening  # for what calls upstream
-    routes: Sequence[BaseRoute] = ()
+    reader: SecretReader  # for requests to upstreams
+    endpoints: Sequence[Endpoint] = ()
     tasks: Sequence[Loop] = ()
-    # entered in this order before the loops start, left in reverse after they ended
+    # entered in this order before the loops start, closed in reverse order after they end
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
 def build_vault(
-    settings: Settings, database: Database, clock: Clock, authenticates: Authenticates
+    settings: Settings,
+    pools: Pools,
+    clock: Clock,
+    limiter: RateLimiter,
 ) -> VaultServices:
-    """Everything that keeps secrets, and the trail of what was done to them.
-
-    `database` is open before the vault's own resources are entered.
-    """
+    """Build the vault and the audit log; the pools must be entered before its resources."""
+    database = pools.accounts
     keys = settings.master_keys
+    changes = ActionQuota(limiter, change_limit(settings.ingress.changes_per_minute))
     sealer = None if keys is None else Sealer(keys)
-    vault = None if sealer is None else Vault(database, sealer)
-    check = KeyCheck(database, keys, clock)
+    vault = None if sealer is None else Vault(database, sealer, changes)
+    check = MasterKeyCheck(pools.background, keys, clock)
     kept = timedelta(days=settings.audit_days)
-    forgetting = Forgetting(database, clock, kept=kept)
+    retention = AuditLogRetention(pools.upkeep, clock, kept=kept)
     return VaultServices(
-        opening=Opening(database, sealer),
-        routes=[
-            *vault_routes(vault, authenticates),
-            *audit_routes(Trail(database), authenticates),
+        reader=SecretReader(database, sealer),
+        endpoints=[
+            *vault_endpoints(vault),
+            *audit_endpoints(AuditLog(database)),
         ],
         tasks=[
             Loop("master keys", check.run),
-            restarted(Loop("audit trail", forgetting.run), clock),
+            restart_on_failure(Loop("audit log retention", retention.run), clock),
         ],
         resources=[check],
     )

@@ -1,10 +1,10 @@
-"""The buyer's signature: one authorization entry for one transfer, and the envelope it rides in."""
+"""The buyer's authorization: a signed entry for one transfer, in its envelope."""
 
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from stellar_sdk import Account, Address, InvokeHostFunction, TransactionBuilder, scval
 from stellar_sdk import xdr as stellar_xdr
@@ -13,15 +13,15 @@ from stellar_sdk.auth import authorize_entry
 from farebox.buyer.offer import printable
 from farebox.buyer.wallet import Wallet
 from farebox.kernel.addresses import account_address
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import CommandRefused
 from farebox.kernel.secret import Secret
-from farebox.stellar.rpc import LatestLedger, RawSimulation
+from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.x402.payment import PaymentTerms
 
 LEDGER_S: Final = 5  # buyers and facilitators count maxTimeoutSeconds in ledgers of this length
-_NOBODY: Final = account_address(bytes(32))  # no source of ours: the sponsor puts its own there
+_PLACEHOLDER: Final = account_address(bytes(32))  # the facilitator sets the source account
 _INCLUSION_FEE: Final = 100  # stroops; a facilitator sets its own
-_WORDS_OF_FAILURE: Final = (
+_FAILURES: Final = (
     ("Error(Contract, #10)", "the payer holds too little of the token"),
     ("Error(Contract, #13)", "the payer or the seller has no trustline for the token"),
     ("Error(Contract, #11)", "the payer or the seller may not hold the token"),
@@ -31,34 +31,22 @@ _WORDS_OF_FAILURE: Final = (
 
 
 class CredentialForm(StrEnum):
-    """How the entry names the payer; every facilitator reads ADDRESS, newer ones V2 as well."""
+    """The form of the entry's credentials; newer facilitators alone read ADDRESS_V2."""
 
     ADDRESS = "address"
     ADDRESS_V2 = "address-v2"
 
 
-class AuthorizationRefused(Refusal):
-    """The network would not take the payment; the message says why, and nothing was handed out."""
+class AuthorizationRefused(CommandRefused):
+    """The network would refuse the payment; the signature was not disclosed."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("authorization_refused", message)
-
-
-class Node(Protocol):
-    """What signing asks of the network."""
-
-    async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger."""
-        ...
-
-    async def simulate(self, envelope: str) -> RawSimulation:
-        """A dry run that enforces the signature."""
-        ...
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """A signed transfer, good once and until `expires_at_ledger`."""
+    """A signed transfer, valid once and until `expires_at_ledger`."""
 
     envelope: Secret[str]
     nonce: int
@@ -68,34 +56,34 @@ class Authorization:
 async def authorize(
     terms: PaymentTerms,
     wallet: Wallet,
-    node: Node,
+    node: SorobanRpc,
     *,
     form: CredentialForm = CredentialForm.ADDRESS,
 ) -> Authorization:
-    """Sign a transfer of exactly `terms` and nothing else, and see that the network would take it.
+    """Sign a transfer of exactly `terms`, and simulate it.
 
-    What is signed is built here: no node can add to it. Its life is counted from the newest
-    ledger, `maxTimeoutSeconds` in ledgers of five seconds, rounded up.
+    The signed entry is built here, so that no node can add to it. It expires `maxTimeoutSeconds`
+    after the latest ledger, in ledgers of five seconds, rounded up.
 
     Raises:
         AuthorizationRefused: the network would refuse the signed transfer.
-        RpcUnavailable: the network cannot be asked.
+        RpcUnavailable: the node is unavailable.
     """
     latest = await node.latest_ledger()
     expires = latest.sequence + -(-terms.max_timeout_s // LEDGER_S)
     nonce = secrets.randbits(64) - 2**63
     unsigned = unsigned_entry(terms, payer=wallet.address, nonce=nonce, form=form)
     signed = authorize_entry(unsigned, wallet.keypair(), expires, terms.network.passphrase)
-    trial = (await node.simulate(_envelope(terms, signed))).result
-    _refuse_failure(trial)
-    envelope = _envelope(terms, signed, resources=_resources(trial))
+    simulation = (await node.simulate(_envelope(terms, signed))).result
+    _check_simulation(simulation)
+    envelope = _envelope(terms, signed, resources=_resources(simulation))
     return Authorization(Secret(envelope), nonce, expires)
 
 
 def unsigned_entry(
     terms: PaymentTerms, *, payer: str, nonce: int, form: CredentialForm
 ) -> stellar_xdr.SorobanAuthorizationEntry:
-    """The payer's consent to the one call `transfer(payer, payTo, amount)`, not yet signed."""
+    """Build the unsigned entry that authorizes the call `transfer(payer, payTo, amount)`."""
     kinds = stellar_xdr.SorobanCredentialsType
     address = stellar_xdr.SorobanAddressCredentials(
         address=Address(payer).to_xdr_sc_address(),
@@ -138,32 +126,32 @@ def _envelope(
     *,
     resources: stellar_xdr.SorobanTransactionData | None = None,
 ) -> str:
-    """The envelope in base64; its fee is the inclusion fee and the resource fee of `resources`."""
+    """Build the envelope in base64; the resource fee is that of `resources`."""
     function = stellar_xdr.HostFunction(
         stellar_xdr.HostFunctionType.HOST_FUNCTION_TYPE_INVOKE_CONTRACT,
         invoke_contract=signed.root_invocation.function.contract_fn,
     )
-    builder = TransactionBuilder(Account(_NOBODY, 0), terms.network.passphrase, _INCLUSION_FEE)
+    builder = TransactionBuilder(Account(_PLACEHOLDER, 0), terms.network.passphrase, _INCLUSION_FEE)
     builder.append_operation(InvokeHostFunction(function, auth=[signed])).add_time_bounds(0, 0)
     if resources is not None:
         builder.set_soroban_data(resources)
     return builder.build().to_xdr()
 
 
-def _resources(trial: Mapping[str, object]) -> stellar_xdr.SorobanTransactionData:
+def _resources(simulation: Mapping[str, object]) -> stellar_xdr.SorobanTransactionData:
     try:
-        return stellar_xdr.SorobanTransactionData.from_xdr(str(trial["transactionData"]))
+        return stellar_xdr.SorobanTransactionData.from_xdr(str(simulation["transactionData"]))
     except Exception as error:
-        raise AuthorizationRefused("The network's dry run cannot be read.") from error
+        raise AuthorizationRefused("The simulation of the payment cannot be read.") from error
 
 
-def _refuse_failure(trial: Mapping[str, object]) -> None:
-    if "restorePreamble" in trial:
+def _check_simulation(simulation: Mapping[str, object]) -> None:
+    if "restorePreamble" in simulation:
         raise AuthorizationRefused("A ledger entry of the payment is archived; restore it first.")
-    error = trial.get("error")
+    error = simulation.get("error")
     if error is None:
         return
     text = str(error)
-    known = next((words for mark, words in _WORDS_OF_FAILURE if mark in text), None)
-    said = known or printable(text.partition("\n")[0])
-    raise AuthorizationRefused(f"The network would refuse the payment: {said}.")
+    known = next((words for mark, words in _FAILURES if mark in text), None)
+    reason = known or printable(text.partition("\n")[0])
+    raise AuthorizationRefused(f"The network would refuse the payment: {reason}.")

@@ -1,4 +1,4 @@
-"""What a seller offers in a 402: the ways to pay, as values, beside the JSON to echo."""
+"""The offer in a 402 response: payment options as values, with the JSON to echo."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _FLOWS: Final = ("authorization", "upfront")
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to pay; `raw` is the seller's own JSON, sent back verbatim as `accepted`."""
+    """A payment option; `raw` is the seller's JSON, echoed verbatim as `accepted`."""
 
     terms: PaymentTerms
     raw: Mapping[str, object]
@@ -26,17 +26,17 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Unpayable:
-    """A way to pay that this buyer cannot use, and why."""
+class UnpayableOption:
+    """A payment option that this buyer does not support."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A readable 402: at least one way to pay was listed, though perhaps none we can use."""
+    """A valid 402: it lists at least one payment option, supported or not."""
 
-    options: tuple[Option | Unpayable, ...]
+    options: tuple[Option | UnpayableOption, ...]
     error: str
     description: str
     resource: Mapping[str, object] | None
@@ -45,23 +45,23 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableOffer:
-    """A 402 that cannot be answered, and why."""
+    """A 402 that cannot be read."""
 
-    why: str
+    reason: str
 
 
 def read_offer(header: str | None) -> Offer | UnreadableOffer:
-    """Read a `PAYMENT-REQUIRED` header; total over every text a seller may send."""
+    """Read a `PAYMENT-REQUIRED` header; raises for no text."""
     if header is None:
         return UnreadableOffer("the 402 carries no PAYMENT-REQUIRED header")
     body = decode_header(header)
     if body is None:
         return UnreadableOffer("the PAYMENT-REQUIRED header is not base64 of a JSON object")
     if type(body.get("x402Version")) is not int or body["x402Version"] != VERSION:
-        return UnreadableOffer("the seller speaks another version of x402 than 2")
+        return UnreadableOffer("the seller uses another version of x402 than 2")
     accepts = body.get("accepts")
     if not isinstance(accepts, list) or not accepts:
-        return UnreadableOffer("the seller lists no way to pay")
+        return UnreadableOffer("the seller lists no payment option")
     resource = body.get("resource")
     extensions = body.get("extensions")
     described = resource.get("description") if isinstance(resource, dict) else None
@@ -75,47 +75,47 @@ def read_offer(header: str | None) -> Offer | UnreadableOffer:
 
 
 def printable(value: object, *, limit: int = 200) -> str:
-    """A seller's words, safe to show on a terminal: no control characters, bounded; "" if none."""
+    """Make a seller's text safe for a terminal: printable and bounded; "" for anything else."""
     if not isinstance(value, str):
         return ""
-    shown = "".join(letter if letter.isprintable() else " " for letter in value[: 4 * limit])
-    text = " ".join(shown.split())
+    cleaned = "".join(letter if letter.isprintable() else " " for letter in value[: 4 * limit])
+    text = " ".join(cleaned.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _read_option(entry: object) -> Option | Unpayable:
+def _read_option(entry: object) -> Option | UnpayableOption:
     if not isinstance(entry, dict):
-        return Unpayable("it is not a JSON object")
+        return UnpayableOption("it is not a JSON object")
     if entry.get("scheme") != "exact":
-        return Unpayable(f"scheme {_named(entry.get('scheme'))}")
+        return UnpayableOption(f"scheme {_quote(entry.get('scheme'))}")
     extra = entry.get("extra")
     if not isinstance(extra, dict) or extra.get("areFeesSponsored") is not True:
-        return Unpayable("network fees are not sponsored")
+        return UnpayableOption("network fees are not sponsored")
     flow = extra.get("paymentFlow", _FLOWS[0])
     if flow not in _FLOWS:
-        return Unpayable(f"payment flow {_named(flow)}")
+        return UnpayableOption(f"payment flow {_quote(flow)}")
     terms = _read_terms(entry)
-    if isinstance(terms, Unpayable):
+    if isinstance(terms, UnpayableOption):
         return terms
     return Option(terms, entry, is_charged_before_work=flow == "upfront")
 
 
-def _read_terms(entry: Mapping[str, object]) -> PaymentTerms | Unpayable:
+def _read_terms(entry: Mapping[str, object]) -> PaymentTerms | UnpayableOption:
     network = parse_network(_text(entry, "network"))
     if network is None:
-        return Unpayable(f"network {_named(entry.get('network'))}")
+        return UnpayableOption(f"network {_quote(entry.get('network'))}")
     asset, pay_to = parse_contract(_text(entry, "asset")), parse_party(_text(entry, "payTo"))
     amount, timeout = parse_base_units(_text(entry, "amount")), entry.get("maxTimeoutSeconds")
     if asset is None or pay_to is None:
-        return Unpayable("its asset or payTo is not a plain Stellar address")
+        return UnpayableOption("its asset or payTo is not a plain Stellar address")
     if not amount:
-        return Unpayable("its amount is not a positive whole number of base units")
+        return UnpayableOption("its amount is not a positive whole number of base units")
     if type(timeout) is not int or not 0 < timeout <= _MAX_TIMEOUT_S:
-        return Unpayable("its maxTimeoutSeconds is not between 1 and 86400")
+        return UnpayableOption("its maxTimeoutSeconds is not between 1 and 86400")
     return PaymentTerms(network, asset, amount, pay_to, timeout)
 
 
-def _named(value: object) -> str:
+def _quote(value: object) -> str:
     return printable(value, limit=40) or "missing"
 
 

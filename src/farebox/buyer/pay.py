@@ -1,4 +1,4 @@
-"""Pay for a request: ask, see the price, agree, sign, ask again with the payment, once."""
+"""Pay for a request: request, read the price, approve, sign, repeat with the payment, once."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -7,76 +7,84 @@ from farebox.buyer.authorization import (
     Authorization,
     AuthorizationRefused,
     CredentialForm,
-    Node,
     authorize,
 )
-from farebox.buyer.choose import NothingSuitable, Wishes, choose
+from farebox.buyer.choose import BuyerPreferences, NoSuitableOption, choose
 from farebox.buyer.offer import VERSION, Offer, Option, UnreadableOffer, printable, read_offer
-from farebox.buyer.outcome import NothingToPay, Outcome, Undecided, Unpaid, judge_answer
+from farebox.buyer.outcome import NothingToPay, Outcome, Undecided, Unpaid, judge_response
+from farebox.buyer.seller_client import (
+    SellerClient,
+    SellerRequest,
+    SellerResponse,
+    SellerUnavailable,
+)
 from farebox.buyer.wallet import Wallet
-from farebox.buyer.web import SellerAway, Web, WebAnswer, WebRequest
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.x402.headers import encode_header
 
 
-class Purse(Protocol):
-    """Whose money it is: sees each step, and agrees to the price or does not."""
+class PaymentApprover(Protocol):
+    """Approves payments."""
 
-    async def agrees(self, offer: Offer, option: Option) -> bool:
+    async def approve(self, offer: Offer, option: Option) -> bool:
         """Whether to pay this price; called before anything is signed."""
         ...
 
-    def signed(self, option: Option, authorization: Authorization) -> None:
-        """Told between signing and sending."""
+    def on_signed(self, option: Option, authorization: Authorization) -> None:
+        """Called between signing and sending."""
         ...
 
 
 class Buyer:
-    """Pays sellers from one wallet, each request at most once."""
+    """Pays for requests from one wallet, each at most once."""
 
     def __init__(
         self,
         wallet: Wallet,
-        web: Web,
-        networks: Mapping[Network, Node],
+        client: SellerClient,
+        networks: Mapping[Network, SorobanRpc],
         *,
         form: CredentialForm = CredentialForm.ADDRESS,
     ) -> None:
-        self._wallet, self._web, self._networks, self._form = wallet, web, networks, form
+        self._wallet, self._client, self._networks, self._form = wallet, client, networks, form
 
-    async def pay(self, request: WebRequest, wishes: Wishes, purse: Purse) -> Outcome:
-        """Request, and when it costs money, pay for it once.
+    async def pay(
+        self, request: SellerRequest, preferences: BuyerPreferences, approver: PaymentApprover
+    ) -> Outcome:
+        """Send the request, and pay for it once when the seller requires a payment.
 
-        A lost answer to the paid request is `Undecided`: it is never repeated, and never
-        replaced by a fresh payment.
+        A lost response to the paid request is `Undecided`; nothing is repeated or paid again.
         """
         try:
-            answer = await self._web.send(request)
-        except SellerAway as error:
+            response = await self._client.send(request)
+        except SellerUnavailable as error:
             return Unpaid(error.message)
-        if answer.status != 402:
-            return NothingToPay(answer)
-        chosen = self._choose(answer, wishes)
-        if isinstance(chosen, Unpaid):
-            return chosen
-        offer, option = chosen
-        if not await purse.agrees(offer, option):
+        if response.status != 402:
+            return NothingToPay(response)
+        choice = self._choose(response, preferences)
+        if isinstance(choice, Unpaid):
+            return choice
+        offer, option = choice
+        if not await approver.approve(offer, option):
             return Unpaid("You declined the price; nothing was signed.")
         try:
             authorization = await self._sign(option)
         except (AuthorizationRefused, Outage) as error:
             return Unpaid(error.message)
-        purse.signed(option, authorization)
+        approver.on_signed(option, authorization)
         return await self._present(request, offer, option, authorization)
 
-    def _choose(self, answer: WebAnswer, wishes: Wishes) -> tuple[Offer, Option] | Unpaid:
-        offer = read_offer(answer.payment_required)
+    def _choose(
+        self, response: SellerResponse, preferences: BuyerPreferences
+    ) -> tuple[Offer, Option] | Unpaid:
+        offer = read_offer(response.payment_required)
         if isinstance(offer, UnreadableOffer):
-            return Unpaid(f"The seller's price cannot be read: {offer.why}.")
-        option = choose(offer, wishes)
-        if isinstance(option, NothingSuitable):
+            return Unpaid(f"The seller's price cannot be read: {offer.reason}.")
+        option = choose(offer, preferences)
+        if isinstance(option, NoSuitableOption):
             return Unpaid(option.sentence())
         return offer, option
 
@@ -85,22 +93,22 @@ class Buyer:
         return await authorize(option.terms, self._wallet, network, form=self._form)
 
     async def _present(
-        self, request: WebRequest, offer: Offer, option: Option, authorization: Authorization
+        self, request: SellerRequest, offer: Offer, option: Option, authorization: Authorization
     ) -> Outcome:
         payment = Secret(encode_header(payment_payload(offer, option, authorization)))
         try:
-            answer = await self._web.send(request, payment)
-        except SellerAway as error:
+            response = await self._client.send(request, payment)
+        except SellerUnavailable as error:
             if error.certainly_not_sent:
                 return Unpaid(error.message)
             return Undecided(printable(error.message), "", authorization)
-        return judge_answer(answer, option, authorization)
+        return judge_response(response, option, authorization)
 
 
 def payment_payload(
     offer: Offer, option: Option, authorization: Authorization
 ) -> dict[str, object]:
-    """The body of `PAYMENT-SIGNATURE`: the seller's own terms and extensions echoed verbatim."""
+    """The payload of `PAYMENT-SIGNATURE`, which echoes the seller's terms and extensions."""
     payload: dict[str, object] = {
         "x402Version": VERSION,
         "accepted": option.raw,

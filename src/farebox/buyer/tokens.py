@@ -1,4 +1,4 @@
-"""Amounts and tokens as a person reads them: exact decimal text, and the assets known by name."""
+"""Tokens and amounts as users read them: known assets, and exact decimal text."""
 
 import re
 from dataclasses import dataclass
@@ -8,14 +8,15 @@ from typing import Final
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
 from farebox.kernel.networks import Network
+from farebox.stellar.asset_contract import USDC_CODE, USDC_ISSUERS, native_contract, usdc_contract
 
 DECIMALS: Final = 7  # of every Stellar asset contract
 _DECIMAL: Final = re.compile(r"([0-9]{1,39})(?:\.([0-9]{1,38}))?\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A token and how its amounts are written; `issuer` only where it is a classic asset."""
+class DisplayToken:
+    """A token and the format of its amounts; `issuer` is set for a classic asset."""
 
     contract: Address
     code: str
@@ -23,46 +24,29 @@ class Token:
     issuer: Address | None = None
 
     def show(self, amount: int) -> str:
-        """An amount with the token's code: `1.25 USDC`."""
+        """Format an amount with the token's code: `1.25 USDC`."""
         return f"{format_units(amount, decimals=self.decimals)} {self.code}"
 
 
 USDC: Final = MappingProxyType(
     {
-        Network.TESTNET: Token(
-            contract=Address("CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"),
-            code="USDC",
-            issuer=Address("GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"),
-        ),
-        Network.PUBNET: Token(
-            contract=Address("CCW67TSZV3SSS2HXMBQ5JFGCKJNXKZM7UQUWUZPUTHXSTZLEO7SJMI75"),
-            code="USDC",
-            issuer=Address("GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"),
-        ),
+        network: DisplayToken(contract=usdc_contract(network), code=USDC_CODE, issuer=issuer)
+        for network, issuer in USDC_ISSUERS.items()
     }
 )
 NATIVE: Final = MappingProxyType(
-    {
-        Network.TESTNET: Token(
-            contract=Address("CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC"),
-            code="XLM",
-        ),
-        Network.PUBNET: Token(
-            contract=Address("CAS3J7GYLGXMF6TDJBBYYSE3HQ6BBSMLNUQ34T6TZMYMW2EVH34XOWMA"),
-            code="XLM",
-        ),
-    }
+    {network: DisplayToken(contract=native_contract(network), code="XLM") for network in Network}
 )
 
 
-def find_token(network: Network, contract: Address) -> Token | None:
-    """The token known by name on this network; None for every other contract."""
+def find_token(network: Network, contract: Address) -> DisplayToken | None:
+    """Find the token of a known contract; None for every other one."""
     known = (USDC[network], NATIVE[network])
     return next((token for token in known if token.contract == contract), None)
 
 
 def format_units(amount: int, *, decimals: int = DECIMALS) -> str:
-    """Base units as exact decimal text without trailing zeros: 12500000 is `1.25`."""
+    """Format base units as exact decimal text without trailing zeros: 12500000 is `1.25`."""
     sign, digits = ("-" if amount < 0 else ""), str(abs(amount)).rjust(decimals + 1, "0")
     whole, fraction = digits[: len(digits) - decimals], digits[len(digits) - decimals :]
     rest = fraction.rstrip("0")
@@ -70,7 +54,7 @@ def format_units(amount: int, *, decimals: int = DECIMALS) -> str:
 
 
 def parse_units(text: str, *, decimals: int = DECIMALS) -> BaseUnits | None:
-    """Read an amount in token units; None when it is no plain decimal or too fine or too large."""
+    """Read an amount in token units; None when it is malformed, too fine or too large."""
     match = _DECIMAL.match(text)
     if match is None:
         return None

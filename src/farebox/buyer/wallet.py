@@ -1,4 +1,4 @@
-"""A key file that only its owner can read."""
+"""The wallet file: a secret seed that only its owner can read."""
 
 import json
 import os
@@ -11,17 +11,17 @@ from stellar_sdk import Keypair
 from stellar_sdk.exceptions import SdkError
 
 from farebox.kernel.addresses import Address, parse_account
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import CommandRefused
 from farebox.kernel.secret import Secret
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
-class WalletRefused(Refusal):
-    """The key file is not usable as it is; the message says what to do."""
+class WalletRefused(CommandRefused):
+    """The wallet file cannot be used; the message says what to do."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("wallet_refused", message)
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +32,19 @@ class Wallet:
     seed: Secret[str]
 
     def keypair(self) -> Keypair:
-        """The signing key; it must not be printed or stored."""
+        """Return the signing key, which must not be printed or stored."""
         return Keypair.from_secret(self.seed.reveal())
 
 
 def default_path() -> Path:
-    """Where the wallet is kept unless named: `~/.config/farebox/wallet.json`."""
+    """The default path of the wallet file: `~/.config/farebox/wallet.json`."""
     configured = os.environ.get("XDG_CONFIG_HOME")
     folder = Path(configured) if configured else Path.home() / ".config"
     return folder / "farebox" / "wallet.json"
 
 
 def wallet_of(seed: Secret[str]) -> Wallet:
-    """The wallet of a secret seed (S…).
+    """Make the wallet of a secret seed (S…).
 
     Raises:
         WalletRefused: it is not a secret seed.
@@ -52,12 +52,12 @@ def wallet_of(seed: Secret[str]) -> Wallet:
     try:
         public = Keypair.from_secret(seed.reveal()).public_key
     except (SdkError, ValueError) as error:
-        raise WalletRefused("That is not a Stellar secret key (S…).") from error
+        raise WalletRefused("This is not a Stellar secret key (S…).") from error
     return Wallet(Address(public), seed)
 
 
 def create_wallet(path: Path) -> Wallet:
-    """A new random key in a new file with mode 0600; an existing file is never touched.
+    """Store a new random key in a new file of mode 0600; an existing file is not changed.
 
     Raises:
         WalletRefused: the file exists or cannot be written.
@@ -81,7 +81,7 @@ def create_wallet(path: Path) -> Wallet:
 
 
 def open_wallet(path: Path) -> Wallet:
-    """Read a wallet file that nobody else can read.
+    """Read a wallet file that no other user can read.
 
     Raises:
         WalletRefused: it is absent, open to others, or not a wallet.
@@ -92,12 +92,12 @@ def open_wallet(path: Path) -> Wallet:
             raw = file.read(4096)
     except FileNotFoundError as error:
         raise WalletRefused(
-            f"There is no wallet in {path}: make one with `farebox wallet new`."
+            f"There is no wallet in {path}: create one with `farebox wallet new`."
         ) from error
     except OSError as error:
         raise WalletRefused(f"Cannot read {path}: {error.strerror}.") from error
     if mode & _OTHERS:
-        raise WalletRefused(f"Others can read {path}: run `chmod 600 {path}` and then try again.")
+        raise WalletRefused(f"Other users can read {path}: run `chmod 600 {path}` and try again.")
     return _read(raw, path)
 
 
@@ -109,5 +109,5 @@ def _read(raw: bytes, path: Path) -> Wallet:
     except (ValueError, KeyError, TypeError, AttributeError, WalletRefused) as error:
         raise WalletRefused(f"{path} is not a wallet made by `farebox wallet new`.") from error
     if wallet.address != address:
-        raise WalletRefused(f"{path} names another address than its key has; it was changed.")
+        raise WalletRefused(f"The address in {path} does not match its key.")
     return wallet

@@ -1,4 +1,4 @@
-"""A listing: what the catalog knows of one paid resource on one network."""
+"""A listing: the catalog's record of one paid resource on one network."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,16 +11,16 @@ from farebox.kernel.networks import Network
 
 
 class ListingType(StrEnum):
-    """What kind of resource is paid for."""
+    """The kind of the paid resource."""
 
     HTTP = "http"
     MCP = "mcp"
 
 
 class Ownership(StrEnum):
-    """What is known of who controls the resource."""
+    """Whether the recipient is proven to control the resource."""
 
-    UNVERIFIED = "unverified"  # somebody paid this recipient and named this resource
+    UNVERIFIED = "unverified"  # a payment to this recipient named this resource
     VERIFIED = "verified"  # the resource itself answered a 402 that names the recipient
 
 
@@ -33,12 +33,12 @@ class ListedTerms:
     amount: BaseUnits
     pay_to: Address
     max_timeout_s: int
-    token: Token | None = None  # what the asset is, once it was looked up
+    token: Token | None = None  # None until the asset was looked up
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the seller says of the resource: bounded, without control characters, not trusted."""
+    """The seller's description of the resource: bounded, no control characters, not trusted."""
 
     description: str | None = None
     mime_type: str | None = None
@@ -49,54 +49,54 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """The resource an accepted piece of discovery data is about."""
+    """The resource that accepted discovery data describes."""
 
     type: ListingType
-    key: str  # unique with the network; see `resource_key`
-    url: str  # canonical, as shown; a route template in place of the path where there is one
+    key: str  # unique together with the network
+    url: str  # canonical; the path is the route template where there is one
     metadata: Metadata
-    extensions: bytes  # one JSON object, `{"bazaar": {"info": …, "schema": …}}`, as it came
+    extensions: bytes  # one JSON object, `{"bazaar": {"info": …, "schema": …}}`, byte for byte
     extension_keys: tuple[str, ...]
-    parameters: str  # names and descriptions of parameters as plain words, for the search
+    parameters: str  # names and descriptions of parameters as plain words, for search
     tool_name: str | None = None  # MCP only
     method: str | None = None  # HTTP only
-    asked_url: str = ""  # the concrete place that was paid for; not shown
+    paid_url: str = ""  # the URL that was paid for, without a template; not shown
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What is hard to fake about a listing's use; counted under its present binding alone."""
+    """Sybil-resistant counts of a listing's payments under its present binding."""
 
-    payers: int  # distinct payers: clusters count once, the recipient's own not at all
+    payers: int  # independent payers; see `quality/payer_clusters.py`
     settlements: int
     listed_at: datetime
     last_settled_at: datetime
 
 
 class ProbeState(StrEnum):
-    """What a resource did when nobody paid, the last times it was asked."""
+    """How a resource answers unpaid requests."""
 
-    UNKNOWN = "unknown"  # not yet asked often enough
-    CONFIRMED = "confirmed"  # it asks for payment to the listing's recipient
-    OTHER_RECIPIENT = "other_recipient"  # it asks for payment to somebody else
-    NO_PAYMENT_ASKED = "no_payment_asked"  # it answers, and asks for none
-    UNREADABLE = "unreadable"  # its terms cannot be read
-    UNREACHABLE = "unreachable"  # it does not answer
-    NOT_CALLED = "not_called"  # it is at an address that is not called
+    UNKNOWN = "unknown"  # not enough results yet
+    CONFIRMED = "confirmed"  # its 402 names the listing's recipient
+    OTHER_RECIPIENT = "other_recipient"  # its 402 names other recipients only
+    NO_PAYMENT_ASKED = "no_payment_asked"  # its response is no 402
+    UNREADABLE = "unreadable"  # its 402 cannot be parsed
+    UNREACHABLE = "unreachable"  # it cannot be reached or gives no complete response
+    NOT_CALLED = "not_called"  # the outbound policy refuses its address
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What is shown of a listing's probes."""
+    """The outcome of a listing's probes."""
 
     state: ProbeState
     checked_at: datetime
-    since: datetime | None  # when the state was reached; None while it is unknown
+    since: datetime | None  # since when `state` holds; None while it is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One listing as it is shown."""
+    """A listing as browse and search return it."""
 
     id: int
     network: Network
@@ -106,4 +106,18 @@ class Listing:
     updated_at: datetime
     quality: Quality
     ownership: Ownership = Ownership.UNVERIFIED
-    probe: Probe | None = None  # None until it was asked under its present recipient
+    probe: Probe | None = None  # None before the first result under the present recipient
+
+
+@dataclass(frozen=True, slots=True)
+class ListingFilters:
+    """Equality filters of browse and search; None does not filter.
+
+    The values are those of the request: one that no listing has matches nothing.
+    """
+
+    type: str | None = None  # as in `ListingType`
+    network: str | None = None  # CAIP-2
+    pay_to: str | None = None
+    scheme: str | None = None
+    extension: str | None = None  # a key of the listing's extensions

@@ -1,6 +1,7 @@
-"""Listings in PostgreSQL: one row a resource and network, bound to one recipient.
+"""Listings in PostgreSQL: one row for each resource and network, bound to one recipient.
 
-Every function is one statement and says what it found. `db` is a connection inside a transaction.
+Every function is one statement. `db` is a connection, inside a transaction where a row is locked
+or written.
 """
 
 from collections.abc import Sequence
@@ -10,24 +11,46 @@ from typing import Final, LiteralString
 
 from farebox.catalog.listing import ListingType, Resource
 from farebox.catalog.search_document import SearchDocument
-from farebox.catalog.settled import Settled, SettledResource
+from farebox.catalog.settled_payment import SettledPayment, SettledResource
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
-_RECIPIENTS: Final = 0x6C697374  # the class of the advisory locks that count a recipient's keys
+_RECIPIENTS: Final = 0x6C697374  # first key of the advisory locks of recipients
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Whose a key is; locked until the transaction ends."""
+    """The recipient that a key is bound to; the row is locked until the transaction ends."""
 
     listing_id: int
     pay_to: Address
 
 
+@dataclass(frozen=True, slots=True)
+class BoundOrigin:
+    """The recipient that a key is bound to, and the URL whose payment bound it."""
+
+    pay_to: Address
+    paid_url: str  # empty where it was not stored
+    method: str | None
+
+
+async def find_bound_origin(db: Connection, network: Network, key: str) -> BoundOrigin | None:
+    """Find a key's binding without locking it."""
+    row = await db.fetchrow(
+        """
+        SELECT pay_to, coalesce(asked_url, '') AS paid_url, method FROM listings
+        WHERE network = $1 AND resource_key = $2
+        """,
+        network.value,
+        key,
+    )
+    return None if row is None else BoundOrigin(Address(row["pay_to"]), *row[1:])
+
+
 async def find_binding(db: Connection, network: Network, key: str) -> Binding | None:
-    """Who a key is bound to, or None; nobody else changes it before the transaction ends."""
+    """Find and lock a key's binding."""
     row = await db.fetchrow(
         """
         SELECT id, pay_to FROM listings
@@ -41,9 +64,9 @@ async def find_binding(db: Connection, network: Network, key: str) -> Binding | 
 
 
 async def lock_recipient(db: Connection, network: Network, pay_to: Address) -> None:
-    """Nobody else adds a key to this recipient before the transaction ends.
+    """Lock the insertion of keys of a recipient until the transaction ends.
 
-    Taken before any listing is locked, never after: so no two wait for each other.
+    Taken before any listing is locked, never after, so that there is no deadlock.
     """
     await db.execute(
         "SELECT pg_advisory_xact_lock($1, hashtext($2))", _RECIPIENTS, f"{network.value} {pay_to}"
@@ -51,7 +74,7 @@ async def lock_recipient(db: Connection, network: Network, pay_to: Address) -> N
 
 
 async def count_keys(db: Connection, network: Network, pay_to: Address) -> int:
-    """How many keys are bound to a recipient."""
+    """Count the keys bound to a recipient."""
     return int(
         await db.fetchval(
             "SELECT count(*) FROM listings WHERE network = $1 AND pay_to = $2",
@@ -62,8 +85,8 @@ async def count_keys(db: Connection, network: Network, pay_to: Address) -> int:
 
 
 async def insert_listing(db: Connection, new: SettledResource) -> int | None:
-    """Bind a key to the recipient that was paid; None when somebody has bound it meanwhile."""
-    found: int | None = await db.fetchval(
+    """Insert a listing bound to the paid recipient; None when the key exists."""
+    listing_id: int | None = await db.fetchval(
         """
         INSERT INTO listings (network, resource_key, type, url, tool_name, method, description,
                               mime_type, service_name, tags, icon_url, extensions, extension_keys,
@@ -76,15 +99,15 @@ async def insert_listing(db: Connection, new: SettledResource) -> int | None:
         """,
         new.settled.identity.network.value,
         new.resource.key,
-        *_text(new.resource),
+        *_resource_columns(new.resource),
         new.settled.terms.pay_to,
         new.settled.at,
         new.settled.ledger,
     )
-    return found
+    return listing_id
 
 
-_SET_TEXT: Final[LiteralString] = """
+_SET_RESOURCE: Final[LiteralString] = """
     type = $2, url = $3, tool_name = $4, method = $5, description = $6, mime_type = $7,
     service_name = $8, tags = $9, icon_url = $10,
     -- the same bytes are not written again: they may be long
@@ -94,58 +117,58 @@ _SET_TEXT: Final[LiteralString] = """
 """
 
 
-async def replace_text(db: Connection, listing_id: int, new: SettledResource) -> bool:
-    """The listing says what this settlement says; False when a later one has spoken."""
-    replaced = await db.fetchval(
+async def update_resource(db: Connection, listing_id: int, new: SettledResource) -> bool:
+    """Store the settlement's resource data; False when the listing has that of a later one."""
+    is_replaced = await db.fetchval(
         "UPDATE listings SET "
-        + _SET_TEXT
+        + _SET_RESOURCE
         + """
         WHERE id = $1 AND (settled_in_ledger IS NULL
                            OR (settled_in_ledger, settled_at) <= ($15, $16))
         RETURNING true
         """,
         listing_id,
-        *_text(new.resource),
+        *_resource_columns(new.resource),
         new.settled.ledger,
         new.settled.at,
     )
-    return replaced is True
+    return is_replaced is True
 
 
 async def move_binding(db: Connection, listing_id: int, new: SettledResource) -> None:
-    """The key is the new recipient's, as the resource itself says; nothing of the old one stays."""
+    """Bind the key to the new recipient, verified; delete the old one's terms and counts."""
     await db.execute(
         """
         WITH terms AS (DELETE FROM listing_terms WHERE listing_id = $1),
              payers AS (DELETE FROM listing_payers WHERE listing_id = $1),
              quality AS (DELETE FROM listing_quality WHERE listing_id = $1)
         UPDATE listings SET """
-        + _SET_TEXT
+        + _SET_RESOURCE
         + """,
             pay_to = $17, bound_at = $16, listed_at = $16, updated_at = $16,
             ownership = 'verified', verified_at = $16
         WHERE id = $1
         """,
         listing_id,
-        *_text(new.resource),
+        *_resource_columns(new.resource),
         new.settled.ledger,
         new.settled.at,
         new.settled.terms.pay_to,
     )
 
 
-async def put_terms(db: Connection, listing_id: int, settled: Settled) -> bool:
-    """The terms stand for their scheme and asset; False when later ones do."""
-    put = await db.fetchval(
+async def upsert_terms(db: Connection, listing_id: int, settled: SettledPayment) -> bool:
+    """Store the terms for their scheme and asset; False when there are later ones."""
+    is_stored = await db.fetchval(
         """
-        INSERT INTO listing_terms AS standing (listing_id, scheme, asset, amount, pay_to,
-                                               max_timeout_s, settled_in_ledger, settled_at)
+        INSERT INTO listing_terms AS stored (listing_id, scheme, asset, amount, pay_to,
+                                             max_timeout_s, settled_in_ledger, settled_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (listing_id, scheme, asset) DO UPDATE
         SET amount = excluded.amount, pay_to = excluded.pay_to,
             max_timeout_s = excluded.max_timeout_s,
             settled_in_ledger = excluded.settled_in_ledger, settled_at = excluded.settled_at
-        WHERE (standing.settled_in_ledger, standing.settled_at)
+        WHERE (stored.settled_in_ledger, stored.settled_at)
            <= (excluded.settled_in_ledger, excluded.settled_at)
         RETURNING true
         """,
@@ -158,11 +181,11 @@ async def put_terms(db: Connection, listing_id: int, settled: Settled) -> bool:
         settled.ledger,
         settled.at,
     )
-    return put is True
+    return is_stored is True
 
 
 async def count_payment(db: Connection, listing_id: int, payer: Address, *, at: datetime) -> None:
-    """One more payment by this payer."""
+    """Add one payment to the payer's count."""
     await db.execute(
         """
         INSERT INTO listing_payers AS known (listing_id, payer, settlements, first_at, last_at)
@@ -179,7 +202,7 @@ async def count_payment(db: Connection, listing_id: int, payer: Address, *, at: 
 
 
 async def touch(db: Connection, listing_id: int, *, at: datetime) -> SearchDocument | None:
-    """The listing is as new as this payment; how it is searched, or None when it is not shown."""
+    """Set the listing's update time; return its search document, None when it was taken down."""
     row = await db.fetchrow(
         """
         UPDATE listings l SET updated_at = greatest(updated_at, $2)
@@ -187,50 +210,50 @@ async def touch(db: Connection, listing_id: int, *, at: datetime) -> SearchDocum
         RETURNING id, network, type, url, tool_name, service_name, tags, description, parameters,
                   updated_at, removed_at,
                   coalesce((SELECT payers FROM listing_quality q WHERE q.listing_id = l.id), 0)
-                      AS payers  -- as last counted, which is done again soon
+                      AS payers  -- the last count; a recount follows
         """,
         listing_id,
         at,
     )
-    return None if row is None or row["removed_at"] is not None else document_of(row)
+    return None if row is None or row["removed_at"] is not None else read_document(row)
 
 
 async def read_documents(db: Connection, listing_ids: Sequence[int]) -> list[SearchDocument]:
-    """What of these listings is searched, in the order of the ids; one that is gone is left out."""
+    """Read the listings' search documents in the order of the ids, without those taken down."""
     rows = await db.fetch(
         """
         SELECT id, network, type, url, tool_name, service_name, tags, description, parameters,
                updated_at, 0 AS payers
-        FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, place) JOIN listings USING (id)
+        FROM unnest($1::bigint[]) WITH ORDINALITY AS wanted (id, position) JOIN listings USING (id)
         WHERE removed_at IS NULL
-        ORDER BY place
+        ORDER BY position
         """,
         list(listing_ids),
     )
-    return [document_of(row) for row in rows]
+    return [read_document(row) for row in rows]
 
 
-def _text(resource: Resource) -> tuple[object, ...]:
-    said = resource.metadata
+def _resource_columns(resource: Resource) -> tuple[object, ...]:
+    metadata = resource.metadata
     return (
         resource.type.value,
         resource.url,
         resource.tool_name,
         resource.method,
-        said.description,
-        said.mime_type,
-        said.service_name,
-        list(said.tags),
-        said.icon_url,
+        metadata.description,
+        metadata.mime_type,
+        metadata.service_name,
+        list(metadata.tags),
+        metadata.icon_url,
         resource.extensions,
         list(resource.extension_keys),
         resource.parameters,
-        resource.asked_url,
+        resource.paid_url,
     )
 
 
-def document_of(row: Row) -> SearchDocument:
-    """What of a listing's row is searched; `payers` are the counted ones."""
+def read_document(row: Row) -> SearchDocument:
+    """Read a search document from the columns of a listing and its payer count."""
     return SearchDocument(
         listing_id=row["id"],
         network=Network(row["network"]),

@@ -1,29 +1,29 @@
-"""Every code that is told of a listing that is not there, with its sentence."""
+"""All codes of resources that are not listed, with their sentences."""
 
 from types import MappingProxyType
 from typing import Final
 
 from farebox.catalog import validate
 from farebox.catalog.discovery import drop_reason
-from farebox.catalog.ingestion.listing_outcome import NotListed
-from farebox.catalog.ingestion.report import CHECKING
+from farebox.catalog.ingestion.listing_outcome import OWNERSHIP_CHECK_PENDING, RejectionReason
 from farebox.facilitator import listing_report
 
-NOT_LISTED: Final = MappingProxyType(
+_REJECTIONS: Final = MappingProxyType(
     {
-        NotListed.BOUND_ELSEWHERE: "The resource is listed with another recipient, and does not "
-        "itself ask for payment to this one.",
-        NotListed.TOO_MANY: "The recipient has as many listings on this network as one may have.",
-        NotListed.NOT_KEPT: "The payment was settled by a request that said something else of the "
-        "resource, or nothing.",
-        NotListed.FAILED: "An unexpected fault; the operator must look.",
+        RejectionReason.BOUND_ELSEWHERE: "The resource is listed with another recipient, and its "
+        "own 402 does not confirm this one.",
+        RejectionReason.TOO_MANY: "The recipient has the most listings that one recipient may have "
+        "on a network.",
+        RejectionReason.NOT_KEPT: "The request that settled the payment had other discovery data, "
+        "or none.",
+        RejectionReason.FAILED: "An unexpected fault; the operator must look.",
     }
 )
 REASONS: Final = MappingProxyType(
     {
         **{str(reason): sentence for reason, sentence in drop_reason.REGISTRY.items()},
-        **{str(reason): sentence for reason, sentence in NOT_LISTED.items()},
-        CHECKING: "The resource is being asked whether it is this recipient's.",
+        **{str(reason): sentence for reason, sentence in _REJECTIONS.items()},
+        OWNERSHIP_CHECK_PENDING: "The resource's own 402 is being checked for this recipient.",
         **listing_report.SENTENCES,
         **{str(fault): sentence for fault, sentence in validate.SENTENCES.items()},
     }

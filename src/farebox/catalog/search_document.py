@@ -1,4 +1,4 @@
-"""What of a listing is searched, from the words that weigh most to those that weigh least."""
+"""The searchable fields of a listing, from the highest weight to the lowest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from farebox.storage.pool import Connection
 
 @dataclass(frozen=True, slots=True)
 class SearchDocument:
-    """One listing's words and what orders equals."""
+    """One listing's text, and the values that order equal scores."""
 
     listing_id: int
     network: Network
@@ -28,12 +28,12 @@ class SearchDocument:
 
 
 class SearchIndex(Protocol):
-    """Where search finds its documents; written in the transaction that writes the listing."""
+    """The search index; written in the transaction that writes the listing."""
 
     async def put(self, db: Connection, documents: Sequence[SearchDocument]) -> None:
-        """The documents are found as they stand here, once the transaction is committed."""
+        """Insert or replace the documents."""
         ...
 
     async def remove(self, db: Connection, listing_ids: Sequence[int]) -> None:
-        """The listings are found no more."""
+        """Remove the listings from the index."""
         ...

@@ -1,4 +1,4 @@
-"""Judge what would become of a resource's listing, without writing anything."""
+"""Validate discovery metadata as the catalog would read it, without writing anything."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -8,18 +8,26 @@ from typing import Final
 import msgspec
 
 from farebox.catalog.discovery.canonical_url import read_url
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason, FieldDropped
-from farebox.catalog.discovery.read import Read, read_closely
-from farebox.catalog.origin.offers import Offer, Offers, Origins, OriginSilent, Silence
+from farebox.catalog.discovery.reader import DiscoveryReader, ReadFailed
+from farebox.catalog.origin.payment_required import (
+    OriginClient,
+    OriginFailure,
+    OriginFault,
+    OriginPaymentRequired,
+    PaymentOption,
+)
 from farebox.kernel.addresses import Address
-from farebox.x402.discovery import DiscoveryText, read_discovery_text
+from farebox.x402.extensions import DiscoveryText, read_discovery_text
 
 
-class Fault(StrEnum):
-    """Why there is nothing to judge, beside the reasons why what there is would be dropped."""
+class ValidationFault(StrEnum):
+    """Why there is no metadata to validate; `DropReason` has the faults of metadata itself."""
 
     BAZAAR_MISSING = "bazaar_missing"
     NO_SUPPORTED_OFFER = "no_supported_offer"
+    NOT_ASKED = "origin_not_asked"
     NOT_CALLED = "origin_not_called"
     UNREACHABLE = "origin_unreachable"
     NO_ANSWER = "origin_no_answer"
@@ -29,45 +37,49 @@ class Fault(StrEnum):
 
 SENTENCES: Final = MappingProxyType(
     {
-        Fault.BAZAAR_MISSING: "There is no extension bazaar.",
-        Fault.NO_SUPPORTED_OFFER: "None of the ways to pay is one that this service settles.",
-        Fault.NOT_CALLED: "This service does not call such an address.",
-        Fault.UNREACHABLE: "The resource could not be reached.",
-        Fault.NO_ANSWER: "The resource gave no whole answer in time.",
-        Fault.NO_PAYMENT_ASKED: "The resource did not answer 402.",
-        Fault.UNREADABLE: "The resource's 402 is not one of x402 version 2.",
+        ValidationFault.BAZAAR_MISSING: "There is no extension bazaar.",
+        ValidationFault.NO_SUPPORTED_OFFER: (
+            "None of the ways to pay is one that this service settles."
+        ),
+        ValidationFault.NOT_ASKED: "This service has no room for the call now: ask again later.",
+        ValidationFault.NOT_CALLED: "This service does not call such an address.",
+        ValidationFault.UNREACHABLE: "The resource could not be reached.",
+        ValidationFault.NO_ANSWER: "The resource gave no whole answer in time.",
+        ValidationFault.NO_PAYMENT_ASKED: "The resource did not answer 402.",
+        ValidationFault.UNREADABLE: "The resource's 402 is not one of x402 version 2.",
     }
 )
 _OF_SILENCE: Final = MappingProxyType(
     {
-        Silence.NOT_CALLED: Fault.NOT_CALLED,
-        Silence.UNREACHABLE: Fault.UNREACHABLE,
-        Silence.NO_ANSWER: Fault.NO_ANSWER,
-        Silence.NO_PAYMENT_ASKED: Fault.NO_PAYMENT_ASKED,
-        Silence.UNREADABLE: Fault.UNREADABLE,
+        OriginFault.NOT_ASKED: ValidationFault.NOT_ASKED,
+        OriginFault.NOT_CALLED: ValidationFault.NOT_CALLED,
+        OriginFault.UNREACHABLE: ValidationFault.UNREACHABLE,
+        OriginFault.NO_ANSWER: ValidationFault.NO_ANSWER,
+        OriginFault.NO_PAYMENT_ASKED: ValidationFault.NO_PAYMENT_ASKED,
+        OriginFault.UNREADABLE: ValidationFault.UNREADABLE,
     }
 )
 NOBODY: Final = Address("")  # where no recipient is named: only mcp:// keys would have one
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Metadata as a payload carries it; None without an extension."""
+class MetadataSubmission:
+    """Metadata as a payload carries it; `text` is None without an extension."""
 
     text: DiscoveryText | None
     pay_to: Address = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A URL that is to answer for itself."""
+class UrlSubmission:
+    """A URL whose own 402 is validated."""
 
     url: str
     method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class ValidationFlaw:
     """A reason against a listing: a code, and a sentence for a person."""
 
     code: str
@@ -75,86 +87,102 @@ class Flaw:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """What would be listed, or why nothing would."""
+class ValidationReport:
+    """The listing that a payment would make, or why it would make none."""
 
-    flaws: tuple[Flaw, ...] = ()
-    read: Read | None = None
-    offers: tuple[Offer, ...] | None = None  # what the resource asks for, where it was asked
+    flaws: tuple[ValidationFlaw, ...] = ()
+    read: DiscoveredResource | None = None
+    offers: tuple[PaymentOption, ...] | None = None  # what the resource asks for, if asked
 
     @property
     def is_valid(self) -> bool:
-        """Whether a payment for it would list it."""
+        """Whether a payment would list the resource."""
         return not self.flaws
 
 
 class Validation:
-    """Reads as the catalog reads, and writes nothing."""
+    """Reads metadata as the catalog does, and writes nothing."""
 
-    def __init__(self, origins: Origins, *, is_local_allowed: bool = False) -> None:
-        self._origins, self._is_local_allowed = origins, is_local_allowed
+    def __init__(
+        self, origins: OriginClient, reader: DiscoveryReader, *, is_local_allowed: bool = False
+    ) -> None:
+        self._origins, self._reader = origins, reader
+        self._is_local_allowed = is_local_allowed
 
-    async def judge(self, question: Said | Asked) -> Report:
-        """What a settled payment with these words, or for this URL, would list."""
+    async def validate(self, submission: MetadataSubmission | UrlSubmission) -> ValidationReport:
+        """Report the listing that a payment with this metadata, or for this URL, would make.
+
+        Raises:
+            ReaderUnavailable: nothing can be validated now.
+        """
+        if isinstance(submission, MetadataSubmission):
+            return await self._validate_metadata(submission)
+        return await self._validate_url(submission)
+
+    async def _validate_metadata(self, metadata: MetadataSubmission) -> ValidationReport:
+        if metadata.text is None:
+            return ValidationReport((_fault(ValidationFault.BAZAAR_MISSING),))
+        if metadata.text.is_oversized:
+            return ValidationReport((_dropped(Dropped(DropReason.DISCOVERY_TOO_LARGE)),))
+        try:
+            read = await self._reader.read(metadata.text.to_bytes(), pay_to=metadata.pay_to)
+        except ReadFailed:
+            read = Dropped(DropReason.SCHEMA_TOO_COSTLY)
         return (
-            self._judge_said(question) if isinstance(question, Said) else await self._ask(question)
+            ValidationReport(read=read)
+            if isinstance(read, DiscoveredResource)
+            else ValidationReport((_dropped(read),))
         )
 
-    def _judge_said(self, said: Said) -> Report:
-        if said.text is None:
-            return Report((_fault(Fault.BAZAAR_MISSING),))
-        if said.text.is_oversized:
-            return Report((_dropped(Dropped(DropReason.DISCOVERY_TOO_LARGE)),))
-        read = read_closely(
-            said.text.to_bytes(), pay_to=said.pay_to, is_local_allowed=self._is_local_allowed
-        )
-        return Report(read=read) if isinstance(read, Read) else Report((_dropped(read),))
-
-    async def _ask(self, asked: Asked) -> Report:
-        url = read_url(asked.url, is_local_allowed=self._is_local_allowed)
+    async def _validate_url(self, submission: UrlSubmission) -> ValidationReport:
+        url = read_url(submission.url, is_local_allowed=self._is_local_allowed)
         if isinstance(url, DropReason):
-            return Report((_dropped(Dropped(url)),))
-        query = asked.url.partition("#")[0].partition("?")[2]
-        place = f"{url}?{query}" if query else str(url)
-        answer = await self._origins.offers(place, method=asked.method)
-        if isinstance(answer, OriginSilent):
-            return Report((_fault(_OF_SILENCE[answer.why], answer.detail),))
-        report = self._judge_said(_said(answer))
-        flaws = report.flaws if answer.offers else (*report.flaws, _fault(Fault.NO_SUPPORTED_OFFER))
-        report = replace(report, flaws=flaws, offers=answer.offers)
-        return _compared(report, str(url))
+            return ValidationReport((_dropped(Dropped(url)),))
+        query = submission.url.partition("#")[0].partition("?")[2]
+        target = f"{url}?{query}" if query else str(url)
+        answer = await self._origins.fetch_payment_required(target, method=submission.method)
+        if isinstance(answer, OriginFailure):
+            return ValidationReport((_fault(_OF_SILENCE[answer.fault], answer.detail),))
+        report = await self._validate_metadata(_metadata_of(answer))
+        flaws = (
+            report.flaws
+            if answer.options
+            else (*report.flaws, _fault(ValidationFault.NO_SUPPORTED_OFFER))
+        )
+        report = replace(report, flaws=flaws, offers=answer.options)
+        return _with_url_warning(report, str(url))
 
 
-class _Document(msgspec.Struct):
+class _PaymentRequiredBody(msgspec.Struct):
     resource: msgspec.Raw = msgspec.Raw()
     extensions: msgspec.Raw = msgspec.Raw()
 
 
-_DOCUMENT: Final = msgspec.json.Decoder(_Document)
+_PAYMENT_REQUIRED: Final = msgspec.json.Decoder(_PaymentRequiredBody)
 
 
-def _said(answer: Offers) -> Said:
+def _metadata_of(answer: OriginPaymentRequired) -> MetadataSubmission:
     try:
-        document = _DOCUMENT.decode(answer.document)
+        document = _PAYMENT_REQUIRED.decode(answer.document)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        return Said(None)
-    pay_to = answer.offers[0].pay_to if answer.offers else NOBODY
-    return Said(read_discovery_text(document.resource, document.extensions), pay_to)
+        return MetadataSubmission(None)
+    pay_to = answer.options[0].pay_to if answer.options else NOBODY
+    return MetadataSubmission(read_discovery_text(document.resource, document.extensions), pay_to)
 
 
-def _compared(report: Report, asked: str) -> Report:
-    """With a warning where the resource speaks of another place than the one that was asked."""
+def _with_url_warning(report: ValidationReport, url: str) -> ValidationReport:
+    """Add a warning when the metadata names another URL than the one that was called."""
     read = report.read
-    if read is None or read.resource.asked_url == asked:
+    if read is None or read.resource.paid_url == url:
         return report
-    why = f"names {read.resource.asked_url} and not the URL that was asked."
+    why = f"names {read.resource.paid_url} and not the URL that was asked."
     warned = FieldDropped("resource.url", why)
     return replace(report, read=replace(read, dropped=(*read.dropped, warned)))
 
 
-def _dropped(dropped: Dropped) -> Flaw:
-    return Flaw(dropped.reason.value, dropped.sentence)
+def _dropped(dropped: Dropped) -> ValidationFlaw:
+    return ValidationFlaw(dropped.reason.value, dropped.sentence)
 
 
-def _fault(fault: Fault, detail: str = "") -> Flaw:
-    return Flaw(fault.value, SENTENCES[fault] + (f" ({detail})" if detail else ""))
+def _fault(fault: ValidationFault, detail: str = "") -> ValidationFlaw:
+    return ValidationFlaw(fault.value, SENTENCES[fault] + (f" ({detail})" if detail else ""))

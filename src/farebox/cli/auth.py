@@ -1,20 +1,20 @@
-"""`farebox auth`: what signing in needs on the networks themselves."""
+"""`farebox auth`: deploy the web-auth contract and create the signing account."""
 
 import os
 from pathlib import Path
 
 import click
 
-from farebox.accounts.deploy_web_auth import Deployed
+from farebox.accounts.deploy_web_auth import DeployedContract
 from farebox.app.auth_tools import AuthTools, auth_tools
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.buyer.wallet import open_wallet
-from farebox.cli.endings import settings_or_end
+from farebox.cli.exits import load_settings
 from farebox.cli.networks import NetworkName
-from farebox.cli.operating import configured, run_sending
+from farebox.cli.operator_commands import configured_network, run_sending
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
-from farebox.stellar.signers import Relayer, read_signers
+from farebox.stellar.signers import SigningAccount, read_signers
 
 
 @click.group("auth")
@@ -31,52 +31,52 @@ def command() -> None:
     "--source",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A wallet file whose account pays in place of the relayer.",
+    help="A wallet file whose account pays instead of the relayer.",
 )
 def deploy(network: Network, source: Path | None) -> None:
-    """Put the web-auth contract on a network and print the setting that names it.
+    """Deploy the web-auth contract on a network and print its setting.
 
-    The account of FAREBOX_AUTH_SIGNING_SECRET has to be on the network too: it is made where it is
-    missing, with 1 XLM of reserve that whoever pays sponsors. Safe to repeat: what is there is left
-    as it is. Exit code 3: a transaction may still land; repeat the command.
+    Creates the account of FAREBOX_AUTH_SIGNING_SECRET too where it is missing; the payer sponsors
+    its reserve of 1 XLM. Safe to repeat. Exit code 3: a transaction may still take effect; repeat
+    the command.
     """
-    settings = settings_or_end(os.environ, is_to_serve=False)
-    deployed = _deploy(settings, configured(settings, network), source)
+    settings = load_settings(os.environ, is_to_serve=False)
+    deployed = _deploy(settings, configured_network(settings, network), source)
     if settings.sign_in.signing_secret is None:
-        _tell("set FAREBOX_AUTH_SIGNING_SECRET and repeat this: its account must be there too")
-    if deployed.was_there:
-        _tell("everything was there already")
+        _print("set FAREBOX_AUTH_SIGNING_SECRET and repeat the command, which creates its account")
+    if deployed.existed:
+        _print("nothing to do: the contract and the account exist")
     if deployed.live_until_ledger is not None:
-        _tell(f"the contract is kept until ledger {deployed.live_until_ledger}, then archived")
+        _print(f"the contract is archived after ledger {deployed.live_until_ledger}")
     click.echo(f"FAREBOX_WEB_AUTH_CONTRACT_{network.label.upper()}={deployed.contract}")
 
 
-def _deploy(settings: Settings, own: NetworkSettings, source: Path | None) -> Deployed:
-    sent: list[AuthTools] = []
+def _deploy(settings: Settings, own: NetworkSettings, source: Path | None) -> DeployedContract:
+    opened: list[AuthTools] = []
 
-    def on_its_way() -> str | None:
-        return sent[0].ledger.on_its_way if sent else None
+    def unresolved() -> str | None:
+        return opened[0].ledger.unresolved if opened else None
 
-    async def opened() -> Deployed:
+    async def work() -> DeployedContract:
         payer, signer = _payer(own, source), _signer(settings)
-        async with auth_tools(settings, own, payer, _tell) as tools:
-            sent.append(tools)
+        async with auth_tools(settings, own, payer, _print) as tools:
+            opened.append(tools)
             await tools.ledger.check_node()
             return await tools.deployment.deploy(signer)
 
-    return run_sending(opened(), on_its_way, refusals=Refusal)
+    return run_sending(work(), unresolved, user_faults=Refusal)
 
 
-def _payer(own: NetworkSettings, source: Path | None) -> Relayer:
+def _payer(own: NetworkSettings, source: Path | None) -> SigningAccount:
     if source is None:
         return read_signers(own.relayer_secret, own.paymaster_secret).relayer
     return read_signers(open_wallet(source).seed, None).relayer
 
 
-def _signer(settings: Settings) -> Relayer | None:
+def _signer(settings: Settings) -> SigningAccount | None:
     secret = settings.sign_in.signing_secret
     return None if secret is None else read_signers(secret, None).relayer
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     click.echo(f"auth: {line}", err=True)

@@ -1,22 +1,21 @@
-"""`farebox channels`: the accounts that let many payments settle at once."""
+"""`farebox channels`: create, list, drain and retire channel accounts."""
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 import click
 
 from farebox.app.channel_tools import ChannelTools, channel_tools
-from farebox.app.settings import NetworkSettings, Settings
-from farebox.cli.database import database_of, migrate_or_end
-from farebox.cli.endings import settings_or_end
+from farebox.audit.event import Action
+from farebox.cli.database import migrated_database
+from farebox.cli.exits import load_settings
 from farebox.cli.networks import NetworkName
-from farebox.cli.operating import configured, run_sending
-from farebox.facilitator.channels.channel import Channel
-from farebox.facilitator.channels.keeper import Created
-from farebox.facilitator.channels.ledger_room import LedgerRoom
-from farebox.facilitator.channels.plan import ChannelsRefused, count_active
+from farebox.cli.operator_commands import configured_network, run_sending, write_command
+from farebox.facilitator.channels.channel import Channel, ChannelsRefused, count_active
+from farebox.facilitator.channels.ledger_capacity import LedgerCapacity
+from farebox.facilitator.channels.maintain_channels import ChannelsCreated
 from farebox.kernel.networks import Network
 
 T = TypeVar("T")
@@ -28,21 +27,21 @@ _network_option = click.option(
 
 
 class ChannelCount(click.IntRange):
-    """A number of channels, or `max`, which is read as `AS_MANY_AS_FIT`."""
+    """A number of channels, or `max`, which is `AS_MANY_AS_FIT`."""
 
     name = "number|max"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number given."""
+        """Read the number."""
         return AS_MANY_AS_FIT if value == "max" else super().convert(value, param, ctx)
 
 
 @click.group("channels")
 def command() -> None:
-    """Make, list, drain and retire channel accounts.
+    """Create, list, drain and retire channel accounts.
 
     Configured like serve: FAREBOX_* variables and the file that FAREBOX_CONFIG names. Every
-    command is safe to repeat. Exit code 3: a transaction may still land; repeat the command.
+    command is safe to repeat. Exit code 3: a transaction may still take effect; repeat the command.
     """
 
 
@@ -52,19 +51,19 @@ def command() -> None:
     "--count",
     type=ChannelCount(1, _MOST),
     required=True,
-    help="How many channels are to be active afterwards, those there are included; max: as many "
-    "as one ledger has room for settlements.",
+    help="The number of active channels afterwards, existing ones included; max: as many as one "
+    "ledger has room for settlements.",
 )
 def create(network: Network, count: int) -> None:
-    """Make channel accounts until COUNT are active.
+    """Create channel accounts until COUNT are active.
 
-    They hold nothing; the relayer pays fees and sponsors 1 XLM of reserve for each, which comes
-    back when it is retired.
+    They hold no balance. The relayer sponsors a reserve of 1 XLM for each, which is returned when
+    the channel is retired.
     """
-    created = _on_ledger(network, partial(_create, count))
+    created = _run_on_ledger(network, Action.CHANNELS_CREATED, partial(_create, count))
     click.echo(
         f"{created.active} channels are active on {network.label}: "
-        f"{created.made} made now, {created.adopted} adopted"
+        f"{created.created} made now, {created.adopted} adopted"
     )
 
 
@@ -72,13 +71,13 @@ def create(network: Network, count: int) -> None:
 @_network_option
 def list_all(network: Network) -> None:
     """Show every channel: address, state, and whether it is free or busy."""
-    channels, room = _work(network, _listed)
+    channels, room = _run(network, _read_channels, is_read_only=True)
     for each in channels:
         click.echo(f"{each.address} {each.state:8} {'free' if each.is_free else 'busy'}")
     if room is not None:
         click.echo(
             f"{count_active(channels)} channels are active; a ledger has room for "
-            f"{room.settlements} settlements, by its {room.binds}.",
+            f"{room.settlements} settlements, by its {room.limit}.",
             err=True,
         )
 
@@ -88,72 +87,92 @@ def list_all(network: Network) -> None:
 @click.argument("addresses", metavar="ADDRESS...", nargs=-1)
 @click.option("--all", "is_all", is_flag=True, help="Every active channel.")
 def drain(network: Network, addresses: tuple[str, ...], *, is_all: bool) -> None:
-    """Hand channels out no more; what they carry is finished."""
+    """Stop leasing channels; their current payments are completed."""
     if bool(addresses) == is_all:
         raise click.UsageError("Name the channels to drain, or give --all.")
     named = None if is_all else addresses
-    drained = _work(network, lambda tools: tools.keeper.drain(named))
+    drained = _run(network, partial(_drain, network, named))
     for address in drained:
         click.echo(address)
-    click.echo(f"{len(drained)} channels are drained now; retire merges them back.", err=True)
+    click.echo(
+        f"{len(drained)} channels are drained; retire merges them into the relayer.", err=True
+    )
 
 
 @command.command("retire")
 @_network_option
 def retire(network: Network) -> None:
-    """Merge drained channels that carry nothing back into the relayer."""
-    retired = _on_ledger(network, lambda tools: tools.keeper.retire())
+    """Merge idle drained channels into the relayer."""
+    retired = _run_on_ledger(
+        network, Action.CHANNELS_RETIRED, lambda tools: tools.maintenance.retire()
+    )
     for address in retired.merged:
         click.echo(address)
     if retired.busy:
         count = len(retired.busy)
-        click.echo(f"{count} drained channels still carry a payment: repeat this later.", err=True)
+        click.echo(
+            f"{count} drained channels still have a payment: repeat the command later.", err=True
+        )
 
 
-async def _create(count: int, tools: ChannelTools) -> Created:
+async def _create(count: int, tools: ChannelTools) -> ChannelsCreated:
     if count == AS_MANY_AS_FIT:
         room = await tools.room()
         if room is None:
             raise ChannelsRefused("The network's limits cannot be read now: give a number.")
         count = min(room.settlements, _MOST)
-    return await tools.keeper.create(count)
+    return await tools.maintenance.create(count)
 
 
-async def _listed(tools: ChannelTools) -> tuple[list[Channel], LedgerRoom | None]:
-    return await tools.keeper.channels(), await tools.room()
+async def _drain(
+    network: Network, named: tuple[str, ...] | None, tools: ChannelTools
+) -> Sequence[str]:
+    await _write_event(tools, Action.CHANNELS_DRAINED, network)
+    return await tools.maintenance.drain(named)
 
 
-def _on_ledger(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -> T:
+async def _write_event(tools: ChannelTools, action: Action, network: Network) -> None:
+    async with tools.database.connection() as db:
+        await write_command(db, action, network.value)
+
+
+async def _read_channels(tools: ChannelTools) -> tuple[list[Channel], LedgerCapacity | None]:
+    return await tools.maintenance.list_channels(), await tools.room()
+
+
+def _run_on_ledger(
+    network: Network, action: Action, work: Callable[[ChannelTools], Awaitable[T]]
+) -> T:
     async def checked(tools: ChannelTools) -> T:
         await tools.ledger.check_node()
+        await _write_event(tools, action, network)
         return await work(tools)
 
-    return _work(network, checked)
+    return _run(network, checked)
 
 
-def _work(network: Network, work: Callable[[ChannelTools], Awaitable[T]]) -> T:
-    settings = settings_or_end(os.environ, is_to_serve=False)
-    return _with_tools(settings, configured(settings, network), work)
-
-
-def _with_tools(
-    settings: Settings, own: NetworkSettings, work: Callable[[ChannelTools], Awaitable[T]]
+def _run(
+    network: Network,
+    work: Callable[[ChannelTools], Awaitable[T]],
+    *,
+    is_read_only: bool = False,
 ) -> T:
-    sent: list[ChannelTools] = []
+    settings = load_settings(os.environ, is_to_serve=False)
+    own = configured_network(settings, network)
+    opened: list[ChannelTools] = []
 
-    def on_its_way() -> str | None:
-        return sent[0].ledger.on_its_way if sent else None
+    def unresolved() -> str | None:
+        return opened[0].ledger.unresolved if opened else None
 
-    with database_of(settings) as url:
-        migrate_or_end(url)
+    with migrated_database(settings, is_read_only=is_read_only) as url:
 
-        async def opened() -> T:
-            async with channel_tools(settings, own, url, _tell) as tools:
-                sent.append(tools)
+        async def run_work() -> T:
+            async with channel_tools(settings, own, url, _print) as tools:
+                opened.append(tools)
                 return await work(tools)
 
-        return run_sending(opened(), on_its_way, refusals=ChannelsRefused)
+        return run_sending(run_work(), unresolved, user_faults=ChannelsRefused)
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     click.echo(f"channels: {line}", err=True)

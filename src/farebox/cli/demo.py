@@ -1,4 +1,4 @@
-"""`farebox demo`: watch one paid call from start to end, then try it yourself."""
+"""`farebox demo`: run a payment from start to end on this machine."""
 
 import asyncio
 import json
@@ -11,100 +11,107 @@ from urllib.parse import quote_plus
 
 import click
 
-from farebox.cli.endings import MustChange, Unavailable
+from farebox.cli.exits import PORT, Unavailable, UserActionRequired
 from farebox.kernel.errors import Outage, Refusal
-from farebox.local.demo import QUESTION, Ports, Stage, find_listing, open_stage, pay_once
-from farebox.local.demo_story import Story
+from farebox.local.demo import QUESTION, DemoSetup, Ports, find_listing, pay_once, start_demo
+from farebox.local.demo_log import DemoLog
 from farebox.local.example_api import PAID_PATH
 from farebox.local.faults import LocalFault
 
 
 @click.command("demo")
 @click.option("--once", is_flag=True, help="Stop after the payment.")
-@click.option("--port", default=0, help="Of the facilitator; 0 (default) takes a free one.")
-@click.option("--api-port", default=0, help="Of the paid API; 0 (default) takes a free one.")
+@click.option(
+    "--port", type=PORT, default=0, help="The facilitator's port; 0 (default) takes a free one."
+)
+@click.option(
+    "--api-port",
+    type=PORT,
+    default=0,
+    help="The port of the paid API; 0 (default) takes a free one.",
+)
 @click.option("--started-at", type=float, hidden=True)
 def command(*, once: bool, port: int, api_port: int, started_at: float | None) -> None:
-    """Run everything on this machine and make one payment before your eyes.
+    """Run everything on this machine and make one payment.
 
-    Starts PostgreSQL, two local Stellar networks, the facilitator and a small paid API; makes and
-    funds a buyer and a seller; pays once. Then keeps running until Ctrl-C and says what to try.
-    Nothing is kept. Standard output is one line of JSON with the figures.
+    Starts PostgreSQL, two local Stellar networks, the facilitator and a small paid API; creates
+    and funds a buyer and a seller; pays once. Then it prints commands to try and runs until
+    Ctrl-C. No data is kept. Standard output is one line of JSON with the figures.
     """
-    story = Story(_say, started_at=started_at if started_at is not None else time.time())
+    demo_log = DemoLog(_print, started_at=started_at if started_at is not None else time.time())
     try:
-        transaction = asyncio.run(_demo(story, Ports(port, api_port), is_once=once))
+        transaction = asyncio.run(_demo(demo_log, Ports(port, api_port), is_once=once))
     except LocalFault as fault:
-        raise MustChange(str(fault)) from fault
+        raise UserActionRequired(str(fault)) from fault
     except (Outage, Refusal) as error:
         raise Unavailable(error.message) from error
     if transaction is None:
         raise Unavailable("Stopped before the payment was made.")
     if once:
-        _print_figures(transaction, story)
+        _print_figures(transaction, demo_log)
 
 
-async def _demo(story: Story, ports: Ports, *, is_once: bool) -> str | None:
-    """The transaction's hash; None when it was told to stop before there was one."""
+async def _demo(demo_log: DemoLog, ports: Ports, *, is_once: bool) -> str | None:
+    """Return the transaction's hash; None when a signal stopped the demo before."""
     _cancel_on_signals()
     transaction = None
     try:
-        async with open_stage(story, ports) as stage:
-            transaction = await pay_once(stage, story)
-            await find_listing(stage, story)
+        async with start_demo(demo_log, ports) as setup:
+            transaction = await pay_once(setup, demo_log)
+            await find_listing(setup, demo_log)
             if not is_once:
-                _say_what_to_try(stage)
-                _print_figures(transaction, story)
-                await stage.ended()
+                _print_suggestions(setup)
+                _print_figures(transaction, demo_log)
+                await setup.wait()
     except asyncio.CancelledError:
-        story.step("stopped")
+        demo_log.step("stopped")
     return transaction
 
 
 def _cancel_on_signals() -> None:
-    """The first signal to stop cancels this task; a second one does not disturb the tidying up."""
-    task, told = asyncio.current_task(), asyncio.Event()
+    """Cancel this task at the first signal; later ones do not interrupt the clean-up."""
+    task, signalled = asyncio.current_task(), asyncio.Event()
 
     def stop() -> None:
-        if task is not None and not told.is_set():
-            told.set()
+        if task is not None and not signalled.is_set():
+            signalled.set()
             task.cancel()
 
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(each, stop)
 
 
-def _print_figures(transaction: str, story: Story) -> None:
-    figures = {"paid": True, "transaction": transaction, "seconds": story.seconds()}
+def _print_figures(transaction: str, demo_log: DemoLog) -> None:
+    figures = {"paid": True, "transaction": transaction, "seconds": demo_log.seconds()}
     click.echo(json.dumps(figures))
 
 
-def _say_what_to_try(stage: Stage) -> None:
-    farebox, wallet = _own_name(), shlex.quote(str(stage.wallet_path))
-    paid = stage.api_url + PAID_PATH
+def _print_suggestions(setup: DemoSetup) -> None:
+    farebox, wallet = _program_name(), shlex.quote(str(setup.wallet_path))
+    paid = setup.api_url + PAID_PATH
     lines = [
         "",
         "Everything keeps running. Try, in another terminal:",
         f"  curl -i {paid}",
-        f"  curl -s {stage.service.url}/supported",
-        f"  curl -s {stage.service.url}/health/ready",
-        f"  curl -s {stage.service.url}/.well-known/stellar.toml",
-        f"  curl -s '{stage.service.url}/discovery/search?query={quote_plus(QUESTION)}'",
+        f"  curl -s {setup.service.url}/supported",
+        f"  curl -s {setup.service.url}/health/ready",
+        f"  curl -s {setup.service.url}/.well-known/stellar.toml",
+        f"  curl -s '{setup.service.url}/discovery/search?query={quote_plus(QUESTION)}'",
     ]
-    for network, chain in stage.chains.items():
-        reach = f"--network {network.label} --rpc-url {chain.devnet.rpc_url} --wallet {wallet}"
-        lines.append(f"  {farebox} pay {paid} {reach}")
-        lines.append(f"  {farebox} wallet balance {reach}")
+    for network, each in setup.networks.items():
+        options = f"--network {network.label} --rpc-url {each.devnet.rpc_url} --wallet {wallet}"
+        lines.append(f"  {farebox} pay {paid} {options}")
+        lines.append(f"  {farebox} wallet balance {options}")
     lines += ["", "Ctrl-C stops everything."]
     for line in lines:
-        _say(line)
+        _print(line)
 
 
-def _own_name() -> str:
-    """How this command was called, so that a printed line works as it stands."""
-    called = Path(sys.argv[0])
-    return shlex.quote(str(called)) if called.name == "farebox" else "farebox"
+def _program_name() -> str:
+    """The path by which this command was run, so that printed commands work."""
+    path = Path(sys.argv[0])
+    return shlex.quote(str(path)) if path.name == "farebox" else "farebox"
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     click.echo(line, err=True)

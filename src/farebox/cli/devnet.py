@@ -1,4 +1,4 @@
-"""`farebox devnet`: a local Stellar network to try things on."""
+"""`farebox devnet`: run a local Stellar network."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from farebox.cli.endings import MustChange, Unavailable
+from farebox.cli.exits import PORT, Unavailable, UserActionRequired
 from farebox.cli.networks import NetworkName
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, HeaderForm, start_devnet
@@ -19,48 +19,61 @@ from farebox.local.faults import LocalFault
     "--network",
     type=NetworkName(),
     default=Network.TESTNET,
-    help="Whose passphrase and USDC issuer it has: testnet (default) or pubnet.",
+    help="The network whose passphrase and USDC issuer it uses: testnet (default) or pubnet.",
 )
-@click.option("--passphrase", metavar="TEXT", help="Any other passphrase instead.")
-@click.option("--port", default=8000, show_default=True, help="Of Stellar RPC; 0 takes a free one.")
-@click.option("--admin-port", default=0, help="Of the admin calls; 0 (default) takes a free one.")
+@click.option("--passphrase", metavar="TEXT", help="Another passphrase.")
+@click.option(
+    "--port",
+    type=PORT,
+    default=8000,
+    show_default=True,
+    help="The port of Stellar RPC; 0 takes a free one.",
+)
+@click.option(
+    "--admin-port",
+    type=PORT,
+    default=0,
+    help="The port of the admin API; 0 (default) takes a free one.",
+)
 @click.option(
     "--close-ms",
     metavar="MS|manual",
     default="5000",
     show_default=True,
-    help="Milliseconds between two ledgers, or by the admin call only.",
+    help="Milliseconds between ledgers; manual: only the admin API closes them.",
 )
 @click.option(
     "--header",
     type=click.Choice([form.value for form in HeaderForm]),
     default=HeaderForm.MS.value,
     show_default=True,
-    help="How ledger headers state the time: as protocol 30, or as older clients can read.",
+    help="The close time in ledger headers: in milliseconds (protocol 30) or in seconds.",
 )
 @click.option(
     "--limits",
     type=click.Choice(["mainnet", "testnet", "slp7", "unlimited"]),
     default="mainnet",
     show_default=True,
-    help="Whose limits and fees it starts with.",
+    help="The network limits and fees at the start.",
 )
-@click.option("--latency-ms", default=0, help="Milliseconds added to every answer.")
-@click.option("--retention-ledgers", type=int, help="Ledgers that are remembered.")
-@click.option("--threads", type=int, help="Threads that answer, and that simulate.")
+@click.option("--latency-ms", default=0, help="Milliseconds added to every response.")
+@click.option("--retention-ledgers", type=int, help="Ledgers that are retained.")
+@click.option("--threads", type=int, help="Threads for requests, and for simulations.")
 @click.option(
     "--rpc-behaviour",
     type=click.Choice(["25", "27.0", "28", "30"]),
-    help="Which release of Stellar RPC it copies (default 30).",
+    help="The release of Stellar RPC to imitate (default 30).",
 )
-@click.option("--ledger-meta-bytes", type=int, help="Least size of a ledger's metadataXdr.")
-@click.option("--max-transactions-limit", type=int, help="Largest page of getTransactions.")
+@click.option("--ledger-meta-bytes", type=int, help="The minimum size of a ledger's metadataXdr.")
+@click.option(
+    "--max-transactions-limit", type=int, help="The maximum page size of getTransactions."
+)
 @click.option("--no-simulation-events", is_flag=True, help="Leave events out of simulations.")
 @click.option(
     "--tls",
     metavar="DIR",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Serve RPC over HTTPS; the authority to trust is kept in DIR/authority.pem.",
+    help="Serve RPC over HTTPS; its certificate authority is in DIR/authority.pem.",
 )
 def command(
     *,
@@ -82,8 +95,8 @@ def command(
 ) -> None:
     """Run a local Stellar network on the real Soroban host until Ctrl-C.
 
-    The first start compiles it (about two minutes); later ones take under a second. Nothing is
-    kept when it stops. Standard output is one line of JSON with the addresses.
+    The first start compiles it (about two minutes); later ones take under a second. Its state is
+    lost when it stops. Standard output is one line of JSON with the addresses.
     """
     options = DevnetOptions(
         passphrase=passphrase or network.passphrase,
@@ -101,10 +114,14 @@ def command(
         no_simulation_events=no_simulation_events,
         extra=("--retention-ledgers", str(retention_ledgers)) if retention_ledgers else (),
     )
+    _run(options)
+
+
+def _run(options: DevnetOptions) -> None:
     try:
         code = asyncio.run(_serve(options))
     except LocalFault as fault:
-        raise MustChange(str(fault)) from fault
+        raise UserActionRequired(str(fault)) from fault
     if code != 0:
         raise Unavailable(f"The devnet ended by itself with exit code {code}.")
 
@@ -118,32 +135,34 @@ def _read_close(text: str) -> int | None:
 
 
 async def _serve(options: DevnetOptions) -> int:
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
-    async with await start_devnet(options, progress=_say) as devnet:
+    loop, signalled = asyncio.get_running_loop(), asyncio.Event()
+    async with await start_devnet(options, progress=_print) as devnet:
         for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, told.set)
+            loop.add_signal_handler(each, signalled.set)
         _announce(devnet, options)
-        ended, stopped = asyncio.create_task(devnet.wait()), asyncio.create_task(told.wait())
+        ended, stopped = asyncio.create_task(devnet.wait()), asyncio.create_task(signalled.wait())
         await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        is_told = told.is_set()
+        is_signalled = signalled.is_set()
         await devnet.stop()
         code = await ended
-        return 0 if is_told else code
+        return 0 if is_signalled else code
 
 
 def _announce(devnet: Devnet, options: DevnetOptions) -> None:
-    _say(f"Stellar RPC  {devnet.rpc_url}")
-    _say(f"friendbot    curl '{devnet.rpc_url}/friendbot?addr=G…'")
-    _say(f"admin        {devnet.admin_url}")
-    _say(f"passphrase   {options.passphrase}")
+    _print(f"Stellar RPC  {devnet.rpc_url}")
+    _print(f"friendbot    curl '{devnet.rpc_url}/friendbot?addr=G…'")
+    _print(f"admin        {devnet.admin_url}")
+    _print(f"passphrase   {options.passphrase}")
     if devnet.authority is not None:
-        _say(f"authority    {devnet.authority}")
-    _say("Ctrl-C stops it.")
+        _print(f"authority    {devnet.authority}")
+    _print("Ctrl-C stops it.")
     authority = str(devnet.authority) if devnet.authority else None
-    said = {"event": "listening", "rpc": devnet.rpc_url, "admin": devnet.admin_url}
-    click.echo(json.dumps(said | {"passphrase": options.passphrase, "authority": authority}))
+    announcement = {"event": "listening", "rpc": devnet.rpc_url, "admin": devnet.admin_url}
+    click.echo(
+        json.dumps(announcement | {"passphrase": options.passphrase, "authority": authority})
+    )
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     click.echo(line, err=True)

@@ -1,24 +1,24 @@
-"""`farebox migrate`: bring the database's schema to this version."""
+"""`farebox migrate`: apply pending migrations to the database."""
 
 import os
 
 import click
 
-from farebox.cli.database import database_of, migrate_or_end
-from farebox.cli.endings import settings_or_end
+from farebox.cli.database import apply_migrations, database_of
+from farebox.cli.exits import load_settings
 
 
 @click.command("migrate")
 def command() -> None:
-    """Bring the database's schema to this version (serve does it too).
+    """Apply pending migrations to the database, as serve does at its start.
 
-    Works on FAREBOX_DATABASE_URL, or on the embedded database when that is unset. Safe to run
-    from several machines at once.
+    The database is FAREBOX_DATABASE_URL, or the embedded one when that is unset. Safe to run on
+    several machines at once.
     """
-    settings = settings_or_end(os.environ, needs_network=False)
+    settings = load_settings(os.environ, needs_network=False)
     with database_of(settings) as url:
-        applied = migrate_or_end(url)
-    for step in applied:
-        click.echo(f"applied {step.name}")
+        applied = apply_migrations(url)
+    for migration in applied:
+        click.echo(f"applied {migration.name}")
     if not applied:
         click.echo("the schema is up to date")

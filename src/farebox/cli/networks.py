@@ -1,20 +1,24 @@
-"""How a command names a network and reaches it."""
+"""Options that name a network and its node."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import click
 
-from farebox.cli.endings import MustChange, Unavailable
+from farebox.app.setting_fields import InvalidText
+from farebox.app.setting_rules import rpc_url as rpc_url_rule
+from farebox.cli.exits import Unavailable, UserActionRequired
 from farebox.kernel.networks import Network, parse_network
 from farebox.kernel.secret import Secret
-from farebox.stellar.rpc import LatestLedger, RawSimulation
+from farebox.stellar.rpc import LatestLedger
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from farebox.stellar.soroban_rpc import RpcCall, SorobanRpc
 
+A = TypeVar("A")
 F = TypeVar("F", bound=Callable[..., object])
 _PUBLIC_TESTNET_RPC: Final = "https://soroban-testnet.stellar.org"
 _PUBLIC_FRIENDBOT: Final = "https://friendbot.stellar.org"
@@ -37,23 +41,25 @@ class NetworkName(click.ParamType[Network]):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
-    """A network and the node it is reached through."""
+class NodeEndpoint:
+    """A node's address and the network it must follow."""
 
     network: Network
     rpc_url: str
     authority: Path | None = None
 
     def open(self) -> HttpSorobanRpc:
-        """A client of the node; close it after use."""
+        """Make a client of the node; close it after use."""
         try:
             return HttpSorobanRpc(self.network, Secret(self.rpc_url), authority=self.authority)
         except OSError as error:  # ssl.SSLError is one
-            raise MustChange(f"{self.authority} is no PEM file of an authority.") from error
+            raise UserActionRequired(
+                f"{self.authority} is not a PEM file of certificates."
+            ) from error
 
     @property
     def friendbot_url(self) -> str | None:
-        """Where coins are to be had; None where nobody gives them."""
+        """The URL of the network's friendbot; None without one."""
         if self.rpc_url == _PUBLIC_TESTNET_RPC:
             return _PUBLIC_FRIENDBOT
         host = urlsplit(self.rpc_url).hostname or ""
@@ -61,57 +67,68 @@ class Reach:
         return f"{self.rpc_url.rstrip('/')}/friendbot" if is_local else None
 
 
-async def check_follows(rpc: HttpSorobanRpc, reach: Reach) -> None:
-    """The node follows the network named: what is signed for one must not reach another."""
-    node = await rpc.network()
-    if node.passphrase != reach.network.passphrase:
+async def check_passphrase(rpc: HttpSorobanRpc, node: NodeEndpoint) -> None:
+    """Check that the node follows its network.
+
+    Raises:
+        Unavailable: it follows another one.
+    """
+    actual = await rpc.network()
+    if actual.passphrase != node.network.passphrase:
         raise Unavailable(
-            f"The node behind --rpc-url follows another network than {reach.network.label}."
+            f"The node behind --rpc-url follows another network than {node.network.label}."
         )
 
 
-class FollowedNode:
-    """A node that is asked which network it follows before anything is signed by its clock."""
+class CheckedNode(SorobanRpc):
+    """A node whose network is checked before its latest ledger is used for a signature."""
 
-    def __init__(self, rpc: HttpSorobanRpc, reach: Reach) -> None:
-        self._rpc, self._reach = rpc, reach
+    def __init__(self, rpc: HttpSorobanRpc, node: NodeEndpoint) -> None:
+        self._rpc, self._node = rpc, node
+
+    async def call(self, call: RpcCall[Any, A]) -> A:
+        """Call the node."""
+        return await self._rpc.call(call)
+
+    async def close(self) -> None:
+        """Close the connections to the node."""
+        await self._rpc.close()
 
     async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger of the network named."""
-        await check_follows(self._rpc, self._reach)
-        return await self._rpc.latest_ledger()
-
-    async def simulate(self, envelope: str) -> RawSimulation:
-        """A dry run that enforces the signature."""
-        return await self._rpc.simulate(envelope)
+        """Check the node's network, then read the latest ledger."""
+        await check_passphrase(self._rpc, self._node)
+        return await super().latest_ledger()
 
 
-def reach_of(network: Network, rpc_url: str | None, authority: Path | None) -> Reach:
-    """How to reach a network: the options, else the variables the service reads, else the public.
+def node_endpoint(network: Network, rpc_url: str | None, authority: Path | None) -> NodeEndpoint:
+    """Find the node of a network: options first, then FAREBOX_* variables, then the public node.
 
     Raises:
-        MustChange: no node is named for a network without a public one.
+        UserActionRequired: no node is configured for a network without a public one.
     """
     label = network.label.upper()
     named = rpc_url or os.environ.get(f"FAREBOX_RPC_URL_{label}")
     if named is None and network is Network.TESTNET:
-        return Reach(network, _PUBLIC_TESTNET_RPC, authority)
+        return NodeEndpoint(network, _PUBLIC_TESTNET_RPC, authority)
     if named is None:
-        raise MustChange(
-            f"No node of {network.label} is named: give --rpc-url, or set FAREBOX_RPC_URL_{label}."
+        raise UserActionRequired(
+            f"No node of {network.label} is configured: give --rpc-url, "
+            f"or set FAREBOX_RPC_URL_{label}."
         )
-    if urlsplit(named).scheme not in ("http", "https") or not urlsplit(named).hostname:
-        raise MustChange("The node's address must be an http or https URL.")
+    try:
+        rpc_url_rule(named)
+    except InvalidText as invalid:
+        raise UserActionRequired(f"The node's address must be {invalid}.") from None
     configured = os.environ.get(f"FAREBOX_RPC_AUTHORITY_{label}")
-    return Reach(network, named, authority or (Path(configured) if configured else None))
+    return NodeEndpoint(network, named, authority or (Path(configured) if configured else None))
 
 
 def node_options(function: F) -> F:
-    """`--rpc-url` and `--rpc-authority`."""
+    """Add `--rpc-url` and `--rpc-authority`."""
     url = click.option(
         "--rpc-url",
         metavar="URL",
-        help="The Stellar RPC node to ask. Default: FAREBOX_RPC_URL_TESTNET or _PUBNET; "
+        help="The Stellar RPC node to use. Default: FAREBOX_RPC_URL_TESTNET or _PUBNET; "
         "for testnet the public one.",
     )
     authority = click.option(
@@ -124,7 +141,7 @@ def node_options(function: F) -> F:
 
 
 def wallet_option(function: F) -> F:
-    """`--wallet`."""
+    """Add `--wallet`."""
     return click.option(
         "--wallet",
         "wallet_path",

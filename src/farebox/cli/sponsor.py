@@ -1,24 +1,25 @@
-"""`farebox sponsor`: stop and start paying on a network, and see what today has cost."""
+"""`farebox sponsor`: the kill switch of a network, and the state of its sponsor budgets."""
 
 import os
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from datetime import timedelta
+from typing import Final
 
 import click
 
 from farebox.app.settings import Settings
-from farebox.cli.database import database_of, migrate_or_end
-from farebox.cli.endings import settings_or_end
+from farebox.audit.event import Action
+from farebox.cli.database import has_database, run_with_database
+from farebox.cli.exits import UserActionRequired, load_settings
 from farebox.cli.networks import NetworkName
-from farebox.cli.running import run
+from farebox.cli.operator_commands import write_command
 from farebox.facilitator.budgets import budget_store
-from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, Counter, utc_day
+from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, Counter, oldest_day, utc_day
+from farebox.facilitator.budgets.limit_sentences import describe_limits
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
-from farebox.storage.pool import Connection, Database
+from farebox.storage.pool import Database
 
-T = TypeVar("T")
-_SHOWN: Final = 5  # of each scope the largest
+_COUNTERS: Final = 5  # shown of each scope, the largest
 _network_option = click.option(
     "--network", type=NetworkName(), required=True, help="testnet or pubnet."
 )
@@ -26,9 +27,9 @@ _network_option = click.option(
 
 @click.group("sponsor")
 def command() -> None:
-    """Stop and start paying network fees, and see what they have come to.
+    """Stop and start paying network fees, and show what was spent.
 
-    Configured like serve. Every process on the database obeys; none needs a restart.
+    Configured like serve. Takes effect in every process on the database, without a restart.
     """
 
 
@@ -37,74 +38,81 @@ def command() -> None:
 def stop(network: Network) -> None:
     """Send nothing more on a network.
 
-    Once this has ended no further payment is written down; what was sent before is still watched.
+    When this returns, no further payment is recorded; those already sent are still observed.
     """
-
-    was_paid_for = _work(lambda _, db: _stop(db, network))
-    click.echo(f"{network.label} is stopped" + ("" if was_paid_for else " already"))
+    has_changed = run_with_database(lambda _, database: _stop(database, network))
+    click.echo(f"{network.label} is stopped" + ("" if has_changed else " already"))
 
 
 @command.command("start")
 @_network_option
 def start(network: Network) -> None:
     """Pay on a network again."""
-    was_stopped = _work(lambda _, db: budget_store.start_network(db, network))
-    click.echo(f"{network.label} is paid for" + ("" if was_stopped else " already"))
+    has_changed = run_with_database(lambda _, database: _start(database, network))
+    click.echo(f"{network.label} is paid for" + ("" if has_changed else " already"))
 
 
 @command.command("status")
 @_network_option
 def status(network: Network) -> None:
-    """Show whether a network is paid for, and what today (UTC) stands at, in stroops.
+    """Show whether a network is paid for, and today's budget counters (UTC), in stroops.
 
-    A line for each counter: scope, what is reserved and spent, its limit or -, and whose it is;
-    of each scope the largest. Exit code 1: the counters do not match the journal.
+    A line for each of the largest counters of a scope: scope, reserved and spent amount, limit or
+    -, and name. A sentence for each limit: how many payments it covers. Exit code 1: the counters
+    do not match the journal.
     """
-    lines, drift = _work(lambda settings, db: _status(settings, db, network))
+    settings = load_settings(os.environ, needs_network=False)
+    if not has_database(settings):
+        raise UserActionRequired(
+            f"There is no database in {settings.data_dir}: set FAREBOX_DATABASE_URL or "
+            "FAREBOX_DATA_DIR as for serve."
+        )
+    lines, drift = run_with_database(
+        lambda settings, database: _status(settings, database, network), is_read_only=True
+    )
     for line in lines:
         click.echo(line)
     for each in drift:
         click.echo(
-            f"sponsor: {each.network} {each.day} {each.scope} {each.name} counts {each.counted}, "
-            f"its rows come to {each.summed}",
+            f"sponsor: {each.network} {each.day} {each.scope} {each.name} has {each.counted}, "
+            f"the journal has {each.summed}",
             err=True,
         )
     if drift:
         raise SystemExit(1)
 
 
-async def _stop(db: Connection, network: Network) -> bool:
-    async with db.transaction():
+async def _stop(database: Database, network: Network) -> bool:
+    async with database.transaction() as db:
         await budget_store.lock_networks(db, [network])
+        await write_command(db, Action.NETWORK_STOPPED, network.value)
         return await budget_store.stop_network(db, network, at=SystemClock().now())
 
 
+async def _start(database: Database, network: Network) -> bool:
+    async with database.transaction() as db:
+        await write_command(db, Action.NETWORK_STARTED, network.value)
+        return await budget_store.start_network(db, network)
+
+
 async def _status(
-    settings: Settings, db: Connection, network: Network
-) -> tuple[list[str], list[budget_store.Drift]]:
+    settings: Settings, database: Database, network: Network
+) -> tuple[list[str], list[budget_store.CounterDrift]]:
     own = settings.networks.get(network)
     budgets = own.budgets if own is not None else UNLIMITED
-    stopped = await budget_store.stopped_since(db, network)
-    standing = f"stopped since {stopped:%Y-%m-%dT%H:%M:%SZ}" if stopped else "paid for"
     day = utc_day(SystemClock().now())
-    counters = await budget_store.largest_counters(db, network, day, each=_SHOWN)
-    lines = [f"{network.label} is {standing}", *(_line(each, budgets) for each in counters)]
-    return lines, await budget_store.find_drift(db)
+    async with database.connection() as db:
+        fee = await budget_store.read_mean_fee(db, network)
+        stopped_at = await budget_store.read_stop_time(db, network)
+        counters = await budget_store.read_largest_counters(db, network, day, each=_COUNTERS)
+        drift = await budget_store.find_drift(db, since=oldest_day(day) + timedelta(days=1))
+    state = f"stopped since {stopped_at:%Y-%m-%dT%H:%M:%SZ}" if stopped_at else "paid for"
+    limits = describe_limits(network, budgets, fee) if own is not None else []
+    lines = [f"{network.label} is {state}", *(_line(each, budgets) for each in counters)]
+    return lines + limits, drift
 
 
-def _line(found: tuple[Counter, int], budgets: Budgets) -> str:
-    counter, stroops = found
+def _line(total: tuple[Counter, int], budgets: Budgets) -> str:
+    counter, stroops = total
     limit = budgets.limit(counter.scope) or "-"
     return f"{counter.scope:12} {stroops:>15} {limit:>15} {counter.name}".rstrip()
-
-
-def _work(work: Callable[[Settings, Connection], Awaitable[T]]) -> T:
-    settings = settings_or_end(os.environ, needs_network=False)
-    with database_of(settings) as url:
-        migrate_or_end(url)
-
-        async def opened() -> T:
-            async with Database(url, connections=1) as database, database.connection() as db:
-                return await work(settings, db)
-
-        return run(opened())

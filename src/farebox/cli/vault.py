@@ -1,44 +1,45 @@
-"""`farebox vault`: make master keys, re-seal under the newest one, see what seals how much."""
+"""`farebox vault`: generate master keys, rekey secrets, show which key seals how many."""
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 import click
 import orjson
 
 from farebox.app.settings import Settings
-from farebox.cli.database import database_of, migrate_or_end
-from farebox.cli.endings import Ended, MustChange, settings_or_end
-from farebox.cli.running import run, sentence
+from farebox.audit.event import Action
+from farebox.cli.database import run_with_database
+from farebox.cli.exits import CommandFailed, UserActionRequired, load_settings, sentence
+from farebox.cli.operator_commands import write_command
 from farebox.storage.pool import Database
 from farebox.vault import secret_store
-from farebox.vault.key_check import KeyFaults, MasterKeyWrong, find_key_faults
+from farebox.vault.master_key_check import MasterKeyFaults, MasterKeyWrong, find_master_key_faults
 from farebox.vault.master_keys import MasterKeys, new_master_key
-from farebox.vault.reseal import BATCH, Resealed, Resealing
+from farebox.vault.rekey import BATCH, Rekeying, RekeyProgress
 from farebox.vault.sealing import Sealer
 
-T = TypeVar("T")
-_MOST_AT_ONCE = 1000
-_json_option = click.option("--json", "as_json", is_flag=True, help="One line of JSON instead.")
+_MAX_BATCH = 1000
+_json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one line of JSON instead."
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """How much each version seals, and what its key is worth."""
+class _VaultStatus:
+    """The number of secrets by key version, and the state of each key."""
 
     keys: MasterKeys | None
     counts: Mapping[int, int]
-    faults: KeyFaults
+    faults: MasterKeyFaults
 
     @property
     def versions(self) -> list[int]:
         known = set() if self.keys is None else set(self.keys.keys)
         return sorted(known | self.counts.keys() | self.faults.missing, reverse=True)
 
-    def of(self, version: int) -> str:
+    def key_state(self, version: int) -> str:
         if self.keys is None or version not in self.keys.keys:
             return "missing"
         if version in self.faults.wrong:
@@ -46,36 +47,36 @@ class _Standing:
         return "seals" if version == self.keys.sealing else "opens"
 
 
-class Unfinished(Ended):
-    """Not everything stored opens, or is sealed with the first key."""
+class RekeyIncomplete(CommandFailed):
+    """Some secrets cannot be opened, or are sealed with another key than the first."""
 
     exit_code = 3
 
 
 @click.group("vault")
 def command() -> None:
-    """Change the master keys that secrets are sealed with, while the service runs.
+    """Rotate the master keys that seal secrets, while the service runs.
 
     Configured like serve: FAREBOX_* variables and the file that FAREBOX_CONFIG names. Exit code
-    3: there are secrets that no configured key opens, or that another key than the first seals.
+    3: some secrets are sealed with a key that is not configured, or not the first one.
     """
 
 
 @command.command("new-key")
 def new_key() -> None:
-    """Print a fresh master key, ready for FAREBOX_MASTER_KEYS.
+    """Print a new random master key for FAREBOX_MASTER_KEYS.
 
-    The line is a secret: write it where the settings are, and nowhere else.
+    The line is a secret: store it with the settings and nowhere else.
     """
-    known = settings_or_end(os.environ, needs_network=False).master_keys
+    known = load_settings(os.environ, needs_network=False).master_keys
     entry = new_master_key(known).reveal()
     if known is None:
         click.echo(f"FAREBOX_MASTER_KEYS={entry}")
         return
     click.echo(entry)
     words = (
-        "Put this behind the keys of FAREBOX_MASTER_KEYS on every replica; once all run with it, "
-        "put it in front, and run farebox vault rekey."
+        "Append this to FAREBOX_MASTER_KEYS on every replica; once all run with it, move it to "
+        "the front and run farebox vault rekey."
     )
     click.echo(f"vault: {words}", err=True)
 
@@ -85,114 +86,108 @@ def new_key() -> None:
 def status(*, as_json: bool) -> None:
     """Show how many secrets each key version seals, and whether its key is configured.
 
-    A key that opens nothing of what has its version is `wrong`: another one sealed that.
+    A key is `wrong` when it opens no secret of its version.
     """
-    standing = _work(_looked)
+    current = run_with_database(_read_status, is_read_only=True)
     if as_json:
-        click.echo(orjson.dumps(_status_body(standing)))
+        click.echo(orjson.dumps(_status_body(current)))
     else:
-        for line in _status_lines(standing):
+        for line in _status_lines(current):
             click.echo(line)
-    missing, wrong = standing.faults.missing, standing.faults.wrong
+    missing, wrong = current.faults.missing, current.faults.wrong
     sentences = []
     if missing:
         named = ", ".join(map(str, sorted(missing)))
-        sentences.append(f"No key of FAREBOX_MASTER_KEYS has version {named}.")
+        sentences.append(f"FAREBOX_MASTER_KEYS has no key of version {named}.")
     if wrong:
         sentences.append(sentence(MasterKeyWrong(wrong).message))
     if sentences:
-        raise Unfinished(" ".join(sentences))
+        raise RekeyIncomplete(" ".join(sentences))
 
 
 @command.command("rekey")
 @click.option(
     "--batch",
-    type=click.IntRange(1, _MOST_AT_ONCE),
+    type=click.IntRange(1, _MAX_BATCH),
     default=BATCH,
     show_default=True,
-    help="How many secrets one transaction re-seals.",
+    help="Secrets in one transaction.",
 )
 @_json_option
 def rekey(batch: int, *, as_json: bool) -> None:
-    """Seal every secret anew with the first of FAREBOX_MASTER_KEYS.
+    """Seal every secret again with the first key of FAREBOX_MASTER_KEYS.
 
-    Services may run meanwhile, and what somebody rotates stays as they rotated it. Stop it at any
-    time and begin again: what is done is done. Exit code 0: nothing else than the first key is
-    needed any more. Exit code 2: nothing was done; a key is another one than its version says.
+    The service may run meanwhile; a value that its owner rotates stays. The command may be
+    interrupted and repeated. Exit code 0: only the first key is needed from now on. Exit code 2:
+    nothing was changed; a key does not match its version.
     """
 
-    async def work(settings: Settings, database: Database) -> tuple[Resealed, int]:
+    async def work(settings: Settings, database: Database) -> tuple[RekeyProgress, int]:
         keys = settings.master_keys
         if keys is None:
-            raise MustChange("FAREBOX_MASTER_KEYS is not set: farebox vault new-key makes one.")
+            raise UserActionRequired(
+                "FAREBOX_MASTER_KEYS is not set: farebox vault new-key makes one."
+            )
         async with database.connection() as db:
-            found = await find_key_faults(db, keys)
-        if found.wrong:
-            raise MustChange(MasterKeyWrong(found.wrong).message)
-        resealing = Resealing(database, Sealer(keys), _tell, batch=batch)
-        return await resealing.run(), keys.sealing
+            faults = await find_master_key_faults(db, keys)
+        if faults.wrong:
+            raise UserActionRequired(MasterKeyWrong(faults.wrong).message)
+        async with database.connection() as db:
+            await write_command(db, Action.SECRETS_RESEALED, f"version {keys.sealing}")
+        rekeying = Rekeying(database, Sealer(keys), _print_progress, batch=batch)
+        return await rekeying.run(), keys.sealing
 
-    done, version = _work(work)
+    progress, version = run_with_database(work)
     if as_json:
-        click.echo(orjson.dumps(_rekey_body(done, version)))
+        click.echo(orjson.dumps(_rekey_body(progress, version)))
     else:
-        click.echo(f"{done.resealed} secrets were re-sealed with version {version}")
-    if done.unreadable:
-        for secret_id in done.unreadable:
-            click.echo(f"vault: {secret_id} does not open", err=True)
-        raise Unfinished(f"{len(done.unreadable)} secrets do not open; the others are re-sealed.")
-    if done.left:
-        words = "something still seals with another key: give every replica the same keys."
-        raise Unfinished(f"{done.left} secrets are left, because {words}")
+        click.echo(f"{progress.resealed} secrets were re-sealed with version {version}")
+    if progress.unreadable:
+        for secret_id in progress.unreadable:
+            click.echo(f"vault: {secret_id} cannot be opened", err=True)
+        raise RekeyIncomplete(
+            f"{len(progress.unreadable)} secrets cannot be opened; the others are re-sealed."
+        )
+    if progress.left:
+        words = "a replica still seals with another key: give every replica the same keys."
+        raise RekeyIncomplete(f"{progress.left} secrets are left: {words}")
 
 
-def _tell(so_far: Resealed) -> None:
-    total = so_far.resealed + so_far.left
-    click.echo(f"vault: {so_far.resealed} of {total} re-sealed", err=True)
+def _print_progress(progress: RekeyProgress) -> None:
+    total = progress.resealed + progress.left
+    click.echo(f"vault: {progress.resealed} of {total} re-sealed", err=True)
     sys.stderr.flush()
 
 
-def _rekey_body(done: Resealed, version: int) -> dict[str, object]:
+def _rekey_body(progress: RekeyProgress, version: int) -> dict[str, object]:
     return {
         "version": version,
-        "resealed": done.resealed,
-        "left": done.left,
-        "unreadable": done.unreadable,
+        "resealed": progress.resealed,
+        "left": progress.left,
+        "unreadable": progress.unreadable,
     }
 
 
-async def _looked(settings: Settings, database: Database) -> _Standing:
+async def _read_status(settings: Settings, database: Database) -> _VaultStatus:
     keys = settings.master_keys
     async with database.connection() as db:
         counts = await secret_store.count_versions(db)
-        return _Standing(keys, counts, await find_key_faults(db, keys))
+        return _VaultStatus(keys, counts, await find_master_key_faults(db, keys))
 
 
-def _status_lines(standing: _Standing) -> list[str]:
-    counts = standing.counts
+def _status_lines(current: _VaultStatus) -> list[str]:
+    counts = current.counts
     lines = [
-        f"version {version:<6} {standing.of(version):8} {counts.get(version, 0):>8} secrets"
-        for version in standing.versions
+        f"version {version:<6} {current.key_state(version):8} {counts.get(version, 0):>8} secrets"
+        for version in current.versions
     ]
     return lines or ["no master key is configured and no secret is stored"]
 
 
-def _status_body(standing: _Standing) -> dict[str, object]:
-    keys, counts = standing.keys, standing.counts
+def _status_body(current: _VaultStatus) -> dict[str, object]:
+    keys, counts = current.keys, current.counts
     versions = [
-        {"version": version, "key": standing.of(version), "secrets": counts.get(version, 0)}
-        for version in standing.versions
+        {"version": version, "key": current.key_state(version), "secrets": counts.get(version, 0)}
+        for version in current.versions
     ]
     return {"sealing": None if keys is None else keys.sealing, "versions": versions}
-
-
-def _work(work: Callable[[Settings, Database], Awaitable[T]]) -> T:
-    settings = settings_or_end(os.environ, needs_network=False)
-    with database_of(settings) as url:
-        migrate_or_end(url)
-
-        async def opened() -> T:
-            async with Database(url, connections=1) as database:
-                return await work(settings, database)
-
-        return run(opened())

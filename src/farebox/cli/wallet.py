@@ -1,23 +1,22 @@
-"""`farebox wallet`: make a key, give it test coins, see what it holds."""
+"""`farebox wallet`: create a key, fund it, show its balances."""
 
 from pathlib import Path
 
 import click
 
-from farebox.buyer.holdings import Funder, Gift, Holdings, read_holdings
+from farebox.buyer.holdings import Holdings, UsdcFunding, WalletFunder, read_holdings
+from farebox.buyer.seller_client import HttpSellerClient
 from farebox.buyer.tokens import USDC, format_units, parse_units
 from farebox.buyer.wallet import Wallet, create_wallet, default_path, open_wallet, wallet_of
-from farebox.buyer.web import HttpWeb
-from farebox.cli.endings import MustChange
+from farebox.cli.exits import UserActionRequired, run
 from farebox.cli.networks import (
     NetworkName,
-    Reach,
-    check_follows,
+    NodeEndpoint,
+    check_passphrase,
+    node_endpoint,
     node_options,
-    reach_of,
     wallet_option,
 )
-from farebox.cli.running import run
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Refusal
@@ -27,16 +26,16 @@ from farebox.local.devnet import ask_scene
 
 @click.group("wallet")
 def command() -> None:
-    """Keep a key to pay with: make one, fund it, see its balances.
+    """Create a key to pay with, fund it, show its balances.
 
-    One key pays on both networks. The file can be read by you alone; the key is never printed.
+    One key pays on both networks. Only you can read the file; the key is never printed.
     """
 
 
 @command.command("new")
 @wallet_option
 def new(wallet_path: Path | None) -> None:
-    """Make a new random key and print its address.
+    """Create a random key and print its address.
 
     An existing file is never overwritten.
     """
@@ -44,9 +43,11 @@ def new(wallet_path: Path | None) -> None:
     try:
         wallet = create_wallet(path)
     except Refusal as error:
-        raise MustChange(error.message) from error
+        raise UserActionRequired(error.message) from error
     click.echo(wallet.address)
-    click.echo(f"The key is in {path}. Whoever has that file has the money: keep it.", err=True)
+    click.echo(
+        f"The key is in {path}. Anyone with that file can spend the money: keep it safe.", err=True
+    )
 
 
 @command.command("balance")
@@ -56,28 +57,28 @@ def new(wallet_path: Path | None) -> None:
 def balance(
     network: Network, rpc_url: str | None, rpc_authority: Path | None, wallet_path: Path | None
 ) -> None:
-    """Print what the wallet holds on a network, as of its latest ledger."""
+    """Print the wallet's balances on a network, in its latest ledger."""
     wallet = _open(wallet_path)
-    reach = reach_of(network, rpc_url, rpc_authority)
-    _show(wallet, reach, run(_balance(wallet, reach)))
+    node = node_endpoint(network, rpc_url, rpc_authority)
+    _show(wallet, node, run(_balance(wallet, node)))
 
 
 @command.command("fund")
 @click.option("--network", type=NetworkName(), required=True, help="testnet or pubnet.")
 @node_options
 @wallet_option
-@click.option("--friendbot", metavar="URL", help="Who gives the coins. Default: the node's own.")
+@click.option("--friendbot", metavar="URL", help="The friendbot. Default: the node's own.")
 @click.option(
     "--devnet-admin",
     metavar="URL",
-    help="The admin address of a local devnet: gives USDC as well.",
+    help="The admin URL of a local devnet, which funds USDC too.",
 )
 @click.option(
     "--usdc",
     metavar="AMOUNT",
     default="100",
     show_default=True,
-    help="How much USDC a devnet gives.",
+    help="The amount of USDC from a devnet.",
 )
 def fund(
     network: Network,
@@ -88,60 +89,60 @@ def fund(
     devnet_admin: str | None,
     usdc: str,
 ) -> None:
-    """Ready the wallet to pay: test coins from a friendbot and a trustline for USDC.
+    """Fund the wallet with test coins from a friendbot, and add a trustline for USDC.
 
-    On the public test network USDC itself comes from a faucet; this command says which.
+    On the public testnet USDC comes from a faucet, whose address is printed.
     """
     wallet = _open(wallet_path)
-    reach = reach_of(network, rpc_url, rpc_authority)
+    node = node_endpoint(network, rpc_url, rpc_authority)
     amount = parse_units(usdc)
     if not amount:
         raise click.BadParameter("give an amount such as 100 or 0.5", param_hint="--usdc")
-    coins = friendbot or reach.friendbot_url
-    held = run(_fund(wallet, reach, coins, devnet_admin, amount))
-    _show(wallet, reach, held)
-    if not held.usdc:
-        click.echo(_where_usdc_comes_from(network, wallet), err=True)
+    friendbot_url = friendbot or node.friendbot_url
+    holdings = run(_fund(wallet, node, friendbot_url, devnet_admin, amount))
+    _show(wallet, node, holdings)
+    if not holdings.usdc:
+        click.echo(_usdc_advice(network, wallet), err=True)
 
 
-async def _balance(wallet: Wallet, reach: Reach) -> Holdings:
-    async with reach.open() as rpc:
-        await check_follows(rpc, reach)
-        return await read_holdings(rpc, reach.network, wallet.address)
+async def _balance(wallet: Wallet, node: NodeEndpoint) -> Holdings:
+    async with node.open() as rpc:
+        await check_passphrase(rpc, node)
+        return await read_holdings(rpc, node.network, wallet.address)
 
 
 async def _fund(
-    wallet: Wallet, reach: Reach, friendbot: str | None, admin: str | None, amount: BaseUnits
+    wallet: Wallet, node: NodeEndpoint, friendbot: str | None, admin: str | None, amount: BaseUnits
 ) -> Holdings:
-    async with reach.open() as rpc, HttpWeb() as web:
-        await check_follows(rpc, reach)
-        funder = Funder(rpc, web, SystemClock(), reach.network)
+    async with node.open() as rpc, HttpSellerClient() as client:
+        await check_passphrase(rpc, node)
+        funder = WalletFunder(rpc, client, SystemClock(), node.network)
         if friendbot is not None:
-            await funder.ask_friendbot(wallet.address, friendbot)
-        gift = None
+            await funder.fund_from_friendbot(wallet.address, friendbot)
+        funding = None
         if admin is not None:
             scene = await ask_scene(admin, payers=1, payees=0, payer_units=amount)
-            gift = Gift(wallet_of(scene.payers[0].secret), amount)
-        await funder.trust_usdc(wallet, gift)
-        return await read_holdings(rpc, reach.network, wallet.address)
+            funding = UsdcFunding(wallet_of(scene.payers[0].secret), amount)
+        await funder.ensure_usdc_trustline(wallet, funding)
+        return await read_holdings(rpc, node.network, wallet.address)
 
 
 def _open(path: Path | None) -> Wallet:
     try:
         return open_wallet(path or default_path())
     except Refusal as error:
-        raise MustChange(error.message) from error
+        raise UserActionRequired(error.message) from error
 
 
-def _show(wallet: Wallet, reach: Reach, held: Holdings) -> None:
-    click.echo(f"{wallet.address} on {reach.network.label}")
-    native = "no account yet" if held.native is None else f"{format_units(held.native)} XLM"
+def _show(wallet: Wallet, node: NodeEndpoint, holdings: Holdings) -> None:
+    click.echo(f"{wallet.address} on {node.network.label}")
+    native = "no account yet" if holdings.native is None else f"{format_units(holdings.native)} XLM"
     click.echo(f"  {native}")
-    usdc = "no USDC trustline" if held.usdc is None else USDC[reach.network].show(held.usdc)
+    usdc = "no USDC trustline" if holdings.usdc is None else USDC[node.network].show(holdings.usdc)
     click.echo(f"  {usdc}")
 
 
-def _where_usdc_comes_from(network: Network, wallet: Wallet) -> str:
+def _usdc_advice(network: Network, wallet: Wallet) -> str:
     if network is Network.TESTNET:
-        return f"Test USDC: https://faucet.circle.com gives it to {wallet.address} (Stellar)."
+        return f"Test USDC: request it for {wallet.address} (Stellar) at https://faucet.circle.com."
     return f"Send USDC to {wallet.address} to be able to pay."

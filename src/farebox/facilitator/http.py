@@ -1,76 +1,180 @@
-"""`/supported`, `/verify`, `/settle` and `/v1/errors` over HTTP."""
+"""All routes of the facilitator; `/supported`, `/v1/settlements/{transaction}`, `/v1/errors`."""
 
-import asyncio
 import re
-from collections.abc import Awaitable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
-from typing import Final, Protocol
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
 
 import msgspec
-import structlog
-from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from msgspec import UNSET, Meta, UnsetType
+from starlette.types import Receive, Scope, Send
 
-from farebox.facilitator.channels.operators import Operators
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.channels.operator_accounts import OperatorAccounts
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.listing_report import SENTENCES, ListingReports
-from farebox.facilitator.requests.answer import Answer, Answering
-from farebox.facilitator.requests.name import read_idempotency_key
-from farebox.facilitator.settling.outcome import NotAdmitted, NothingSent, SettleOutcome
-from farebox.facilitator.verification.verdict import Accepted, Verdict
-from farebox.facilitator.verification.verify import Verifier
-from farebox.facilitator.wire import (
-    Body,
-    errors_body,
-    invalid_body,
-    not_admitted_body,
-    nothing_sent_body,
-    settle_body,
-    settlement_body,
-    supported_body,
-    unsettled_body,
-    verify_body,
-)
-from farebox.kernel.caller import OwnerId
-from farebox.kernel.errors import Outage, Refusal
+from farebox.facilitator.payment_http import PAYER_EXAMPLE, PayerText, PaymentAccess, SponsoredFees
+from farebox.facilitator.settle_http import SETTLE, SettleEndpoint
+from farebox.facilitator.settlement import Settlement, SettlementState
+from farebox.facilitator.settling.idempotency import StoredResponses
+from farebox.facilitator.settling.journal_verifier import JournalVerifier
+from farebox.facilitator.settling.settle import Settler
+from farebox.facilitator.verify_http import VERIFY, VerifyPaymentEndpoint
+from farebox.kernel.addresses import Address
+from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
-from farebox.web.answers import send_json
-from farebox.web.errors import Failure, FailureBody
-from farebox.web.guard import Needs, known_caller_of, require
-from farebox.web.limits import read_body
-from farebox.web.request_note import RequestNote, note_of
-from farebox.x402.headers import EXTENSION_RESPONSES
-from farebox.x402.payment import Payment
-from farebox.x402.reasons import Reason
-from farebox.x402.wire import Unacceptable, read_payment
+from farebox.web.endpoint import (
+    Endpoint,
+    Example,
+    Rate,
+    RateClass,
+    ResponseDeclaration,
+    RouteDeclaration,
+    record_id,
+)
+from farebox.web.responses import send_json
+from farebox.x402.extensions import BAZAAR, PAYMENT_IDENTIFIER
+from farebox.x402.reasons import REGISTRY, Reason, Retry
+from farebox.x402.wire import SCHEME, X402_VERSION
 
-log = structlog.get_logger(__name__)
 _encode: Final = msgspec.json.Encoder().encode
 _HASH: Final = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
-VERIFY: Final = "/verify"
-SETTLE: Final = "/settle"
-IDEMPOTENCY_KEY: Final = b"idempotency-key"
-_EXTENSION_RESPONSES: Final = EXTENSION_RESPONSES.lower().encode()
-Headers = tuple[tuple[bytes, bytes], ...]
+_Status = Literal["pending", "confirmed", "failed", "unproven"]
+_STATUS: Final[Mapping[SettlementState, _Status]] = {
+    SettlementState.CLAIMED: "pending",
+    SettlementState.SENDING: "pending",
+    SettlementState.SUBMITTED: "pending",
+    SettlementState.CONFIRMED: "confirmed",
+    SettlementState.FAILED: "failed",
+    SettlementState.DEAD: "failed",
+    SettlementState.UNPROVEN: "unproven",
+}
+_Hash = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{64}$"})]
+_Amount = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9]+$"})]
+_HASH_EXAMPLE: Final = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 
-class FixedEndpoint:
-    """Answers with a body that does not change while the service runs."""
+class KindBody(msgspec.Struct, frozen=True, rename="camel"):
+    """A scheme on a network that the service settles."""
 
-    def __init__(self, body: Body) -> None:
-        self._body = _encode(body)
+    x402_version: Literal[2]
+    scheme: Literal["exact"]
+    network: Network
+    extra: SponsoredFees
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send_json(send, 200, self._body)
+
+class SupportedBody(msgspec.Struct, frozen=True):
+    """Every configured network, also while its node is unavailable."""
+
+    kinds: list[KindBody]
+    extensions: list[str]
+    signers: dict[str, list[str]]
+
+
+class SettlementBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The status of a settlement; `landedAs` is the hash of another transaction that landed."""
+
+    transaction: _Hash
+    network: Network
+    status: _Status
+    payer: PayerText
+    pay_to: str
+    asset: str
+    amount: _Amount
+    landed_as: _Hash | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+
+class ReasonBody(msgspec.Struct, frozen=True):
+    """A reason code of `/verify` and `/settle`."""
+
+    code: Reason
+    message: str
+    retry: Retry
+
+
+class ListingReasonBody(msgspec.Struct, frozen=True):
+    """A code of the listing report."""
+
+    code: str
+    message: str
+
+
+class ReasonsBody(msgspec.Struct, frozen=True):
+    """The reason codes of payments, and those of a listing."""
+
+    errors: list[ReasonBody]
+    listing: list[ListingReasonBody]
+
+
+SUPPORTED: Final = RouteDeclaration(
+    method="GET",
+    path="/supported",
+    tag="facilitator",
+    summary="Networks, extensions and accounts of the service.",
+    responses={200: ResponseDeclaration("The supported kinds of payments.", SupportedBody)},
+    rate=None,  # clients ask when they start; the answer needs no database
+    example=Example(
+        response={
+            "kinds": [
+                {
+                    "x402Version": 2,
+                    "scheme": "exact",
+                    "network": "stellar:testnet",
+                    "extra": {"areFeesSponsored": True},
+                }
+            ],
+            "extensions": ["bazaar", "payment-identifier"],
+            "signers": {"stellar:*": [PAYER_EXAMPLE]},
+        }
+    ),
+)
+SETTLEMENT: Final = RouteDeclaration(
+    method="GET",
+    path="/v1/settlements/{transaction}",
+    tag="facilitator",
+    summary="The status of a settlement.",
+    parameters=(record_id("The transaction's hash.", name="transaction"),),
+    responses={200: ResponseDeclaration("The settlement.", SettlementBody)},
+    rate=Rate(RateClass.DISCOVERY),
+    errors=(ErrorCode.NOT_FOUND,),
+    example=Example(
+        response={
+            "transaction": _HASH_EXAMPLE,
+            "network": "stellar:testnet",
+            "status": "confirmed",
+            "payer": PAYER_EXAMPLE,
+            "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+            "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+            "amount": "10000",
+        }
+    ),
+)
+ERRORS: Final = RouteDeclaration(
+    method="GET",
+    path="/v1/errors",
+    tag="facilitator",
+    summary="Every reason code with a sentence and its retry class.",
+    responses={200: ResponseDeclaration("The reason codes.", ReasonsBody)},
+    rate=None,
+    example=Example(
+        response={
+            "errors": [
+                {
+                    "code": "insufficient_funds",
+                    "message": "The payer holds too little of the asset.",
+                    "retry": "later",
+                }
+            ],
+            "listing": [{"code": "bazaar_missing", "message": "There is no extension bazaar."}],
+        }
+    ),
+)
 
 
 class SupportedEndpoint:
     """Every configured network, and every account that can send or pay, channels included."""
 
-    def __init__(self, operators: Mapping[Network, Operators]) -> None:
+    def __init__(self, operators: Mapping[Network, OperatorAccounts]) -> None:
         self._operators = operators
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,204 +183,17 @@ class SupportedEndpoint:
         await send_json(send, 200, _encode(body))
 
 
-class Meter(Protocol):
-    """Is told how callers are answered."""
-
-    def verified(self, owner: OwnerId, network: Network, *, is_accepted: bool) -> None:
-        """A payment was judged; returns at once."""
-        ...
-
-    def not_settled(self, owner: OwnerId, network: Network) -> None:
-        """A settlement was refused and nothing was sent; returns at once."""
-        ...
-
-
-class Guards(Protocol):
-    """Puts an endpoint behind whatever a caller has to pass."""
-
-    def __call__(self, endpoint: ASGIApp, *, goes_on: bool) -> ASGIApp:
-        """One that `goes_on` needs no caller while nobody can tell who it is."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ingress:
-    """Who may have payments judged and settled on each network, and where that is counted."""
-
-    needs: Mapping[Network, Needs]
-    meter: Meter
-    guarded: Guards
-
-    def owner(self, scope: Scope, network: Network) -> OwnerId | None:
-        """Who asks; None for a caller without credentials where none are needed.
-
-        Raises:
-            Refusal: the network asks for more than the caller has shown.
-            Outage: nobody can tell now who it is.
-        """
-        needs = self.needs.get(network)
-        caller = known_caller_of(scope) if needs is None else require(scope, needs)
-        return None if caller is None else caller.owner
-
-
-class VerifyEndpoint:
-    """Every verdict is HTTP 200; only a body that is no JSON object is 400."""
-
-    def __init__(self, verifier: Verifier, ingress: Ingress) -> None:
-        self._verifier, self._ingress = verifier, ingress
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        payment = read_payment(await read_body(receive))
-        if isinstance(payment, Unacceptable):
-            verdict: Verdict | Unacceptable = payment
-        else:
-            verdict = await self._judged(scope, payment)
-        note_of(scope).say(reason="" if isinstance(verdict, Accepted) else verdict.reason)
-        await send_json(send, _status(payment), _encode(verify_body(verdict)))
-
-    async def _judged(self, scope: Scope, payment: Payment) -> Verdict:
-        network = payment.terms.network
-        owner = self._ingress.owner(scope, network)
-        verdict = await self._verifier.verify(payment, caller=owner)
-        if owner is not None:
-            is_accepted = isinstance(verdict, Accepted)
-            self._ingress.meter.verified(owner, network, is_accepted=is_accepted)
-        return verdict
-
-
-class SettleEndpoint:
-    """Every outcome is HTTP 200; 503 says that nothing was sent, 409 that a name is taken.
-
-    A success says in a header what became of the listing, where the payload asks for one.
-    """
-
-    def __init__(
-        self, answering: Answering, ingress: Ingress, reports: ListingReports | None = None
-    ) -> None:
-        self._answering, self._ingress, self._reports = answering, ingress, reports
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        key = read_idempotency_key([v for n, v in scope["headers"] if n == IDEMPOTENCY_KEY])
-        payment = read_payment(await read_body(receive))
-        if isinstance(key, Reason):
-            network = "" if isinstance(payment, Unacceptable) else payment.terms.network.value
-            payment = Unacceptable(key, network)
-        note = note_of(scope)
-        if isinstance(payment, Unacceptable):
-            body = unsettled_body(payment.reason, payment.network)
-            note.say(reason=payment.reason.value)
-            await send_json(send, _status(payment), _encode(body))
-            return
-        owner = self._ingress.owner(scope, payment.terms.network)
-
-        def told(outcome: SettleOutcome) -> bytes:
-            body = settle_body(outcome)
-            note.say(reason=str(body.get("errorReason", "")), tx_hash=str(body["transaction"]))
-            return _encode(body)
-
-        listing = _Listing(self._reports, payment)
-        answering = self._answering.answer(
-            payment,
-            key=key,
-            caller=owner,
-            body=told,
-            on_settled=listing.look,
-            has_left=partial(has_left, receive),
-        )
-        reply = await self._reply(payment, answering, listing, note)
-        if reply is not None:
-            if owner is not None and reply.status < 500 and _is_refusal(reply.body):
-                self._ingress.meter.not_settled(owner, payment.terms.network)
-            await send_json(send, reply.status, reply.body, reply.headers)
-
-    async def _reply(
-        self,
-        payment: Payment,
-        answering: Awaitable[Answer | None],
-        listing: "_Listing",
-        note: RequestNote,
-    ) -> "_Reply | None":
-        """What goes out; None to a caller who has left."""
-        try:
-            answer = await answering
-            if answer is None:
-                return None
-            is_success = _OUTCOME.decode(answer.body).success
-            headers = await listing.headers(answer) if is_success else ()
-            return _Reply(200, answer.body, headers)
-        except NothingSent as nothing:
-            retry_after = (b"retry-after", b"%d" % nothing.retry_after_s)
-            return _Reply(503, _encode(nothing_sent_body(nothing)), (retry_after,))
-        except NotAdmitted as refused:
-            note.say(reason=refused.reason.value)
-            return _Reply(409, _encode(not_admitted_body(refused)))
-        except (Refusal, Outage):
-            raise
-        except Exception:  # a bug: the caller learns what may have been sent
-            log.exception("request.broken")
-            note.say(error="internal_error")
-            return _Reply(500, _encode(await self._broken_body(payment)))
-
-    async def _broken_body(self, payment: Payment) -> Body:
-        """With the hash of what may have been sent, where one is recorded."""
-        network, tx_hash = payment.terms.network.value, ""
-        with suppress(Exception):  # whatever broke may be broken here too
-            tx_hash = await self._answering.known_hash(payment)
-        return unsettled_body(_SETTLE_BUG, network, tx_hash=tx_hash)
-
-
-class _Listing:
-    """What a success says of its listing; looked up once, whoever asks first."""
-
-    def __init__(self, reports: ListingReports | None, payment: Payment) -> None:
-        self._reports, self._discovery = reports, payment.discovery
-        self._found: Headers | None = None
-
-    async def look(self, identity: PaymentIdentity) -> None:
-        """List the resource of a settled payment, or learn why it is not listed."""
-        if self._reports is not None and self._discovery is not None:
-            header = await self._reports.header(identity, self._discovery)
-            self._found = ((_EXTENSION_RESPONSES, header),)
-
-    async def headers(self, answer: Answer) -> Headers:
-        """What goes out with a success; a kept one is looked up now."""
-        if self._found is None and answer.identity is not None:
-            await self.look(answer.identity)
-        return self._found or ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    status: int
-    body: bytes
-    headers: Headers = ()
-
-
-class _Outcome(msgspec.Struct):
-    """What the answer that goes out, made now or kept, says."""
-
-    success: bool
-    transaction: str
-
-
-_OUTCOME: Final = msgspec.json.Decoder(_Outcome)
-
-
-def _is_refusal(body: bytes) -> bool:
-    """Whether it says that nothing was sent."""
-    said = _OUTCOME.decode(body)
-    return not said.success and not said.transaction
-
-
 class SettlementNotFound(Refusal):
-    """No settlement of ours has this hash."""
+    """No settlement of this service has the hash."""
 
     def __init__(self) -> None:
-        super().__init__("not_found", "No settlement of this service has this transaction hash.")
+        super().__init__(
+            ErrorCode.NOT_FOUND, "No settlement of this service has this transaction hash."
+        )
 
 
 class SettlementEndpoint:
-    """What became of the settlement with this transaction hash, outer or inner."""
+    """The status of the settlement with an outer or inner transaction hash."""
 
     def __init__(self, journal: SettlementJournal) -> None:
         self._journal = journal
@@ -291,74 +208,72 @@ class SettlementEndpoint:
         await send_json(send, 200, _encode(settlement_body(settlement, text)))
 
 
-async def has_left(receive: Receive) -> bool:
-    """Whether the caller has disconnected, as far as the server knows now."""
-    pending = asyncio.ensure_future(receive())
-    try:
-        done, _ = await asyncio.wait({pending}, timeout=0)
-        if not done:
-            await asyncio.sleep(0)
-        return pending.done() and pending.result()["type"] == "http.disconnect"
-    finally:
-        pending.cancel()
+class ErrorsEndpoint:
+    """The reason codes, which do not change while the service runs."""
+
+    def __init__(self, listing_reasons: Mapping[str, str]) -> None:
+        self._body = _encode(reasons_body(listing_reasons))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send_json(send, 200, self._body)
 
 
-def facilitator_routes(
-    verifier: Verifier,
-    answering: Answering,
+def facilitator_endpoints(
+    verifier: JournalVerifier,
+    settler: Settler,
+    responses: StoredResponses,
     journal: SettlementJournal,
-    operators: Mapping[Network, Operators],
-    ingress: Ingress,
+    operators: Mapping[Network, OperatorAccounts],
+    access: PaymentAccess,
     reports: ListingReports | None = None,
     listing_reasons: Mapping[str, str] = SENTENCES,
-) -> list[BaseRoute]:
-    """The facilitator's routes; without `reports` nothing is said of listings.
+) -> list[Endpoint]:
+    """Return the facilitator's routes; without `reports` no settlement carries a listing report.
 
     `listing_reasons` are the codes that `reports` may give, with their sentences.
     """
-    # to judge a payment takes no database
-    verify = ingress.guarded(VerifyEndpoint(verifier, ingress), goes_on=True)
-    settle = ingress.guarded(SettleEndpoint(answering, ingress, reports), goes_on=False)
     return [
-        Route(VERIFY, verify, methods=["POST"]),
-        Route(SETTLE, settle, methods=["POST"]),
-        Route("/supported", SupportedEndpoint(operators), methods=["GET"]),
-        Route("/v1/settlements/{transaction}", SettlementEndpoint(journal), methods=["GET"]),
-        Route("/v1/errors", FixedEndpoint(errors_body(listing_reasons)), methods=["GET"]),
+        Endpoint(access.apply_to(VERIFY), VerifyPaymentEndpoint(verifier, access)),
+        Endpoint(access.apply_to(SETTLE), SettleEndpoint(settler, responses, access, reports)),
+        Endpoint(SUPPORTED, SupportedEndpoint(operators)),
+        Endpoint(SETTLEMENT, SettlementEndpoint(journal)),
+        Endpoint(ERRORS, ErrorsEndpoint(listing_reasons)),
     ]
 
 
-def failure_bodies() -> Mapping[str, FailureBody]:
-    """What `/verify` and `/settle` answer when they failed before they had a verdict.
-
-    Such a body is a valid failing verdict too, so that stock clients find a reason in it.
-    """
-    return {
-        VERIFY: lambda failure: _encode(invalid_body(_reason(failure, _VERIFY_BUG))),
-        SETTLE: lambda failure: _encode(unsettled_body(_reason(failure, _SETTLE_BUG), "")),
-    }
-
-
-_VERIFY_BUG: Final = Reason.UNEXPECTED_VERIFY_ERROR
-_SETTLE_BUG: Final = Reason.UNEXPECTED_SETTLE_ERROR
-
-
-def _reason(failure: Failure, otherwise: Reason) -> Reason:
-    return Reason(failure.code) if failure.code in _CODES else otherwise
-
-
-_CODES: Final = frozenset(Reason)
-
-
-_BAD_REQUESTS: Final = frozenset(
-    (
-        Reason.INVALID_JSON,
-        Reason.INVALID_IDEMPOTENCY_KEY,
-        Reason.INVALID_PAYMENT_IDENTIFIER,
-        Reason.PAYMENT_IDENTIFIER_REQUIRED,
+def settlement_body(settlement: Settlement, tx_hash: str) -> SettlementBody:
+    """Make the public status of a settlement."""
+    return SettlementBody(
+        transaction=tx_hash,
+        network=settlement.identity.network,
+        status=_STATUS[settlement.state],
+        payer=settlement.identity.payer,
+        pay_to=settlement.pay_to,
+        asset=settlement.asset,
+        amount=str(settlement.amount),
+        landed_as=UNSET if settlement.landed_hash is None else settlement.landed_hash.hex(),
+        reason=settlement.reason.value if settlement.reason else UNSET,
     )
-)
 
 
-def _status(payment: object) -> int:
-    return 400 if isinstance(payment, Unacceptable) and payment.reason in _BAD_REQUESTS else 200
+def supported_body(networks: list[Network], signers: list[Address]) -> SupportedBody:
+    """Make the body of `/supported`."""
+    return SupportedBody(
+        kinds=[
+            KindBody(X402_VERSION, SCHEME, network, SponsoredFees(are_fees_sponsored=True))
+            for network in networks
+        ],
+        extensions=[BAZAAR, PAYMENT_IDENTIFIER],
+        signers={"stellar:*": [*signers]},
+    )
+
+
+def reasons_body(listing: Mapping[str, str]) -> ReasonsBody:
+    """Make the body of `/v1/errors`; `listing` are the codes of a listing with their sentences."""
+    return ReasonsBody(
+        errors=[
+            ReasonBody(reason, meaning.sentence, meaning.retry)
+            for reason, meaning in REGISTRY.items()
+        ],
+        listing=[ListingReasonBody(code, sentence) for code, sentence in listing.items()],
+    )

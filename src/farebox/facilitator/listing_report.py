@@ -1,4 +1,4 @@
-"""What `/settle` says of the listing beside its answer, whatever the catalog does meanwhile."""
+"""The listing report of a settlement, which never delays or fails the settlement."""
 
 import asyncio
 import re
@@ -9,24 +9,24 @@ from typing import Final, Protocol
 
 import structlog
 
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.errors import Outage
-from farebox.x402.discovery import EXTENSION, DiscoveryText
+from farebox.x402.extensions import BAZAAR, DiscoveryText
 from farebox.x402.headers import encode_header
 
 _WAIT_S: Final = 0.5
-_AT_ONCE: Final = 64
+_MAX_CONCURRENT: Final = 64
 _CODE: Final = re.compile(r"[a-z0-9_]{1,64}\Z", re.ASCII)
-_UNREADABLE: Final = "not_listable"
+_NOT_LISTABLE: Final = "not_listable"
 _BUSY: Final = "catalog_busy"
-_AWAY: Final = "catalog_unavailable"
-_BROKEN: Final = "catalog_failed"
+_UNAVAILABLE: Final = "catalog_unavailable"
+_FAILED: Final = "catalog_failed"
 SENTENCES: Final = MappingProxyType(
     {
-        _UNREADABLE: "The resource cannot be listed.",
+        _NOT_LISTABLE: "The resource cannot be listed.",
         _BUSY: "The catalog is busy; the resource is listed later.",
-        _AWAY: "The catalog cannot be reached now; the resource is listed later.",
-        _BROKEN: "An unexpected fault of the catalog; the resource is listed later.",
+        _UNAVAILABLE: "The catalog cannot be reached now; the resource is listed later.",
+        _FAILED: "An unexpected fault of the catalog; the resource is listed later.",
     }
 )
 
@@ -34,56 +34,55 @@ log = structlog.get_logger(__name__)
 
 
 class ListingStatus(StrEnum):
-    """How far the listing of a settled payment's resource has come."""
+    """The listing status of a settled payment's resource."""
 
     SUCCESS = "success"
-    PROCESSING = "processing"  # it is tried again without anybody's help
+    PROCESSING = "processing"  # retried without another request
     REJECTED = "rejected"
 
 
 @dataclass(frozen=True, slots=True)
 class ListingReport:
-    """The listing's standing, and a machine-readable reason while it is not listed."""
+    """The listing status, and a reason code while the resource is not listed."""
 
     status: ListingStatus
     reason: str | None = None
 
 
 class Catalog(Protocol):
-    """Lists what settled payments were made for."""
+    """Lists the resources of settled payments."""
 
-    async def listed(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
-        """List the resource of a settled payment, or say why it is not listed.
+    async def list_resource(
+        self, identity: PaymentIdentity, discovery: DiscoveryText
+    ) -> ListingReport:
+        """List the resource of a settled payment, or report why it is not listed.
 
-        `discovery` is what this request said of it; what is listed was kept with the settlement.
+        `discovery` is this request's metadata; the listing uses that stored with the settlement.
         """
         ...
 
 
 class ListingReports:
-    """Asks the catalog, waits a moment for its answer, and has one to give in every case.
+    """Gets reports from the catalog within a timeout; there is a report in every case.
 
-    A catalog that was too slow for one caller keeps no other waiting until it has come back: its
-    work goes on, within its own time limits, and whatever it leaves is listed later.
+    After a timeout no request waits for the catalog until that call has returned. The call
+    continues within the catalog's own timeouts, and the outbox retries a listing that it leaves.
     """
 
     def __init__(
-        self, catalog: Catalog, *, wait_s: float = _WAIT_S, at_once: int = _AT_ONCE
+        self, catalog: Catalog, *, wait_s: float = _WAIT_S, max_concurrent: int = _MAX_CONCURRENT
     ) -> None:
-        self._catalog, self._wait_s, self._at_once = catalog, wait_s, at_once
-        self._asked: set[asyncio.Task[ListingReport]] = set()
+        self._catalog, self._wait_s, self._max_concurrent = catalog, wait_s, max_concurrent
+        self._running: set[asyncio.Task[ListingReport]] = set()
         self._late: set[asyncio.Task[ListingReport]] = set()
 
-    async def header(self, identity: PaymentIdentity, discovery: DiscoveryText) -> bytes:
-        """The text of EXTENSION-RESPONSES for a settled payment, within `wait_s`."""
-        return report_header(await self._report(identity, discovery))
-
-    async def _report(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
-        if self._late or len(self._asked) >= self._at_once:
+    async def report(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
+        """Get the report for a settled payment within `wait_s` seconds; raises nothing."""
+        if self._late or len(self._running) >= self._max_concurrent:
             return ListingReport(ListingStatus.PROCESSING, _BUSY)
-        task = asyncio.ensure_future(self._ask(identity, discovery))
-        self._asked.add(task)
-        task.add_done_callback(self._asked.discard)
+        task = asyncio.ensure_future(self._list(identity, discovery))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
         await asyncio.wait({task}, timeout=self._wait_s)
         if task.done():
             return task.result()
@@ -91,26 +90,29 @@ class ListingReports:
         task.add_done_callback(self._late.discard)
         return ListingReport(ListingStatus.PROCESSING, _BUSY)
 
-    async def _ask(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
+    async def _list(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
         try:
-            return await self._catalog.listed(identity, discovery)
+            return await self._catalog.list_resource(identity, discovery)
         except Outage as outage:
             log.warning("listing.postponed", part=outage.part)
-            return ListingReport(ListingStatus.PROCESSING, _AWAY)
-        except Exception:  # a bug of the catalog's is no settlement's
+            return ListingReport(ListingStatus.PROCESSING, _UNAVAILABLE)
+        except Exception:  # a bug of the catalog does not fail the settlement
             log.exception("listing.broken")
-            return ListingReport(ListingStatus.PROCESSING, _BROKEN)
+            return ListingReport(ListingStatus.PROCESSING, _FAILED)
 
 
-def report_header(report: ListingReport) -> bytes:
-    """Base64 of a JSON object in the members of both spellings; short whatever the report says."""
+def render_report_header(report: ListingReport) -> bytes:
+    """Render the value of EXTENSION-RESPONSES: base64 of JSON with the members of both spellings.
+
+    Its length is bounded for every report.
+    """
     entry: dict[str, object] = {
         "success": report.status is ListingStatus.SUCCESS,
         "status": report.status.value,
     }
     if report.reason is not None:
-        reason = report.reason if _CODE.match(report.reason) else _UNREADABLE
+        reason = report.reason if _CODE.match(report.reason) else _NOT_LISTABLE
         entry["reason"] = reason
         if report.status is ListingStatus.REJECTED:
             entry["rejectedReason"] = reason
-    return encode_header({EXTENSION: entry}).encode()
+    return encode_header({BAZAAR: entry}).encode()

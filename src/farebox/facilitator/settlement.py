@@ -1,21 +1,51 @@
-"""One payment's way through settlement, as a record whose state only goes forward."""
+"""The settlement of one payment: its identity, row, final status and outcomes.
 
+The state of the row only goes forward.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-from farebox.facilitator.identity import PaymentIdentity
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
-from farebox.kernel.caller import OwnerId
+from farebox.kernel.caller import SHARED, OwnerId
+from farebox.kernel.networks import Network
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 
 
+@dataclass(frozen=True, slots=True)
+class PaymentIdentity:
+    """Network, payer and authorization nonce, which the ledger itself accepts only once.
+
+    Envelope bytes and base64 text are malleable and so are no identity.
+    """
+
+    network: Network
+    payer: Address
+    nonce: int
+
+    @property
+    def row_key(self) -> tuple[str, str, int]:
+        """The key columns of the payment's row."""
+        return self.network.value, self.payer, self.nonce
+
+
+def list_row_keys(identities: Sequence[PaymentIdentity]) -> tuple[list[str], list[str], list[int]]:
+    """List the key columns of many payments' rows, one list a column."""
+    return (
+        [identity.network.value for identity in identities],
+        [identity.payer for identity in identities],
+        [identity.nonce for identity in identities],
+    )
+
+
 class SettlementState(StrEnum):
-    """Where a settlement stands; written before the side effect it announces."""
+    """The state of a settlement, recorded before the side effect that it announces."""
 
     CLAIMED = "claimed"  # nothing is signed yet
     SENDING = "sending"  # signed and stored; may be with the network
@@ -23,10 +53,10 @@ class SettlementState(StrEnum):
     CONFIRMED = "confirmed"  # on the ledger, and the transfer was read back
     FAILED = "failed"  # on the ledger, without the transfer
     DEAD = "dead"  # can never land
-    UNPROVEN = "unproven"  # neither can be shown any more
+    UNPROVEN = "unproven"  # whether it landed cannot be proved any more
 
 
-FINAL: Final = frozenset(
+FINAL_STATES: Final = frozenset(
     (
         SettlementState.CONFIRMED,
         SettlementState.FAILED,
@@ -35,12 +65,12 @@ FINAL: Final = frozenset(
     )
 )
 
-# What may follow what. SENDING begins again when an envelope proven dead gives way to another.
-NEXT: Final = {
+# The transitions. SENDING follows SENDING when another envelope replaces one that is proven dead.
+TRANSITIONS: Final = {
     SettlementState.CLAIMED: frozenset((SettlementState.SENDING,)),
     SettlementState.SENDING: frozenset((SettlementState.SENDING, SettlementState.SUBMITTED))
-    | FINAL,
-    SettlementState.SUBMITTED: frozenset((SettlementState.SENDING,)) | FINAL,
+    | FINAL_STATES,
+    SettlementState.SUBMITTED: frozenset((SettlementState.SENDING,)) | FINAL_STATES,
     SettlementState.CONFIRMED: frozenset[SettlementState](),
     SettlementState.FAILED: frozenset[SettlementState](),
     SettlementState.DEAD: frozenset[SettlementState](),
@@ -49,16 +79,16 @@ NEXT: Final = {
 
 
 class Recording(StrEnum):
-    """What came of writing an envelope down; only one that is `WRITTEN` may be sent."""
+    """The result of recording an envelope; only one that is `WRITTEN` may be sent."""
 
     WRITTEN = "written"
-    CLAIM_LOST = "claim lost"  # the row is another's by now, or the source's lease is
+    CLAIM_LOST = "claim lost"  # another claim has the row, or another lease the source
     SOURCE_BUSY = "source busy"  # another envelope of the source is unresolved
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is written when an accepted payment takes its identity."""
+    """The row that an accepted payment inserts to claim its identity."""
 
     identity: PaymentIdentity
     claim_id: UUID
@@ -70,13 +100,14 @@ class Claim:
     claimed_at: datetime
     max_timeout_s: int  # of the terms, as every listing shows them
     token_is_verified: bool = True  # the token is a Stellar Asset Contract
-    caller: OwnerId | None = None  # who asked, where that is known
+    caller: OwnerId | None = None  # None for an anonymous one
+    budget_owner: OwnerId = SHARED  # the owner whose key budget it uses
     discovery: bytes | None = None  # `DiscoveryText`, unless there is none or too much of it
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A row of the journal."""
+    """A row of the journal; `reason` is None unless it failed, `sent` while nothing is signed."""
 
     identity: PaymentIdentity
     state: SettlementState
@@ -89,29 +120,114 @@ class Settlement:
     reason: Reason | None
     is_answered: bool
     token_is_verified: bool = True
-    landed_hash: bytes | None = None  # what used the authorization, where it is not `sent`
+    landed_hash: bytes | None = None  # of another transaction that used the authorization
 
     @property
     def tx_hash(self) -> str:
-        """The hash that is answered, in hex; empty while nothing is signed."""
+        """The hash in every response, in hex; empty while nothing is signed."""
         if self.landed_hash is not None:
             return self.landed_hash.hex()
         return self.sent.tx_hash.hex() if self.sent else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How a settlement ended, as it is written into its row."""
+class FinalStatus:
+    """The final status of a settlement, as its row records it."""
 
-    state: SettlementState  # one of FINAL
-    reason: Reason | None = None  # None for a confirmed one
+    state: SettlementState  # one of FINAL_STATES
+    reason: Reason | None = None  # None when confirmed
     detail: str | None = None  # the network's own result code
     ledger: int | None = None
     fee_charged: int | None = None  # stroops
-    landed_hash: bytes | None = None  # what used the authorization, where it is not the envelope
-    moved_more: bool = False  # tokens moved beside the payment
+    landed_hash: bytes | None = None  # of another transaction that used the authorization
+    has_extra_movement: bool = False  # tokens moved besides the payment
 
     @property
-    def cost_for_nothing(self) -> bool:
-        """Whether its fee counts as a loss that the payer brought about."""
-        return self.state is SettlementState.FAILED or self.moved_more
+    def is_payer_loss(self) -> bool:
+        """Whether the fee counts as a loss that the payer caused."""
+        return self.state is SettlementState.FAILED or self.has_extra_movement
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The payment is confirmed; its one success is taken just before the response is written."""
+
+    identity: PaymentIdentity
+    request_digest: bytes
+    tx_hash: str  # 64 lower-case hex digits
+    token_is_verified: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NotSettled:
+    """A final failure. `tx_hash` is empty when nothing reached the network."""
+
+    reason: Reason
+    network: Network
+    payer: Address | None = None
+    tx_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The payment may have been sent; repeating the same body leads to the final outcome."""
+
+    network: Network
+    payer: Address
+    tx_hash: str
+
+
+SettleOutcome = Settled | NotSettled | Pending
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """The final response body stored under the request's idempotency key, replayed as it is."""
+
+    body: bytes
+
+
+def build_duplicate(identity: PaymentIdentity, tx_hash: str) -> NotSettled:
+    """Build the outcome of a settled payment for a request that does not have its success."""
+    return NotSettled(Reason.DUPLICATE_SETTLEMENT, identity.network, identity.payer, tx_hash)
+
+
+def build_outcome(
+    final: FinalStatus, payment: Claim | Settlement, tx_hash: str
+) -> Settled | NotSettled:
+    """Build the outcome of a final settlement, the same for every repeat of its request.
+
+    `tx_hash` is the envelope's; the hash of another transaction that used the authorization goes
+    before it.
+    """
+    identity = payment.identity
+    if final.landed_hash is not None:
+        tx_hash = final.landed_hash.hex()
+    if final.state is SettlementState.CONFIRMED:
+        verified = payment.token_is_verified
+        return Settled(identity, payment.request_digest, tx_hash, token_is_verified=verified)
+    reason = final.reason or Reason.TRANSACTION_FAILED
+    return NotSettled(reason, identity.network, identity.payer, tx_hash)
+
+
+def read_outcome(row: Settlement) -> Settled | NotSettled | Pending:
+    """Read the outcome off a row: final in a final state, pending before."""
+    if row.state in FINAL_STATES:
+        return build_outcome(FinalStatus(row.state, row.reason), row, row.tx_hash)
+    return Pending(row.identity.network, row.identity.payer, row.tx_hash)
+
+
+class NothingSent(Exception):
+    """Nothing was sent, since the service could not act; the same body may be repeated."""
+
+    def __init__(self, network: Network, payer: Address, *, retry_after_s: int) -> None:
+        super().__init__("nothing was sent")
+        self.network, self.payer, self.retry_after_s = network, payer, retry_after_s
+
+
+class KeyConflict(Exception):
+    """An idempotency key of the request is reserved by another request; nothing was done."""
+
+    def __init__(self, reason: Reason, network: Network, payer: Address) -> None:
+        super().__init__(reason)
+        self.reason, self.network, self.payer = reason, network, payer

@@ -1,4 +1,4 @@
-"""What each caller was answered, counted in memory and written now and then."""
+"""The meter: each caller's requests, counted in memory and written every second."""
 
 from dataclasses import dataclass
 from datetime import UTC, date
@@ -11,19 +11,15 @@ from farebox.ingress import usage_store
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.storage.attempt import attempt
-from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.faults import DatabaseUnavailable, attempt
 from farebox.storage.pool import Database
 
 _WRITE_EVERY_S: Final = 1.0
-_PRUNE_EVERY: Final = 3600  # writes
-_KEPT_DAYS: Final = 400
-_PRUNED_AT_ONCE: Final = 1_000
-_MISSED: Final = "usage.not_written"
+_WRITE_FAILED: Final = "usage.not_written"
 
 
-class Metered(StrEnum):
-    """What is counted here; what a settlement came to stands in its own row."""
+class MeteredResult(StrEnum):
+    """The results that are counted here; a settlement's status stands in its own row."""
 
     VERIFY_ACCEPTED = "verify_accepted"
     VERIFY_REFUSED = "verify_refused"
@@ -32,20 +28,20 @@ class Metered(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What one counter counts."""
+    """The key of one counter."""
 
     owner: OwnerId
     used_on: date
     network: Network
-    metered: Metered
+    result: MeteredResult
 
 
 class Meter:
-    """Counts without waiting, and writes each day's own totals every second.
+    """Counts without waiting, and writes the totals of each day every second.
 
-    A total written twice is the same total, so that a write whose outcome is unknown may be
-    repeated. Use it as a context manager inside the database's: what is counted at the end is
-    written then. A process that is killed loses its last second.
+    A total written twice is the same total, so a write with an unknown outcome may be repeated.
+    Use it as a context manager inside the database's: the last totals are written on exit. A
+    process that is killed loses its last second.
     """
 
     def __init__(self, database: Database, clock: Clock) -> None:
@@ -63,27 +59,27 @@ class Meter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await attempt(self.write, missed=_MISSED)
+        await attempt(self.write, missed=_WRITE_FAILED)
 
-    def verified(self, owner: OwnerId, network: Network, *, is_accepted: bool) -> None:
-        """A payment was judged for this caller."""
-        metered = Metered.VERIFY_ACCEPTED if is_accepted else Metered.VERIFY_REFUSED
-        self._add(owner, network, metered)
+    def count_verification(self, owner: OwnerId, network: Network, *, is_accepted: bool) -> None:
+        """Count a verification of this caller."""
+        result = MeteredResult.VERIFY_ACCEPTED if is_accepted else MeteredResult.VERIFY_REFUSED
+        self._add(owner, network, result)
 
-    def not_settled(self, owner: OwnerId, network: Network) -> None:
-        """A settlement was refused to this caller, and nothing was sent."""
-        self._add(owner, network, Metered.SETTLE_REFUSED)
+    def count_refused_settlement(self, owner: OwnerId, network: Network) -> None:
+        """Count a settlement that was refused to this caller before anything was sent."""
+        self._add(owner, network, MeteredResult.SETTLE_REFUSED)
 
-    def _add(self, owner: OwnerId, network: Network, metered: Metered) -> None:
-        tally = Tally(owner, self._clock.now().astimezone(UTC).date(), network, metered)
+    def _add(self, owner: OwnerId, network: Network, result: MeteredResult) -> None:
+        tally = Tally(owner, self._clock.now().astimezone(UTC).date(), network, result)
         self._totals[tally] = self._totals.get(tally, 0) + 1
         self._changed.add(tally)
 
     async def write(self) -> None:
-        """Every total that has changed is in the database.
+        """Write every total that has changed.
 
         Raises:
-            DatabaseUnavailable: it is to be written still.
+            DatabaseUnavailable: the totals are kept for the next write.
         """
         changed, self._changed = self._changed, set()
         if not changed:
@@ -94,7 +90,7 @@ class Meter:
                 await usage_store.write_totals(
                     db,
                     [
-                        (each.owner, each.used_on, each.network.value, each.metered.value, total)
+                        (each.owner, each.used_on, each.network.value, each.result.value, total)
                         for each, total in totals.items()
                     ],
                     counted_by=self._process,
@@ -102,30 +98,17 @@ class Meter:
         except DatabaseUnavailable:
             self._changed |= changed
             raise
-        self._forget_days_past()
+        self._forget_past_days()
 
-    def _forget_days_past(self) -> None:
+    def _forget_past_days(self) -> None:
         today = self._clock.now().astimezone(UTC).date()
-        over = [tally for tally in self._totals if tally.used_on < today]
-        for tally in over:
+        past = [tally for tally in self._totals if tally.used_on < today]
+        for tally in past:
             if tally not in self._changed:
                 del self._totals[tally]
 
     async def run(self) -> None:
-        """Write for ever; while the database is away the totals are kept."""
-        writes = 1
+        """Write for ever; while the database is unavailable the totals are kept."""
         while True:
             await self._clock.sleep(_WRITE_EVERY_S)
-            is_written = await attempt(self.write, missed=_MISSED)
-            if is_written and writes % _PRUNE_EVERY == 0:
-                await attempt(self._prune, missed="usage.not_pruned")
-            writes += 1
-
-    async def _prune(self) -> None:
-        async with self._database.connection() as db:
-            await usage_store.delete_old(
-                db,
-                today=self._clock.now().astimezone(UTC).date(),
-                kept_days=_KEPT_DAYS,
-                limit=_PRUNED_AT_ONCE,
-            )
+            await attempt(self.write, missed=_WRITE_FAILED)

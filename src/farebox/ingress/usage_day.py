@@ -1,34 +1,35 @@
-"""What a caller has used in a day, and which days may be asked for."""
+"""A caller's usage of one day, and the period that may be asked for."""
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import Final
 
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 
-LONGEST_DAYS: Final = 92
-USUAL_DAYS: Final = 30
+MAX_DAYS: Final = 92
+DEFAULT_DAYS: Final = 30
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z", re.ASCII)
 
 DayKey = tuple[date, Network]
 
 
 class BadPeriod(Refusal):
-    """What is asked for is no period of days."""
+    """The period is malformed, reversed or too long."""
 
     def __init__(self) -> None:
-        words = (
+        message = (
             "from and to are days (2026-11-21, UTC), each given once, in this order and at most "
-            f"{LONGEST_DAYS} of them."
+            f"{MAX_DAYS} of them."
         )
-        super().__init__("invalid_period", words)
+        super().__init__(ErrorCode.INVALID_PERIOD, message)
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """Requests by how they were answered."""
+class RequestCounts:
+    """Requests by result."""
 
     verify_accepted: int = 0
     verify_refused: int = 0
@@ -36,8 +37,8 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """Settlements by what became of them; `fees` is what the network charged, stroops."""
+class SettlementCounts:
+    """Settlements by status; `fees` are the network fees in stroops."""
 
     confirmed: int = 0
     failed: int = 0
@@ -51,8 +52,8 @@ class UsageDay:
 
     used_on: date
     network: Network
-    answered: Answered
-    settled: Settled
+    requests: RequestCounts
+    settlements: SettlementCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,36 +63,26 @@ class Period:
     first: date
     last: date
 
-    @property
-    def since(self) -> datetime:
-        """When it begins."""
-        return datetime.combine(self.first, time(), UTC)
-
-    @property
-    def before(self) -> datetime:
-        """When it is over."""
-        return datetime.combine(self.last, time(), UTC) + timedelta(days=1)
-
 
 def read_period(first: str | None, last: str | None, *, today: date) -> Period:
-    """The days asked for: up to today where no end is named, thirty where no beginning is.
+    """Read a period: by default it ends today and has thirty days.
 
     Raises:
-        BadPeriod: they are not days, or too many.
+        BadPeriod: a day is malformed, or the period is reversed or too long.
     """
     try:
-        end = today if last is None else _day(last)
-        begin = end - timedelta(days=USUAL_DAYS - 1) if first is None else _day(first)
+        end = today if last is None else _parse_day(last)
+        begin = end - timedelta(days=DEFAULT_DAYS - 1) if first is None else _parse_day(first)
         days = (end - begin).days + 1
         end + timedelta(days=1)  # the period has an end
     except (ValueError, OverflowError):
         raise BadPeriod from None
-    if not 1 <= days <= LONGEST_DAYS:
+    if not 1 <= days <= MAX_DAYS:
         raise BadPeriod
     return Period(begin, end)
 
 
-def _day(text: str) -> date:
+def _parse_day(text: str) -> date:
     if not _DATE.match(text):
         raise ValueError
     return date.fromisoformat(text)

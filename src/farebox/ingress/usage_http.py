@@ -1,54 +1,149 @@
-"""`/v1/usage` over HTTP."""
+"""`/v1/usage`: the declared route, its handler and its body."""
 
 from typing import Final
 from urllib.parse import parse_qsl
 
 import msgspec
-from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from farebox.ingress.usage import Usage
-from farebox.ingress.usage_day import BadPeriod, read_period
-from farebox.ingress.wire import usage_response
+from farebox.ingress.usage_day import BadPeriod, Period, UsageDay, read_period
 from farebox.kernel.caller import Grant
-from farebox.web.answers import send_json
-from farebox.web.guard import Authenticates, Guarded, Needs, caller_of
+from farebox.kernel.error_codes import ErrorCode
+from farebox.web.endpoint import (
+    Endpoint,
+    Example,
+    JsonSchema,
+    Parameter,
+    ResponseDeclaration,
+    RouteDeclaration,
+)
+from farebox.web.guard import Access, caller_of
+from farebox.web.responses import send_json
 
-USAGE: Final = "/v1/usage"
-_FIELDS: Final = 16
+_MAX_FIELDS: Final = 16
+_DAY: Final[JsonSchema] = {"type": "string", "format": "date"}
 _encode: Final = msgspec.json.Encoder().encode
 
 
+class VerificationsBody(msgspec.Struct, rename="camel", frozen=True):
+    """Responses of `/verify`."""
+
+    accepted: int
+    refused: int
+
+
+class SettlementsBody(msgspec.Struct, rename="camel", frozen=True):
+    """Settlements by status; `refused` are those refused before anything was sent."""
+
+    accepted: int
+    failed: int
+    pending: int
+    refused: int
+
+
+class UsageDayBody(msgspec.Struct, rename="camel", frozen=True):
+    """One UTC day on one network; `feesSponsored` in stroops."""
+
+    date: str
+    network: str
+    verifications: VerificationsBody
+    settlements: SettlementsBody
+    fees_sponsored: str
+
+
+class UsageResponse(msgspec.Struct, rename={"first": "from", "last": "to"}, frozen=True):
+    """The days with any usage, the newest first."""
+
+    first: str
+    last: str
+    items: list[UsageDayBody]
+
+
+USAGE: Final = RouteDeclaration(
+    method="GET",
+    path="/v1/usage",
+    tag="accounts",
+    summary="Your usage by UTC day and network.",
+    responses={200: ResponseDeclaration("The days with any usage.", UsageResponse)},
+    parameters=(
+        Parameter("from", "The first day.", _DAY),
+        Parameter("to", "The last day.", _DAY),
+    ),
+    access=Access(Grant.READ),
+    errors=(ErrorCode.INVALID_PERIOD,),
+    example=Example(
+        response={
+            "from": "2026-11-20",
+            "to": "2026-11-21",
+            "items": [
+                {
+                    "date": "2026-11-21",
+                    "network": "stellar:testnet",
+                    "verifications": {"accepted": 12, "refused": 1},
+                    "settlements": {"accepted": 11, "failed": 0, "pending": 1, "refused": 0},
+                    "feesSponsored": "330000",
+                }
+            ],
+        }
+    ),
+)
+
+
 class UsageEndpoint:
-    """What the caller has used, by day and network."""
+    """Answers with the caller's usage by day and network."""
 
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = _parameters(scope["query_string"])
-        period = read_period(given.get("from"), given.get("to"), today=self._usage.today())
-        days = await self._usage.of(caller_of(scope).owner, period)
-        await send_json(send, 200, _encode(usage_response(period, days)))
+        days = _read_days(scope["query_string"])
+        period = read_period(days.get("from"), days.get("to"), today=self._usage.today())
+        usage = await self._usage.of(caller_of(scope).owner, period)
+        await send_json(send, 200, _encode(usage_response(period, usage)))
 
 
-def _parameters(query: bytes) -> dict[str, str]:
-    """The two parameters that are read, each given once at most.
+def _read_days(query: bytes) -> dict[str, str]:
+    """Read `from` and `to`, each given once at most.
 
     Raises:
         BadPeriod: the query string cannot be read, or one is given twice.
     """
     try:
-        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_FIELDS)
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise BadPeriod from None
-    read = [(name, value) for name, value in pairs if name in ("from", "to")]
-    if len(dict(read)) != len(read):
+    days = [(name, value) for name, value in pairs if name in ("from", "to")]
+    if len(dict(days)) != len(days):
         raise BadPeriod
-    return dict(read)
+    return dict(days)
 
 
-def usage_routes(usage: Usage, authenticates: Authenticates) -> list[BaseRoute]:
-    """The route that shows a caller its metering."""
-    endpoint = Guarded(UsageEndpoint(usage), authenticates, Needs(Grant.READ))
-    return [Route(USAGE, endpoint, methods=["GET"])]
+def usage_response(period: Period, days: list[UsageDay]) -> UsageResponse:
+    """Make the body of `/v1/usage`."""
+    return UsageResponse(
+        first=period.first.isoformat(),
+        last=period.last.isoformat(),
+        items=[_day_body(day) for day in days],
+    )
+
+
+def _day_body(day: UsageDay) -> UsageDayBody:
+    requests, settlements = day.requests, day.settlements
+    return UsageDayBody(
+        date=day.used_on.isoformat(),
+        network=day.network.value,
+        verifications=VerificationsBody(requests.verify_accepted, requests.verify_refused),
+        settlements=SettlementsBody(
+            accepted=settlements.confirmed,
+            failed=settlements.failed,
+            pending=settlements.pending,
+            refused=requests.settle_refused,
+        ),
+        fees_sponsored=str(settlements.fees),
+    )
+
+
+def usage_endpoints(usage: Usage) -> list[Endpoint]:
+    """Return the route of a caller's usage."""
+    return [Endpoint(USAGE, UsageEndpoint(usage))]

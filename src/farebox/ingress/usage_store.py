@@ -1,10 +1,10 @@
-"""What callers have used, in PostgreSQL: counted answers, and the journal's own rows."""
+"""The usage of callers in PostgreSQL: counted requests, and settlements counted as they end."""
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from uuid import UUID
 
-from farebox.ingress.usage_day import Answered, DayKey, Settled
+from farebox.ingress.usage_day import DayKey, Period, RequestCounts, SettlementCounts
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
@@ -13,7 +13,7 @@ Total = tuple[OwnerId, date, str, str, int]
 
 
 async def write_totals(db: Connection, totals: Sequence[Total], *, counted_by: UUID) -> None:
-    """The totals of one process are what is said here, or what was written already if more."""
+    """Write the totals of one process; a larger one that was written already stays."""
     await db.execute(
         """
         INSERT INTO usage_counts AS own (owner, used_on, network, metered, counted_by, amount)
@@ -28,10 +28,10 @@ async def write_totals(db: Connection, totals: Sequence[Total], *, counted_by: U
     )
 
 
-async def answered(
-    db: Connection, owner: OwnerId, *, first: date, last: date
-) -> dict[DayKey, Answered]:
-    """How the caller's requests were answered on each of these days, both included."""
+async def get_request_counts(
+    db: Connection, owner: OwnerId, period: Period
+) -> dict[DayKey, RequestCounts]:
+    """Return the caller's requests by result for each day of the period."""
     rows = await db.fetch(
         """
         SELECT used_on, network,
@@ -46,54 +46,75 @@ async def answered(
         GROUP BY used_on, network
         """,
         owner,
-        first,
-        last,
+        period.first,
+        period.last,
     )
     return {
-        (row["used_on"], Network(row["network"])): Answered(
+        (row["used_on"], Network(row["network"])): RequestCounts(
             row["verify_accepted"], row["verify_refused"], row["settle_refused"]
         )
         for row in rows
     }
 
 
-async def settled(
-    db: Connection, owner: OwnerId, *, since: datetime, before: datetime
-) -> dict[DayKey, Settled]:
-    """What became of the settlements this caller asked for, by the UTC day it asked."""
+async def get_settlement_counts(
+    db: Connection, owner: OwnerId, period: Period
+) -> dict[DayKey, SettlementCounts]:
+    """Return the caller's settlements by status, by the UTC day of the request.
+
+    To be called in a snapshot: settlements that have ended are counted by day already, and the
+    few pending ones are read.
+    """
     rows = await db.fetch(
         """
-        SELECT (claimed_at AT TIME ZONE 'UTC')::date AS claimed_on, network,
-               count(*) FILTER (WHERE state = 'confirmed') AS confirmed,
-               count(*) FILTER (WHERE state IN ('failed', 'dead', 'unproven')) AS failed,
-               count(*) FILTER (WHERE state IN ('claimed', 'sending', 'submitted')) AS pending,
-               coalesce(sum(fee_charged), 0)::bigint AS fees
-        FROM settlements
-        WHERE caller = $1 AND claimed_at >= $2 AND claimed_at < $3
-        GROUP BY claimed_on, network
+        SELECT used_on, network, sum(confirmed)::bigint AS confirmed, sum(failed)::bigint AS failed,
+               sum(pending)::bigint AS pending, sum(fees)::bigint AS fees
+        FROM (SELECT used_on, network, confirmed, failed, 0 AS pending, fees
+              FROM settlement_usage WHERE owner = $1 AND used_on BETWEEN $2 AND $3
+              UNION ALL
+              SELECT (claimed_at AT TIME ZONE 'UTC')::date, network, 0, 0, 1, 0
+              FROM settlements
+              WHERE state IN ('claimed', 'sending', 'submitted') AND caller = $1
+                AND (claimed_at AT TIME ZONE 'UTC')::date BETWEEN $2 AND $3) AS both_kinds
+        GROUP BY used_on, network
         """,
         owner,
-        since,
-        before,
+        period.first,
+        period.last,
     )
     return {
-        (row["claimed_on"], Network(row["network"])): Settled(
+        (row["used_on"], Network(row["network"])): SettlementCounts(
             row["confirmed"], row["failed"], row["pending"], row["fees"]
         )
         for row in rows
     }
 
 
-async def delete_old(db: Connection, *, today: date, kept_days: int, limit: int) -> None:
-    """Forget at most `limit` totals of days longer ago than `kept_days`."""
-    await db.execute(
+async def delete_request_counts(db: Connection, *, before: date, limit: int) -> int:
+    """Delete at most `limit` request totals of days before `before`; return how many."""
+    rows = await db.fetch(
         """
         DELETE FROM usage_counts
         WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM usage_counts WHERE used_on < $1::date - $2::integer
-            LIMIT $3 FOR UPDATE SKIP LOCKED))
+            SELECT ctid FROM usage_counts WHERE used_on < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))
+        RETURNING true
         """,
-        today,
-        kept_days,
+        before,
         limit,
     )
+    return len(rows)
+
+
+async def delete_settlement_counts(db: Connection, *, before: date, limit: int) -> int:
+    """Delete at most `limit` settlement totals of days before `before`; return how many."""
+    rows = await db.fetch(
+        """
+        DELETE FROM settlement_usage
+        WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM settlement_usage WHERE used_on < $1 LIMIT $2 FOR UPDATE SKIP LOCKED))
+        RETURNING true
+        """,
+        before,
+        limit,
+    )
+    return len(rows)

@@ -14,7 +14,7 @@ _CANONICAL: Final = re.compile(r"(?:0|[1-9][0-9]{0,38})\Z", re.ASCII)
 def parse_base_units(text: str) -> BaseUnits | None:
     """Read a wire amount; None when it is not canonical or does not fit an i128.
 
-    Canonical is ASCII digits only: no sign, blank, underscore, leading zero or line break.
+    Canonical is ASCII digits only: no sign, space, underscore, leading zero or line break.
     """
     if not _CANONICAL.match(text):
         return None

@@ -1,28 +1,32 @@
-"""Who asks: the one value that stands for a caller, however it has shown who it is."""
+"""The caller of a request, whichever credential it has shown."""
 
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NewType
 
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 
-OwnerId = NewType("OwnerId", str)  # what every record of a caller is scoped to
+OwnerId = NewType("OwnerId", str)  # every record of a caller belongs to one
+SHARED: Final = OwnerId("shared")  # the common budget of callers that are not established
 _OPERATOR: Final = "operator"
+COMMANDS: Final = OwnerId("operator_commands")  # the operator on the command line
 _DIGITS: Final = 32  # of SHA-256 in hexadecimal: 128 bits
 
 
 class CallerKind(StrEnum):
-    """What was shown."""
+    """The kind of the credential."""
 
     SESSION = "session"
     KEY = "key"
     OPERATOR = "operator"
+    SERVICE = "service"  # no credential: the service acts by itself
 
 
 class Grant(StrEnum):
-    """What a personal key may be used for; a session and the operator may do everything."""
+    """A scope of a personal key; a session and the operator have every scope."""
 
     READ = "read"
     FACILITATOR = "facilitator"
@@ -35,10 +39,12 @@ EVERY_GRANT: Final = frozenset(Grant)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose records a request may touch, and what it may do.
+    """The owner whose records a request may use, and its scopes.
 
     `network` and `address` are the wallet's; the operator has none. `key_id` is set for a personal
-    key alone, `session_id` for a session; neither is a secret.
+    key alone, `session_id` for a session; neither is a secret. `is_established`: the wallet's
+    account was on the ledger at a sign-in, or the operator made the key. Every other identity
+    can be made for free, so that limits by owner do not bound them.
     """
 
     owner: OwnerId
@@ -48,37 +54,41 @@ class Caller:
     address: str | None = None
     key_id: str | None = None
     session_id: str | None = None
+    is_established: bool = False
 
 
 class Unauthenticated(Refusal):
-    """Nothing was shown, or nothing that is valid now; which of the two is not told."""
+    """There is no valid credential; whether one was shown is not disclosed."""
 
     def __init__(self) -> None:
-        words = "Show a session or a key: Authorization: Bearer …"
-        super().__init__("unauthenticated", words)
+        super().__init__(ErrorCode.UNAUTHENTICATED)
 
 
 class SessionRequired(Refusal):
-    """A key was shown where only a wallet's session or the operator may act."""
+    """The credential is a key, and only a wallet's session or the operator is allowed."""
 
     def __init__(self) -> None:
-        words = "Sign in with the wallet: a key may not do this."
-        super().__init__("session_required", words)
+        super().__init__(ErrorCode.SESSION_REQUIRED)
 
 
 def user_id(network: Network, address: str) -> OwnerId:
-    """The id of a wallet's user: the same for ever, another on every network."""
+    """The id of a wallet's user: permanent, and different on each network."""
     return _derived("user", f"{network.value}\n{address}")
 
 
 def operator_id(digest: bytes) -> OwnerId:
-    """The id under which the operator with a key of this SHA-256 digest acts."""
+    """The id of the operator whose key has this SHA-256 digest."""
     return _derived(_OPERATOR, digest.hex())
 
 
 def is_operators(owner: OwnerId) -> bool:
-    """Whether it is the id of an operator's key, of whichever."""
+    """Whether `owner` is an operator's id."""
     return owner.startswith(f"{_OPERATOR}_")
+
+
+def budget_owner(caller: Caller | None) -> OwnerId:
+    """The owner of the budget for a caller's payments: itself, or the common one."""
+    return caller.owner if caller is not None and caller.is_established else SHARED
 
 
 def _derived(kind: str, name: str) -> OwnerId:

@@ -1,4 +1,4 @@
-"""Time as something handed in, so that a test decides what the hour is."""
+"""The clock, passed to every use case so that tests control time."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where a use case gets the time and waits."""
+    """Gives the time, and waits."""
 
     def now(self) -> datetime:
         """The wall clock, UTC and aware."""

@@ -1,32 +1,44 @@
 """The two families of exceptions that may leave a feature: refusals and outages."""
 
+from farebox.kernel.error_codes import ErrorCode
+
 
 class Refusal(Exception):
-    """The caller may not: says why with a code and words that are safe to show."""
+    """The request is refused: a code, and a message that is safe to show."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+        """Without `message` the sentence is the code's own."""
         self.code = code
-        self.message = message
+        self.message = code.sentence if message is None else message
+        super().__init__(self.message)
+
+
+class CommandRefused(Refusal):
+    """A command, a start or a call of ours is refused: no request is answered with it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.INTERNAL_ERROR, message)
 
 
 class NotFound(Refusal):
-    """There is no such record, or it is somebody else's: which of the two is not told."""
+    """There is no such record, or it has another owner: which of the two is not disclosed."""
 
     def __init__(self) -> None:
-        super().__init__("not_found", "There is nothing at this path.")
+        super().__init__(ErrorCode.NOT_FOUND)
 
 
 class TooManyRequests(Refusal):
-    """Whoever asks has asked too often; after `retry_after_s` seconds, at least 1, it may again."""
+    """The caller is over a rate limit; it may retry after `retry_after_s` seconds, at least 1."""
 
-    def __init__(self, message: str = "Too many requests.", *, retry_after_s: int) -> None:
-        super().__init__("too_many_requests", message)
+    def __init__(self, message: str | None = None, *, retry_after_s: int) -> None:
+        super().__init__(ErrorCode.TOO_MANY_REQUESTS, message)
         self.retry_after_s = retry_after_s
 
 
 class Outage(Exception):
-    """Something Farebox needs is away: names the part, never its address."""
+    """A dependency is unavailable; `part` is its name, never its address."""
+
+    repeat_after_s: int = 5  # seconds after which a retry makes sense
 
     def __init__(self, part: str, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Names of records: random, so that nobody guesses one, and telling what they name."""
+"""Ids of records: random, so that none can be guessed, with the kind of record as prefix."""
 
 import re
 import secrets
@@ -10,17 +10,17 @@ _LENGTH: Final = 22  # characters of 62: 130 bits
 
 
 def random_text(length: int) -> str:
-    """So many letters and digits that nobody can foresee: 5.95 bits each."""
+    """Random letters and digits, `length` of them: 5.95 bits each."""
     return "".join(secrets.choice(ALPHABET) for _ in range(length))
 
 
 def new_id(kind: str) -> str:
-    """A name nothing else has: `key_…` for the kind `key`."""
+    """A unique id: `key_…` for the kind `key`."""
     return f"{kind}_{random_text(_LENGTH)}"
 
 
 def is_id(kind: str, text: str) -> bool:
-    """Whether the text could be a name of this kind."""
+    """Whether the text has the form of an id of this kind."""
     return _pattern(kind).match(text) is not None
 
 

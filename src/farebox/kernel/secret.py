@@ -1,4 +1,4 @@
-"""A value that must not be written anywhere."""
+"""A value that must not be logged or printed."""
 
 from typing import Final, Generic, NoReturn, TypeVar
 
@@ -9,7 +9,7 @@ MASK: Final = "[secret]"
 class Secret(Generic[T]):
     """Holds a key, token, signature or authorization; its text form is a mask.
 
-    It cannot be pickled, hashed into a log or compared by accident: only `reveal` gives it back.
+    It cannot be pickled, formatted or compared by accident: only `reveal` returns it.
     """
 
     __slots__ = ("_value",)

@@ -1,27 +1,30 @@
-"""A program of ours as a child process: started, heard once it listens, and never left behind."""
+"""Run a program as a child process that ends with this process, however this process ends."""
 
 import asyncio
+import ctypes
+import os
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from farebox.local.faults import LocalFault, explain_disk
-from farebox.local.parent_death import die_with_parent
+from farebox.local.faults import LocalFault, explain_disk_error
 
 _STOP_S: Final = 10.0
-_WORDS_LIMIT: Final = 4096  # bytes of a failed program's last words
+_OUTPUT_LIMIT: Final = 4096  # bytes of a failed program's output
+_PR_SET_PDEATHSIG: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is run: `name` is for a person; `log` None keeps what it writes only while it starts.
+    """A program to run; `name` appears in messages, `log` gets its standard error.
 
-    A program that `ends_with_stdin` needs nothing else to end with us; for any other the system
-    is asked to end it with the thread that started it.
+    Without `log` its output is kept only while it starts. A program that `ends_with_stdin` ends
+    when its standard input closes; any other gets a signal from the system when its parent ends.
     """
 
     name: str
@@ -33,7 +36,7 @@ class Program:
 
 
 class Child:
-    """A running program; it ends with this process, however this process ends."""
+    """A running program; it ends with this process."""
 
     def __init__(self, process: subprocess.Popen[bytes], first_line: bytes) -> None:
         self._process = process
@@ -41,19 +44,19 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     def is_running(self) -> bool:
-        """Whether it still runs."""
+        """Whether the program runs."""
         return self._process.poll() is None
 
     async def wait(self) -> int:
-        """Return once it has ended, with its exit code."""
+        """Wait for the program to end; returns its exit code."""
         return await asyncio.to_thread(self._process.wait)
 
     async def stop(self) -> None:
-        """End it and wait until it is gone; a second call does nothing."""
+        """Stop the program and wait for its end; a second call does nothing."""
         await asyncio.to_thread(_end, self._process)
 
 
@@ -63,7 +66,7 @@ async def start_child(program: Program) -> Child:
     Its standard input is a pipe that closes with this process.
 
     Raises:
-        LocalFault: it cannot be run or ends before that line; its own last words are the reason.
+        LocalFault: it cannot be run or ends before that line; its last output is the reason.
     """
     with _log_of(program) as log:
         process = _spawn(program, log)
@@ -87,11 +90,11 @@ def _log_of(program: Program) -> IO[bytes]:
     try:
         return program.log.open("w+b")
     except OSError as error:
-        raise explain_disk(error, doing=f"starting {program.name}") from error
+        raise explain_disk_error(error, doing=f"starting {program.name}") from error
 
 
 def _spawn(program: Program, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    last_wish = None if program.ends_with_stdin else die_with_parent(signal.SIGTERM)
+    set_death_signal = None if program.ends_with_stdin else die_with_parent(signal.SIGTERM)
     try:
         return subprocess.Popen(
             program.command,
@@ -100,7 +103,7 @@ def _spawn(program: Program, log: IO[bytes]) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=log,
             start_new_session=True,  # Ctrl-C reaches this process alone, which stops its children
-            preexec_fn=last_wish,  # noqa: PLW1509 - calls nothing but prctl
+            preexec_fn=set_death_signal,  # noqa: PLW1509 - calls nothing but prctl
         )
     except OSError as error:
         raise LocalFault(
@@ -114,10 +117,10 @@ def _first_line(process: subprocess.Popen[bytes]) -> bytes:
 
 def _explain(program: Program, log: IO[bytes]) -> LocalFault:
     log.seek(0, 2)
-    log.seek(max(0, log.tell() - _WORDS_LIMIT))
+    log.seek(max(0, log.tell() - _OUTPUT_LIMIT))
     lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
-    said = [line for line in lines if line]
-    return LocalFault(said[-1] if said else f"{program.name} did not start and said nothing.")
+    output = [line for line in lines if line]
+    return LocalFault(output[-1] if output else f"{program.name} did not start, without output.")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -132,3 +135,22 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
     if process.stdout is not None:
         process.stdout.close()
+
+
+def die_with_parent(signal_number: int) -> Callable[[], None] | None:
+    """A `preexec_fn` after which the child gets `signal_number` when its parent thread ends.
+
+    None on systems other than Linux: there only an orderly end of the parent stops the child.
+    """
+    if sys.platform != "linux":
+        return None
+    # resolved here, because nothing may be loaded between fork and exec
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    parent = os.getpid()
+
+    def in_child() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
+        if os.getppid() != parent:  # the parent died before the line above
+            os._exit(1)
+
+    return in_child

@@ -1,4 +1,4 @@
-"""A devnet as a child process: start it, read where it listens, drive it, stop it."""
+"""A devnet as a child process, controlled through its admin API."""
 
 import base64
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _ADMIN_S: Final = 60.0
 
 
 class HeaderForm(StrEnum):
-    """How ledger headers spell the close time: protocol 30's milliseconds, or whole seconds."""
+    """The close time in ledger headers: in milliseconds (protocol 30), or in whole seconds."""
 
     MS = "ms"
     SECONDS = "seconds"
@@ -39,7 +39,7 @@ class HeaderForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DevnetOptions:
-    """What a devnet is started with; port 0 takes a free one, `close_ms` None closes by hand."""
+    """The options of a devnet; port 0 takes a free one, `close_ms` None: only `close` closes."""
 
     passphrase: str
     close_ms: int | None = 5000
@@ -51,7 +51,7 @@ class DevnetOptions:
     port: int = 0
     admin_port: int = 0
     log: Path | None = None
-    journal: Path | None = None  # what decides the ledgers, replayed at the next start
+    journal: Path | None = None  # the file that is replayed at the next start
     ledger_meta_bytes: int | None = None  # least size of a ledger's metadataXdr before base64
     rpc_behaviour: str | None = None  # release of Stellar RPC to copy: "25", "27.0", "28" or "30"
     max_transactions_limit: int | None = None  # largest page of getTransactions
@@ -59,7 +59,7 @@ class DevnetOptions:
     extra: tuple[str, ...] = ()
 
     def arguments(self) -> list[str]:
-        """The command line after the binary's name."""
+        """The arguments of the command line."""
         close = "manual" if self.close_ms is None else str(self.close_ms)
         arguments = ["--passphrase", self.passphrase, "--close-ms", close]
         arguments += ["--header", self.header, "--limits", self.limits]
@@ -81,7 +81,7 @@ class DevnetOptions:
         return [*arguments, *self.extra, "--stop-with-stdin"]
 
 
-class _Listening(msgspec.Struct):
+class _DevnetAnnouncement(msgspec.Struct):
     event: str
     rpc: str
     admin: str
@@ -117,7 +117,7 @@ class Party:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the devnet set up: an asset under its public issuer, payers and payees holding it."""
+    """Accounts that the devnet has created: payers and payees with trustlines for an asset."""
 
     ledger: int
     code: str
@@ -129,9 +129,9 @@ class Scene:
 
 
 class Devnet:
-    """A running devnet; closing it, or the death of this process, ends the child."""
+    """A running devnet; it ends with this process."""
 
-    def __init__(self, child: Child, listening: _Listening) -> None:
+    def __init__(self, child: Child, listening: _DevnetAnnouncement) -> None:
         self._child = child
         self.rpc_url = listening.rpc
         self.admin_url = listening.admin
@@ -143,17 +143,17 @@ class Devnet:
         return self._child.pid
 
     def is_running(self) -> bool:
-        """Whether the child still runs."""
+        """Whether the child runs."""
         return self._child.is_running()
 
     async def stop(self) -> None:
-        """End the child and wait until it is gone; a second call does nothing."""
+        """Stop the child and wait for its end; a second call does nothing."""
         await self._child.stop()
 
     async def scene(
         self, *, payers: int, payees: int, payer_units: int = 1_000_000_000_000
     ) -> Scene:
-        """Add `payers` holding `payer_units` each and `payees` holding none; return these alone."""
+        """Create `payers` with `payer_units` each, and `payees` with none."""
         return await ask_scene(
             self.admin_url, payers=payers, payees=payees, payer_units=payer_units
         )
@@ -161,62 +161,64 @@ class Devnet:
     async def close(self, count: int = 1, *, empty: bool = False) -> int:
         """Close `count` ledgers now; returns the latest sequence.
 
-        `empty` leaves out what waits, which is dropped after four such ledgers.
+        `empty` leaves out queued transactions, which are dropped after four such ledgers.
         """
-        answer = msgspec.json.decode(await self._admin("/close", {"count": count, "empty": empty}))
-        return int(answer["ledger"])
+        response = msgspec.json.decode(
+            await self._admin("/close", {"count": count, "empty": empty})
+        )
+        return int(response["ledger"])
 
     async def jump(self, seconds: int, *, ledgers: int = 1) -> int:
-        """Move the network's clock forward and close empty ledgers; the latest sequence."""
-        wanted = {"seconds": seconds, "ledgers": ledgers}
-        return int(msgspec.json.decode(await self._admin("/jump", wanted))["ledger"])
+        """Move the network's clock forward and close empty ledgers; returns the sequence."""
+        body = {"seconds": seconds, "ledgers": ledgers}
+        return int(msgspec.json.decode(await self._admin("/jump", body))["ledger"])
 
     async def land(self, envelope: Secret[bytes]) -> str:
-        """Put a valid envelope into the next ledger past the queue; its hash.
+        """Include an envelope in the next ledger without the queue; returns its hash.
 
         Raises:
-            LocalFault: it is not valid now.
+            LocalFault: the envelope is not valid.
         """
         text = base64.b64encode(envelope.reveal()).decode()
         return str(msgspec.json.decode(await self._admin("/land", {"envelope": text}))["hash"])
 
     async def land_wrapped(self, tx_hash: str) -> str:
-        """Put the waiting envelope of that hash into the next ledger in a stranger's fee bump."""
+        """Include the queued envelope of that hash in the next ledger, in a foreign fee bump."""
         return str(msgspec.json.decode(await self._admin("/land", {"wrap": tx_hash}))["hash"])
 
     async def fault(self, effect: Mapping[str, object], **rule: object) -> int:
-        """Set a fault, as the devnet's page describes them; its number.
+        """Set a fault as described in docs/devnet.md; returns its number.
 
         Raises:
-            LocalFault: the devnet knows no such effect or rule.
+            LocalFault: the effect or the rule is unknown.
         """
-        answer = await self._admin("/faults", {"effect": dict(effect), **rule})
-        return int(msgspec.json.decode(answer)["id"])
+        response = await self._admin("/faults", {"effect": dict(effect), **rule})
+        return int(msgspec.json.decode(response)["id"])
 
     async def clear_faults(self, number: int | None = None) -> int:
-        """Take one fault back, or all of them; how many there were."""
+        """Remove one fault, or all of them; returns how many."""
         path = "/faults" if number is None else f"/faults?id={number}"
-        answer = await _ask(self.admin_url, path, None, method="DELETE")
-        return int(msgspec.json.decode(answer)["cleared"])
+        response = await _request(self.admin_url, path, None, method="DELETE")
+        return int(msgspec.json.decode(response)["cleared"])
 
     async def counts(self) -> dict[str, int]:
-        """RPC calls by method since the last reset."""
+        """Read the number of RPC calls by method since the last reset."""
         return msgspec.json.decode(await self._admin("/counts", None), type=dict[str, int])
 
     async def answer_bytes(self) -> dict[str, int]:
-        """Bytes of results and errors by method since the last reset."""
+        """Read the bytes of results and errors by method since the last reset."""
         return msgspec.json.decode(await self._admin("/bytes", None), type=dict[str, int])
 
     async def reset_counts(self) -> None:
-        """Start counting RPC calls and answer bytes from nothing."""
+        """Reset the counters of RPC calls and bytes."""
         await self._admin("/counts/reset", {})
 
     async def wait(self) -> int:
-        """Return once the child has ended, with its exit code."""
+        """Wait for the child to end; returns its exit code."""
         return await self._child.wait()
 
     async def _admin(self, path: str, body: object) -> bytes:
-        return await _ask(self.admin_url, path, body)
+        return await _request(self.admin_url, path, body)
 
     async def __aenter__(self) -> Self:
         return self
@@ -226,13 +228,13 @@ class Devnet:
 
 
 async def ask_scene(admin_url: str, *, payers: int, payees: int, payer_units: int) -> Scene:
-    """Have the devnet behind `admin_url` add accounts; only the new ones are returned.
+    """Create accounts on the devnet behind `admin_url`; returns the new ones.
 
     Raises:
-        LocalFault: it does not answer or refuses.
+        LocalFault: it does not answer or refuses the request.
     """
-    wanted = {"payers": payers, "payees": payees, "payer_units": str(payer_units)}
-    raw = await _ask(admin_url, "/scene", wanted)
+    request = {"payers": payers, "payees": payees, "payer_units": str(payer_units)}
+    raw = await _request(admin_url, "/scene", request)
     body = msgspec.json.decode(raw, type=_SceneBody)
     return Scene(
         ledger=body.ledger,
@@ -245,20 +247,20 @@ async def ask_scene(admin_url: str, *, payers: int, payees: int, payer_units: in
     )
 
 
-async def _ask(admin_url: str, path: str, body: object, *, method: str | None = None) -> bytes:
+async def _request(admin_url: str, path: str, body: object, *, method: str | None = None) -> bytes:
     timeout = aiohttp.ClientTimeout(total=_ADMIN_S)
     method = method or ("GET" if body is None else "POST")
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.request(method, admin_url + path, json=body) as answer,
+            session.request(method, admin_url + path, json=body) as response,
         ):
-            raw = await answer.read()
+            raw = await response.read()
     except (aiohttp.ClientError, TimeoutError) as error:
         raise LocalFault(f"The devnet does not answer on {admin_url}.") from error
-    if answer.status != 200:
-        said = raw.decode(errors="replace").strip()
-        raise LocalFault(f"The devnet refused {path}: {said}")
+    if response.status != 200:
+        reason = raw.decode(errors="replace").strip()
+        raise LocalFault(f"The devnet refused {path}: {reason}")
     return raw
 
 
@@ -269,21 +271,21 @@ def _parties(bodies: list[_PartyBody]) -> tuple[Party, ...]:
 async def start_devnet(
     options: DevnetOptions, *, binary: Path | None = None, progress: Progress | None = None
 ) -> Devnet:
-    """Start a devnet and return once it listens; the binary is built first where needed.
+    """Start a devnet and return once it listens; the binary is built first if needed.
 
     Raises:
-        LocalFault: it cannot be built or started; the sentence says what to do.
+        LocalFault: it cannot be built or started; the message says what to do.
     """
-    path = binary or await built_devnet(progress or _say_nothing)
+    path = binary or await built_devnet(progress or _ignore_progress)
     command = [str(path), *options.arguments()]
     program = Program("The devnet", command, log=options.log, ends_with_stdin=True)
     child = await start_child(program)
     try:
-        return Devnet(child, msgspec.json.decode(child.first_line, type=_Listening))
+        return Devnet(child, msgspec.json.decode(child.first_line, type=_DevnetAnnouncement))
     except msgspec.DecodeError as error:
         await child.stop()
-        raise LocalFault("The devnet's first words are not where it listens.") from error
+        raise LocalFault("The devnet's first line of output cannot be read.") from error
 
 
-def _say_nothing(line: str) -> None:
+def _ignore_progress(line: str) -> None:
     del line

@@ -1,4 +1,4 @@
-"""The devnet's binary: compiled once for a set of sources, then found in a cache."""
+"""The devnet's binary: compiled once for a set of sources, then cached."""
 
 import asyncio
 import fcntl
@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from farebox.local.faults import LocalFault, explain_disk
-from farebox.local.parent_death import die_with_parent
+from farebox.local.child import die_with_parent
+from farebox.local.faults import LocalFault, explain_disk_error
 
 Progress = Callable[[str], None]
 
@@ -32,13 +32,13 @@ _OFFLINE: Final = re.compile(
 
 
 def cache_folder() -> Path:
-    """Where builds are kept, outside every checkout: `FAREBOX_CACHE` or `~/.cache/farebox`."""
+    """The folder of cached builds: `FAREBOX_CACHE` or `~/.cache/farebox`."""
     named = os.environ.get("FAREBOX_CACHE")
     return Path(named).expanduser().absolute() if named else Path.home() / ".cache" / "farebox"
 
 
 def hash_of_sources(sources: Path) -> str:
-    """Thirty-two hex digits that change with every file the binary is made of, and no other."""
+    """Hash every source file of the binary: 32 hex digits."""
     digest = hashlib.sha256()
     for path in _files(sources):
         content = path.read_bytes()
@@ -49,19 +49,19 @@ def hash_of_sources(sources: Path) -> str:
 
 def _files(sources: Path) -> Iterator[Path]:
     roots = [sources / "src", *(sources / name for name in _COUNTED)]
-    found = [path for root in roots for path in ([root] if root.is_file() else root.rglob("*"))]
-    yield from sorted(path for path in found if path.is_file())
+    paths = [path for root in roots for path in ([root] if root.is_file() else root.rglob("*"))]
+    yield from sorted(path for path in paths if path.is_file())
 
 
 async def built_devnet(progress: Progress) -> Path:
-    """`devnet_binary` off the event loop; cancelling it ends the compiler.
+    """Run `devnet_binary` in a thread; cancelling it ends the compiler.
 
     Raises:
-        LocalFault: as there.
+        LocalFault: as for `devnet_binary`.
     """
     compilers: list[subprocess.Popen[str]] = []
     try:
-        return await asyncio.to_thread(devnet_binary, progress, started=compilers.append)
+        return await asyncio.to_thread(devnet_binary, progress, on_compiler=compilers.append)
     except asyncio.CancelledError:
         for compiler in compilers:
             compiler.terminate()
@@ -72,14 +72,14 @@ def devnet_binary(
     progress: Progress,
     *,
     sources: Path = SOURCES,
-    started: Callable[[subprocess.Popen[str]], None] | None = None,
+    on_compiler: Callable[[subprocess.Popen[str]], None] | None = None,
 ) -> Path:
-    """The binary of these sources, compiled now only when no checkout compiled them before.
+    """Return the binary of these sources, compiled if the cache has none.
 
-    `progress` gets lines for a person while the compiler works, `started` the compiler itself.
+    `progress` gets the compiler's progress in lines, `on_compiler` the compiler's process.
 
     Raises:
-        LocalFault: there are no sources, no compiler, no network to fetch crates or no disk.
+        LocalFault: no sources, no compiler, no network to fetch crates, or no disk space.
     """
     if not (sources / "Cargo.toml").is_file():
         raise LocalFault(
@@ -90,16 +90,16 @@ def devnet_binary(
     if binary.is_file():
         return binary
     try:
-        with _only_one_builder(folder, progress):
+        with _build_lock(folder, progress):
             if not binary.is_file():
-                _keep(_compile(sources, folder / "target", progress, started), binary)
+                _install(_compile(sources, folder / "target", progress, on_compiler), binary)
     except OSError as error:
-        raise explain_disk(error, doing="building the devnet") from error
+        raise explain_disk_error(error, doing="building the devnet") from error
     return binary
 
 
 @contextmanager
-def _only_one_builder(folder: Path, progress: Progress) -> Iterator[None]:
+def _build_lock(folder: Path, progress: Progress) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         try:
@@ -114,7 +114,7 @@ def _compile(
     sources: Path,
     target: Path,
     progress: Progress,
-    started: Callable[[subprocess.Popen[str]], None] | None,
+    on_compiler: Callable[[subprocess.Popen[str]], None] | None,
 ) -> Path:
     cargo = shutil.which("cargo")
     if cargo is None:
@@ -122,7 +122,7 @@ def _compile(
             "There is no Rust compiler here: install cargo (https://rustup.rs) and run this again."
         )
     crates = len(tomllib.loads((sources / "Cargo.lock").read_text())["package"])
-    progress(f"devnet: compiling up to {crates} crates; only the first start pays for this")
+    progress(f"devnet: compiling up to {crates} crates; only the first start takes this long")
     command = [cargo, "build", "--release", "--locked", "--bin", NAME, "--color", "never"]
     with subprocess.Popen(
         command,
@@ -135,18 +135,18 @@ def _compile(
         errors="replace",
         preexec_fn=die_with_parent(signal.SIGTERM),  # noqa: PLW1509 - calls nothing but prctl
     ) as process:
-        if started is not None:
-            started(process)
+        if on_compiler is not None:
+            on_compiler(process)
         assert process.stderr is not None  # it was asked for above  # noqa: S101
-        said = _follow(process.stderr, crates, progress)
+        messages = _follow(process.stderr, crates, progress)
     if process.returncode != 0:
-        raise _explain_build(said)
+        raise _explain_build(messages)
     progress("devnet: compiled")
     return target / "release" / NAME
 
 
 def _follow(lines: Iterator[str], crates: int, progress: Progress) -> list[str]:
-    said: list[str] = []
+    messages: list[str] = []
     compiled = 0
     for line in map(str.strip, lines):
         if line.startswith(("Compiling", "Downloading", "Updating")):
@@ -155,12 +155,12 @@ def _follow(lines: Iterator[str], crates: int, progress: Progress) -> list[str]:
                 count = f" ({compiled} of {crates})" if compiled else ""
                 progress(f"devnet: {line.lower()}{count}")
         elif line:
-            said.append(line)
-    return said
+            messages.append(line)
+    return messages
 
 
-def _explain_build(said: list[str]) -> LocalFault:
-    text = "\n".join(said)
+def _explain_build(messages: list[str]) -> LocalFault:
+    text = "\n".join(messages)
     if "No space left on device" in text:
         return LocalFault(
             "The disk is full while compiling the devnet: free about 1 GB, or set FAREBOX_CACHE "
@@ -168,7 +168,7 @@ def _explain_build(said: list[str]) -> LocalFault:
         )
     if "signal: 9" in text:
         return LocalFault(
-            "The system ended the compiler, most likely for lack of memory: "
+            "The system killed the compiler, probably for lack of memory: "
             "free about 2 GB and run this again."
         )
     if _OFFLINE.search(text):
@@ -176,14 +176,16 @@ def _explain_build(said: list[str]) -> LocalFault:
             "The devnet's crates could not be downloaded: connect this machine to the network "
             "(only the first build needs it) and run this again."
         )
-    errors = [line for line in said if line.startswith("error")] or said[-1:] or ["no message"]
+    errors = (
+        [line for line in messages if line.startswith("error")] or messages[-1:] or ["no message"]
+    )
     return LocalFault(
         f"The devnet did not compile ({errors[0]}): run "
         "`cargo build --release --locked` in devnet/ to see the whole message."
     )
 
 
-def _keep(built: Path, binary: Path) -> None:
+def _install(built: Path, binary: Path) -> None:
     binary.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=binary.parent, delete=False) as copy:
         copy.write(built.read_bytes())

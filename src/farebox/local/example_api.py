@@ -1,7 +1,6 @@
-"""A small paid API: what a seller adds to an HTTP service to be paid through a facilitator.
+"""An example of a paid API: the code that a seller adds to be paid through a facilitator.
 
-One route is free and one costs money. The order is the stock one: verify, work, settle, and only
-then the answer.
+One route is free and one costs money. The order is verify, work, settle, respond.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from farebox.buyer.tokens import USDC
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
-from farebox.local.facilitator_client import Facilitator, FacilitatorAway, Json
+from farebox.local.facilitator_client import Facilitator, FacilitatorUnavailable, Json
 from farebox.x402.headers import (
     PAYMENT_REQUIRED,
     PAYMENT_RESPONSE,
@@ -27,8 +26,8 @@ from farebox.x402.headers import (
 
 PAID_PATH: Final = "/weather"
 MAX_TIMEOUT_S: Final = 300
-# What the facilitator's catalog is to know of the paid route; the buyer sends it along.
-_FOR_THE_CATALOG: Final = {
+# The discovery metadata of the paid route; the buyer sends it to the facilitator.
+_EXTENSIONS: Final = {
     "bazaar": {
         "info": {
             "input": {"type": "http", "method": "GET", "queryParams": {"city": "Lisbon"}},
@@ -62,20 +61,20 @@ _PENDING: Final = "settlement_pending"
 _NOT_STORED: Final = {"Cache-Control": "no-store"}
 
 
-class Watcher(Protocol):
-    """Sees what the facilitator says."""
+class FacilitatorWatcher(Protocol):
+    """Observes the facilitator's responses."""
 
-    def verified(self, verdict: Json) -> None:
-        """Told the answer of `/verify`."""
+    def on_verified(self, verdict: Json) -> None:
+        """Called with the response of `/verify`."""
         ...
 
-    def settled(self, receipt: Json) -> None:
-        """Told the answer of `/settle`."""
+    def on_settled(self, receipt: Json) -> None:
+        """Called with the response of `/settle`."""
         ...
 
 
 def requirements(network: Network, *, pay_to: Address, price: BaseUnits) -> Json:
-    """The terms for one network: the price in USDC, network fees sponsored."""
+    """The payment requirements for one network: the price in USDC, network fees sponsored."""
     return {
         "scheme": "exact",
         "network": network.value,
@@ -87,8 +86,10 @@ def requirements(network: Network, *, pay_to: Address, price: BaseUnits) -> Json
     }
 
 
-def example_api(facilitator: Facilitator, accepts: Sequence[Json], watcher: Watcher) -> Starlette:
-    """The application; `accepts` are the terms it offers, in its order of preference."""
+def example_api(
+    facilitator: Facilitator, accepts: Sequence[Json], watcher: FacilitatorWatcher
+) -> Starlette:
+    """Make the application; `accepts` are its payment requirements, in order of preference."""
     seller = _Seller(facilitator, accepts, watcher)
     return Starlette(routes=[Route("/", _free), Route(PAID_PATH, seller.weather, methods=["GET"])])
 
@@ -100,28 +101,32 @@ async def _free(request: Request) -> JSONResponse:
 
 
 class _Seller:
-    def __init__(self, facilitator: Facilitator, accepts: Sequence[Json], watcher: Watcher) -> None:
+    def __init__(
+        self, facilitator: Facilitator, accepts: Sequence[Json], watcher: FacilitatorWatcher
+    ) -> None:
         self._facilitator, self._accepts, self._watcher = facilitator, accepts, watcher
 
     async def weather(self, request: Request) -> JSONResponse:
-        """The forecast, for a payment that was settled."""
+        """Return the forecast for a settled payment."""
         header = request.headers.get(PAYMENT_SIGNATURE)
         if header is None:
-            return self._ask(request, "Payment required")
+            return self._payment_required(request, "Payment required")
         payload = decode_header(header)
         if payload is None:
             return JSONResponse({"error": f"{PAYMENT_SIGNATURE} cannot be read"}, status_code=400)
         terms = self._matching(payload)
         if terms is None:
-            return self._ask(request, "No matching payment requirements")
+            return self._payment_required(request, "No matching payment requirements")
         try:
             verdict = await self._facilitator.verify(payload, terms)
-            self._watcher.verified(verdict)
+            self._watcher.on_verified(verdict)
             if verdict["isValid"] is not True:
-                return self._ask(request, str(verdict.get("invalidReason", "not valid")))
+                return self._payment_required(
+                    request, str(verdict.get("invalidReason", "not valid"))
+                )
             forecast = {"city": "Lisbon", "sky": "clear", "degrees_celsius": 21}
             receipt = await self._settle(payload, terms)
-        except FacilitatorAway as error:
+        except FacilitatorUnavailable as error:
             return JSONResponse({"error": error.message}, status_code=502, headers=_NOT_STORED)
         headers = {PAYMENT_RESPONSE: encode_header(receipt)} | _NOT_STORED
         if receipt["success"] is not True:
@@ -129,14 +134,14 @@ class _Seller:
         return JSONResponse(forecast, headers=headers)
 
     async def _settle(self, payload: Json, terms: Json) -> Json:
-        """What became of it; an unknown outcome is asked for once more, with the same body."""
+        """Settle the payment; a pending settlement is requested once more with the same body."""
         receipt = await self._facilitator.settle(payload, terms)
         if receipt.get("errorReason") == _PENDING:
             receipt = await self._facilitator.settle(payload, terms)
-        self._watcher.settled(receipt)
+        self._watcher.on_settled(receipt)
         return receipt
 
-    def _ask(self, request: Request, error: str) -> JSONResponse:
+    def _payment_required(self, request: Request, error: str) -> JSONResponse:
         body: Json = {
             "x402Version": 2,
             "error": error,
@@ -148,7 +153,7 @@ class _Seller:
                 "tags": ["weather", "forecast"],
             },
             "accepts": list(self._accepts),
-            "extensions": _FOR_THE_CATALOG,
+            "extensions": _EXTENSIONS,
         }
         headers = {PAYMENT_REQUIRED: encode_header(body)} | _NOT_STORED
         return JSONResponse(body, status_code=402, headers=headers)
@@ -161,9 +166,9 @@ class _Seller:
 
 
 def _is_same(accepted: Mapping[str, object], terms: Json) -> bool:
-    """Whether the buyer took exactly these terms; it may add to `extra`."""
-    offered, taken = dict(terms), dict(accepted)
-    wanted, given = offered.pop("extra"), taken.pop("extra", None)
-    if offered != taken or not isinstance(wanted, dict) or not isinstance(given, dict):
+    """Whether the buyer accepted these terms exactly; it may add members to `extra`."""
+    offered, echoed = dict(terms), dict(accepted)
+    required, extra = offered.pop("extra"), echoed.pop("extra", None)
+    if offered != echoed or not isinstance(required, dict) or not isinstance(extra, dict):
         return False
-    return all(name in given and given[name] == value for name, value in wanted.items())
+    return all(name in extra and extra[name] == value for name, value in required.items())

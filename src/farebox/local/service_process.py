@@ -18,20 +18,20 @@ from farebox.local.faults import LocalFault
 _START_S: Final = 60.0
 
 
-class _Listening(msgspec.Struct):
+class _ServiceAnnouncement(msgspec.Struct):
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class ServedNetwork:
-    """How the service reaches one network, and who pays its fees there."""
+    """The service's settings for one network."""
 
     rpc_url: str
     relayer: Secret[str]
     web_auth_contract: Address
 
     def settings(self, network: Network) -> dict[str, str]:
-        """The settings of a service for this network."""
+        """The settings as environment variables."""
         label = network.label.upper()
         return {
             f"FAREBOX_RPC_URL_{label}": self.rpc_url,
@@ -43,11 +43,11 @@ class ServedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class ServiceOptions:
-    """What the service is started with; port 0 takes a free one."""
+    """The options of the service; port 0 takes a free one."""
 
     database: Secret[str]
     networks: Mapping[Network, ServedNetwork]
-    signing: Secret[str]  # signs the challenges of those who sign in
+    signing: Secret[str]  # the seed of the account that signs challenges
     log: Path
     port: int = 0
 
@@ -60,11 +60,11 @@ class Service:
         self.url = url
 
     async def stop(self) -> None:
-        """It has answered what was begun and is gone."""
+        """Stop the service gracefully and wait for its end."""
         await self._child.stop()
 
     async def wait(self) -> int:
-        """Return once it has ended, with its exit code."""
+        """Wait for the service to end; returns its exit code."""
         return await self._child.wait()
 
 
@@ -72,7 +72,7 @@ async def start_service(options: ServiceOptions) -> Service:
     """Start the service and return once it listens.
 
     Raises:
-        LocalFault: it refuses to start; its own sentence says why.
+        LocalFault: it does not start; the message is its own.
     """
     program = Program(
         "The service",
@@ -86,23 +86,25 @@ async def start_service(options: ServiceOptions) -> Service:
     except LocalFault as fault:
         raise LocalFault(str(fault).removeprefix("farebox: ")) from fault
     try:
-        return Service(child, msgspec.json.decode(child.first_line, type=_Listening).url)
+        return Service(child, msgspec.json.decode(child.first_line, type=_ServiceAnnouncement).url)
     except msgspec.DecodeError as error:
         await child.stop()
-        raise LocalFault("The service's first words are not where it listens.") from error
+        raise LocalFault("The service's first line of output cannot be read.") from error
 
 
 def _environment(options: ServiceOptions) -> dict[str, str]:
-    """Ours alone: a setting of the person's own service is no setting of this one."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAREBOX_")}
+    """The environment with these settings, without those of another service."""
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("FAREBOX_")
+    }
     settings = {
         "FAREBOX_DATABASE_URL": options.database.reveal(),
         "FAREBOX_PORT": str(options.port),
         "FAREBOX_LOG_FILE": str(options.log),
         "FAREBOX_AUTH_SIGNING_SECRET": options.signing.reveal(),
-        "FAREBOX_CATALOG_LOCAL": "1",  # what is paid for here is on this machine too
-        "FAREBOX_RATE_PER_ADDRESS": "0",  # whoever asks here asks from one address
+        "FAREBOX_CATALOG_LOCAL": "1",  # the paid API is on this machine too
+        "FAREBOX_RATE_PER_ADDRESS": "0",  # all requests come from one address
     }
     for network, served in options.networks.items():
         settings |= served.settings(network)
-    return kept | settings
+    return inherited | settings

@@ -1,8 +1,8 @@
-"""Which addresses belong to the public internet: every reserved range, written out with its source.
+"""The addresses of the public internet: all but the reserved ranges, each listed with its source.
 
-The tables are our own and complete on purpose: what the standard library calls global depends on
-the version of Python, and leaves out ranges that only some networks use. The sources are the two
-special-purpose registries of IANA, and the documents named beside each range.
+The tables are our own and complete on purpose: the addresses that the standard library calls global
+depend on the version of Python, and include ranges that only some networks use. The sources are the
+two special-purpose registries of IANA, and the documents named at each range.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class ReservedRange:
     """A block of addresses that no public server has."""
 
     block: IPv4Network | IPv6Network
-    what: str
+    purpose: str
     source: str
 
 
@@ -42,8 +42,8 @@ _IPV4: Final = (
     ("224.0.0.0/4", "multicast", "RFC 5771"),
     ("240.0.0.0/4", "reserved, limited broadcast", "RFC 1112, RFC 8190"),
 )
-# Only 2000::/3 is global unicast (RFC 4291, RFC 3513): what lies outside it is refused by that
-# rule, and listed nonetheless, so that a refusal says what the address is.
+# Only 2000::/3 is global unicast (RFC 4291, RFC 3513): addresses outside it are refused by that
+# rule, and listed nonetheless, so that a refusal names the range.
 _IPV6: Final = (
     ("::/128", "unspecified", "RFC 4291"),
     ("::1/128", "loopback", "RFC 4291"),
@@ -75,10 +75,10 @@ _NOT_GLOBAL: Final = ReservedRange(IPv6Network("::/0"), "not global unicast", "R
 # An IPv6-only machine reaches every IPv4 server through this prefix (RFC 6052).
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _RESERVED_IPV4: Final = tuple(
-    ReservedRange(IPv4Network(block), what, source) for block, what, source in _IPV4
+    ReservedRange(IPv4Network(block), purpose, source) for block, purpose, source in _IPV4
 )
 _RESERVED_IPV6: Final = tuple(
-    ReservedRange(IPv6Network(block), what, source) for block, what, source in _IPV6
+    ReservedRange(IPv6Network(block), purpose, source) for block, purpose, source in _IPV6
 )
 RESERVED: Final = (*_RESERVED_IPV4, *_RESERVED_IPV6)
 
@@ -86,8 +86,8 @@ RESERVED: Final = (*_RESERVED_IPV4, *_RESERVED_IPV6)
 def reserved_range(address: IPAddress) -> ReservedRange | None:
     """The range that keeps `address` from being public; None for a public one.
 
-    Whatever carries an IPv4 address inside is refused whole, but the well-known translation
-    prefix: there the address inside decides.
+    Ranges with embedded IPv4 addresses are refused whole, except the well-known translation
+    prefix: there the embedded address decides.
     """
     if isinstance(address, IPv4Address):
         return _first(_RESERVED_IPV4, address)

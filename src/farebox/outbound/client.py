@@ -1,4 +1,4 @@
-"""The only way to call somebody else's address: one request, one connection, one address."""
+"""The client for public HTTPS addresses: one request over one connection to one address."""
 
 import asyncio
 import ssl
@@ -11,18 +11,84 @@ from typing import Final, Self
 import aiohttp
 from yarl import URL
 
-from farebox.outbound.answer import OutboundAnswer
 from farebox.outbound.connection import OneConnection, make_tls
-from farebox.outbound.faults import AnswerUnknown, CallRefused, NotSent, Unclear, Unsent
-from farebox.outbound.request import OutboundRequest, judge_request
-from farebox.outbound.resolve import Pinned, Resolver
+from farebox.outbound.faults import (
+    CallNotSent,
+    CallOutcomeUnknown,
+    CallRefused,
+    NotSentReason,
+    UnknownOutcomeReason,
+)
+from farebox.outbound.request import OutboundRequest, check_request
+from farebox.outbound.resolve import PinnedAddress, Resolver
 from farebox.outbound.target import Target, parse_target
+
+
+class OutboundResponse:
+    """A response under its call's deadline; the body can be read once."""
+
+    def __init__(
+        self, response: aiohttp.ClientResponse, deadline: float, *, limit_bytes: int
+    ) -> None:
+        self._response, self._deadline, self._limit_bytes = response, deadline, limit_bytes
+
+    @property
+    def status(self) -> int:
+        """The status, 200 to 999; a redirect is a response like any other."""
+        return self._response.status
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """Every header in its order, each byte as one character."""
+        raw = self._response.raw_headers
+        return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw)
+
+    def header(self, name: str) -> str | None:
+        """The value of the one header of that name; None when there is none or more than one."""
+        found = [value for each, value in self.headers if each.lower() == name.lower()]
+        return found[0] if len(found) == 1 else None
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body in chunks, never more than the limit.
+
+        Raises:
+            CallOutcomeUnknown: it is too large, too slow or incomplete.
+        """
+        declared = 0 if self._response.method == "HEAD" else self._response.content_length
+        if (declared or 0) > self._limit_bytes:
+            raise CallOutcomeUnknown(UnknownOutcomeReason.TOO_LARGE)
+        left = self._limit_bytes
+        while chunk := await self._next():
+            left -= len(chunk)
+            if left < 0:
+                raise CallOutcomeUnknown(UnknownOutcomeReason.TOO_LARGE)
+            yield chunk
+
+    async def read(self) -> bytes:
+        """The whole body.
+
+        Raises:
+            CallOutcomeUnknown: as `chunks`.
+        """
+        return b"".join([chunk async for chunk in self.chunks()])
+
+    async def _next(self) -> bytes:
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                return await self._response.content.readany()
+        except TimeoutError:
+            raise CallOutcomeUnknown(UnknownOutcomeReason.DEADLINE) from None
+        except Exception:  # noqa: BLE001 - a stranger's bytes may trip the library anywhere
+            raise CallOutcomeUnknown(UnknownOutcomeReason.DROPPED) from None
+
 
 MAX_CALLS: Final = 64
 _MAX_FIELD_BYTES: Final = 32 * 1024  # one header of an answer; a payment's terms must fit
 _MAX_FIELDS: Final = 100
-_NO_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=None)  # the deadline is ours
-_WRITTEN_BY_US: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+_NO_TIMEOUT: Final = aiohttp.ClientTimeout(
+    total=None, sock_connect=None
+)  # the call has its own deadline
+_OWN_HEADERS: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 _DEFAULTS: Final = (
     ("User-Agent", "farebox"),
     ("Accept", "*/*"),
@@ -31,17 +97,18 @@ _DEFAULTS: Final = (
 
 
 class OutboundClient:
-    """Calls public HTTPS addresses; at most `most_calls` at a time.
+    """Calls public HTTPS addresses; at most `max_calls` at a time.
 
-    No redirect is followed, no proxy asked, no cookie kept, nothing inflated and nothing sent
-    twice. `authority` is a PEM file trusted beside the system's authorities, for tests.
+    It follows no redirect, uses no proxy, stores no cookie, decompresses nothing and never sends a
+    request again. `authority` is a PEM file trusted in addition to the system's authorities, for
+    tests.
     """
 
     def __init__(
-        self, resolver: Resolver, *, authority: Path | None = None, most_calls: int = MAX_CALLS
+        self, resolver: Resolver, *, authority: Path | None = None, max_calls: int = MAX_CALLS
     ) -> None:
         self._resolver, self._authority = resolver, authority
-        self._most_calls, self._under_way = most_calls, 0
+        self._max_calls, self._under_way = max_calls, 0
         self._tls: ssl.SSLContext | None = None
 
     async def __aenter__(self) -> Self:
@@ -57,22 +124,22 @@ class OutboundClient:
         self._tls = None
 
     @asynccontextmanager
-    async def call(self, request: OutboundRequest) -> AsyncIterator[OutboundAnswer]:
-        """The answer to `request`, its body still to be read; the connection ends with the body.
+    async def call(self, request: OutboundRequest) -> AsyncIterator[OutboundResponse]:
+        """Send `request` and yield the response, its body unread; the connection ends with it.
 
         Raises:
             CallRefused: it is not allowed; nothing was sent.
-            NotSent: certainly nothing was sent.
-            AnswerUnknown: it may have been received; while the body is read, too.
+            CallNotSent: certainly nothing was sent.
+            CallOutcomeUnknown: it may have been received; also while the body is read.
         """
         target = parse_target(request.url)
         if not isinstance(target, Target):
             raise CallRefused(target)
-        judge_request(request)
+        check_request(request)
         if self._tls is None:
-            raise NotSent(Unsent.CLOSED)
-        if self._under_way >= self._most_calls:
-            raise NotSent(Unsent.BUSY)
+            raise CallNotSent(NotSentReason.CLOSED)
+        if self._under_way >= self._max_calls:
+            raise CallNotSent(NotSentReason.BUSY)
         self._under_way += 1
         try:
             deadline = asyncio.get_running_loop().time() + request.deadline_s
@@ -81,17 +148,17 @@ class OutboundClient:
                 connection = OneConnection(target.host, pinned, self._tls)
                 session = await opened.enter_async_context(_session(connection))
                 response = await _send(session, connection, target, request, deadline)
-                opened.callback(response.close)  # what is left unread must not be drained
-                yield OutboundAnswer(response, deadline, limit_bytes=request.max_answer_bytes)
+                opened.callback(response.close)  # the unread rest must not be drained
+                yield OutboundResponse(response, deadline, limit_bytes=request.max_answer_bytes)
         finally:
             self._under_way -= 1
 
-    async def _pin(self, target: Target, deadline: float) -> Pinned:
+    async def _pin(self, target: Target, deadline: float) -> PinnedAddress:
         try:
             async with asyncio.timeout_at(deadline):
                 return await self._resolver.pin(target)
         except TimeoutError:
-            raise NotSent(Unsent.DEADLINE) from None
+            raise CallNotSent(NotSentReason.DEADLINE) from None
 
 
 def _session(connection: OneConnection) -> aiohttp.ClientSession:
@@ -101,7 +168,7 @@ def _session(connection: OneConnection) -> aiohttp.ClientSession:
         trust_env=False,
         auto_decompress=False,
         timeout=_NO_TIMEOUT,
-        skip_auto_headers=_WRITTEN_BY_US,
+        skip_auto_headers=_OWN_HEADERS,
         max_line_size=_MAX_FIELD_BYTES,
         max_field_size=_MAX_FIELD_BYTES,
         max_headers=_MAX_FIELDS,
@@ -124,22 +191,24 @@ async def _send(
                 data=request.body,
                 allow_redirects=False,
             )
-    except NotSent:
+    except CallNotSent:
         raise
     except TimeoutError:
-        raise _after(connection, Unclear.DEADLINE, Unsent.DEADLINE) from None
+        raise _error_of(connection, UnknownOutcomeReason.DEADLINE, NotSentReason.DEADLINE) from None
     except aiohttp.ClientResponseError:
-        raise _after(connection, Unclear.MALFORMED, Unsent.CONNECTION) from None
+        raise _error_of(
+            connection, UnknownOutcomeReason.MALFORMED, NotSentReason.CONNECTION
+        ) from None
     except Exception as error:  # noqa: BLE001 - a stranger's bytes may trip the library anywhere
-        raise _after(connection, Unclear.DROPPED, _unsent(error)) from None
+        raise _error_of(connection, UnknownOutcomeReason.DROPPED, _not_sent_reason(error)) from None
     if response.status < 200:
         response.close()
-        raise AnswerUnknown(Unclear.MALFORMED)
+        raise CallOutcomeUnknown(UnknownOutcomeReason.MALFORMED)
     return response
 
 
 def _url(target: Target) -> URL:
-    """The URL put together from what was judged, nothing quoted or resolved again."""
+    """The URL made from the checked parts, without quoting or resolving again."""
     return URL.build(
         scheme="https",
         host=target.host,
@@ -156,12 +225,18 @@ def _headers(request: OutboundRequest) -> list[tuple[str, str]]:
     return [*ours, *request.headers]
 
 
-def _after(connection: OneConnection, unclear: Unclear, unsent: Unsent) -> NotSent | AnswerUnknown:
-    """What is known once the request failed: it hangs on whether there was a connection."""
-    return AnswerUnknown(unclear) if connection.is_open else NotSent(unsent)
+def _error_of(
+    connection: OneConnection, unknown: UnknownOutcomeReason, not_sent: NotSentReason
+) -> CallNotSent | CallOutcomeUnknown:
+    """The error of a failed request: it depends on whether there was a connection."""
+    return CallOutcomeUnknown(unknown) if connection.is_open else CallNotSent(not_sent)
 
 
-def _unsent(error: Exception) -> Unsent:
+def _not_sent_reason(error: Exception) -> NotSentReason:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return Unsent.CERTIFICATE
-    return Unsent.TLS if isinstance(error, aiohttp.ClientConnectorSSLError) else Unsent.CONNECTION
+        return NotSentReason.CERTIFICATE
+    return (
+        NotSentReason.TLS
+        if isinstance(error, aiohttp.ClientConnectorSSLError)
+        else NotSentReason.CONNECTION
+    )

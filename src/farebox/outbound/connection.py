@@ -1,4 +1,4 @@
-"""The one connection of one call: to the pinned address, under the name, and never a second one."""
+"""The single connection of a call: to the pinned address, with the host's name and certificate."""
 
 import ssl
 from ipaddress import ip_address
@@ -11,15 +11,15 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
 
-from farebox.outbound.faults import NotSent, Unsent
-from farebox.outbound.resolve import Pinned
+from farebox.outbound.faults import CallNotSent, NotSentReason
+from farebox.outbound.resolve import PinnedAddress
 
 _FAMILY: Final = {4: AF_INET, 6: AF_INET6}
 _NUMERIC: Final = AI_NUMERICHOST | AI_NUMERICSERV
 
 
 def make_tls(authority: Path | None = None) -> ssl.SSLContext:
-    """Trust in the system's authorities, and in one more for tests (a PEM file)."""
+    """The TLS context; it trusts the system's authorities and `authority`, a PEM file for tests."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -29,13 +29,13 @@ def make_tls(authority: Path | None = None) -> ssl.SSLContext:
 
 
 class OneConnection(aiohttp.TCPConnector):
-    """Connects once, to the pinned address; server name and certificate stay those of the host.
+    """Connects once, to the pinned address; server name and certificate are those of the host.
 
-    The library sends a request again when a connection drops under it. That would need a second
-    connection, and there is none: whatever it tries, the other side sees one request.
+    The library sends a request again when its connection drops. That needs a second connection,
+    which is refused, so that the server sees one request at most.
     """
 
-    def __init__(self, host: str, pinned: Pinned, tls: ssl.SSLContext) -> None:
+    def __init__(self, host: str, pinned: PinnedAddress, tls: ssl.SSLContext) -> None:
         super().__init__(
             resolver=_Pin(host, pinned),
             use_dns_cache=False,
@@ -45,7 +45,7 @@ class OneConnection(aiohttp.TCPConnector):
             happy_eyeballs_delay=None,
         )
         self._pinned, self._is_used = pinned, False
-        self.is_open = False  # once it was, the other side may have seen the request
+        self.is_open = False  # once it was, the server may have received the request
 
     async def connect(
         self,
@@ -53,10 +53,10 @@ class OneConnection(aiohttp.TCPConnector):
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the library's own signature
     ) -> Connection:
-        """The connection, when its other end is the pinned address.
+        """Connect once, to the pinned address.
 
         Raises:
-            NotSent: it is not.
+            CallNotSent: the peer has another address.
         """
         if self._is_used:
             raise aiohttp.ClientConnectionError("a call connects once")
@@ -64,7 +64,7 @@ class OneConnection(aiohttp.TCPConnector):
         connection = await super().connect(req, traces, timeout)
         if not self._is_pinned(connection):
             connection.close()
-            raise NotSent(Unsent.PEER)
+            raise CallNotSent(NotSentReason.PEER)
         self.is_open = True
         return connection
 
@@ -77,9 +77,9 @@ class OneConnection(aiohttp.TCPConnector):
 
 
 class _Pin(AbstractResolver):
-    """Answers for one name with one address that was checked before."""
+    """Resolves one name to the address that was checked before."""
 
-    def __init__(self, host: str, pinned: Pinned) -> None:
+    def __init__(self, host: str, pinned: PinnedAddress) -> None:
         self._host, self._pinned = host, pinned
 
     async def resolve(

@@ -1,23 +1,23 @@
-"""The three things that can be known when a call brings no answer."""
+"""The three errors of a call without a response: refused, not sent, outcome unknown."""
 
 from enum import StrEnum
 
-from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.errors import CommandRefused, Outage
 from farebox.outbound.target import TargetFault
 
 PART = "upstream"
 
 
-class Forbidden(StrEnum):
-    """Why a call is refused although its URL may be called."""
+class CallRefusalReason(StrEnum):
+    """Why a call is refused although its URL is allowed."""
 
     ADDRESS = "address_not_public"
     METHOD = "method_not_allowed"
     HEADER = "header_not_allowed"
 
 
-class Unsent(StrEnum):
-    """Why the other side certainly saw no request."""
+class NotSentReason(StrEnum):
+    """Why the server certainly received no request."""
 
     BUSY = "too_many_calls"
     DEADLINE = "not_connected_in_time"
@@ -29,8 +29,8 @@ class Unsent(StrEnum):
     CLOSED = "client_closed"
 
 
-class Unclear(StrEnum):
-    """Why the other side may have acted although there is no whole answer."""
+class UnknownOutcomeReason(StrEnum):
+    """Why the server may have acted although there is no complete response."""
 
     DEADLINE = "no_answer_in_time"
     DROPPED = "connection_dropped"
@@ -38,25 +38,25 @@ class Unclear(StrEnum):
     TOO_LARGE = "answer_too_large"
 
 
-class CallRefused(Refusal):
-    """Nothing was sent and nothing will be: the call is not allowed."""
+class CallRefused(CommandRefused):
+    """The call is not allowed; nothing was sent."""
 
-    def __init__(self, reason: TargetFault | Forbidden) -> None:
-        super().__init__(reason.value, f"This address is not called: {reason.value}.")
+    def __init__(self, reason: TargetFault | CallRefusalReason) -> None:
+        super().__init__(f"This address is not called: {reason.value}.")
         self.reason = reason
 
 
-class NotSent(Outage):
-    """Nothing was sent this time: the call may be tried again."""
+class CallNotSent(Outage):
+    """The request was certainly not sent: the call may be retried."""
 
-    def __init__(self, reason: Unsent) -> None:
+    def __init__(self, reason: NotSentReason) -> None:
         super().__init__(PART, f"The call was not sent: {reason.value}.")
         self.reason = reason
 
 
-class AnswerUnknown(Outage):
-    """The request may have been received and acted on: it is never sent again by itself."""
+class CallOutcomeUnknown(Outage):
+    """The request may have been received and acted on: it is never retried automatically."""
 
-    def __init__(self, reason: Unclear) -> None:
-        super().__init__(PART, f"The call has no whole answer: {reason.value}.")
+    def __init__(self, reason: UnknownOutcomeReason) -> None:
+        super().__init__(PART, f"The call has no complete response: {reason.value}.")
         self.reason = reason

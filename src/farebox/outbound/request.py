@@ -1,11 +1,11 @@
-"""What is asked of somebody else's address, and what may not be part of it."""
+"""A request to a public address, and the checks of its method and headers."""
 
 import re
 from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from farebox.outbound.faults import CallRefused, Forbidden
+from farebox.outbound.faults import CallRefusalReason, CallRefused
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
@@ -14,8 +14,8 @@ MAX_HEADERS: Final = 100
 MAX_HEADER_CHARS: Final = 64 * 1024  # of all names and values
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}\Z", re.ASCII)
 _VALUE: Final = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?\Z", re.ASCII)
-# The client says these itself, or they speak to the next hop alone.
-_OURS: Final = frozenset(
+# The client writes these itself, or they are hop-by-hop (RFC 9110, section 7.6.1).
+_RESERVED: Final = frozenset(
     {
         "connection",
         "content-length",
@@ -41,21 +41,21 @@ class OutboundRequest:
     method: str = "GET"
     headers: Headers = ()
     body: bytes | AsyncIterable[bytes] | None = None
-    deadline_s: float = 10.0  # from the first lookup to the last byte of the answer
+    deadline_s: float = 10.0  # from the first lookup to the last byte of the response
     max_answer_bytes: int = 1024 * 1024  # of the body
 
 
-def judge_request(request: OutboundRequest) -> None:
-    """The method and the headers may be sent.
+def check_request(request: OutboundRequest) -> None:
+    """Check that the method and the headers are allowed.
 
     Raises:
-        CallRefused: they may not.
+        CallRefused: one of them is not.
     """
     if request.method not in METHODS:
-        raise CallRefused(Forbidden.METHOD)
+        raise CallRefused(CallRefusalReason.METHOD)
     size = sum(len(name) + len(value) for name, value in request.headers)
     if len(request.headers) > MAX_HEADERS or size > MAX_HEADER_CHARS:
-        raise CallRefused(Forbidden.HEADER)
+        raise CallRefused(CallRefusalReason.HEADER)
     for name, value in request.headers:
-        if not _NAME.match(name) or not _VALUE.match(value) or name.lower() in _OURS:
-            raise CallRefused(Forbidden.HEADER)
+        if not _NAME.match(name) or not _VALUE.match(value) or name.lower() in _RESERVED:
+            raise CallRefused(CallRefusalReason.HEADER)

@@ -1,4 +1,4 @@
-"""Which URLs may be called at all: judged by their text alone, before any name is looked up."""
+"""The URLs that may be called, judged by their text alone, before any name is looked up."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ MAX_URL_CHARS: Final = 72 * 1024  # a query of 64 KB fits
 MAX_HOST_CHARS: Final = 253  # RFC 1035
 PORTS: Final = frozenset({443, 8443})
 _HTTPS_PORT: Final = 443
-# One spelling: what a lenient reader would repair is refused, so that no two readers can differ.
+# One spelling: a URL that a lenient parser would repair is refused, so that no two parsers differ.
 _URL: Final = re.compile(r"https://([^/?#]*)(/[^?#]*)?(\?[^#]*)?\Z", re.ASCII)
 _AUTHORITY: Final = re.compile(r"([A-Za-z0-9.-]+)(?::([0-9]{1,5}))?\Z", re.ASCII)
 _CHARACTERS: Final = re.compile(
@@ -53,7 +53,7 @@ class TargetFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request may go, if the name resolves to public addresses alone."""
+    """A URL that may be called if its name resolves to public addresses only."""
 
     host: str  # lower case, LDH labels, no trailing dot, never an address
     port: int
@@ -63,12 +63,12 @@ class Target:
 
     @property
     def path_and_query(self) -> str:
-        """What stands in the request line."""
+        """The request target of the request line."""
         return f"{self.path}?{self.query}" if self.has_query else self.path
 
 
 def parse_target(url: str) -> Target | TargetFault:
-    """Read an absolute URL, or say why it is not called."""
+    """Read an absolute URL; a fault for one that is not called."""
     if len(url) > MAX_URL_CHARS:
         return TargetFault.TOO_LONG
     if not url.startswith("https://"):
@@ -83,10 +83,10 @@ def parse_target(url: str) -> Target | TargetFault:
         return TargetFault.CREDENTIALS
     if not _CHARACTERS.match(path) or not _CHARACTERS.match(query or ""):
         return TargetFault.MALFORMED
-    place = _parse_authority(authority)
-    if isinstance(place, TargetFault):
-        return place
-    host, port = place
+    parsed = _parse_authority(authority)
+    if isinstance(parsed, TargetFault):
+        return parsed
+    host, port = parsed
     return Target(host, port, path, (query or "?")[1:], query is not None)
 
 

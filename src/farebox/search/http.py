@@ -1,31 +1,83 @@
-"""`/discovery/search` over HTTP."""
+"""`/discovery/search`: the declared route and its handler."""
 
 import re
+import unicodedata
 from typing import Final
 
 import msgspec
-from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from farebox.catalog.shown.query_string import (
+from farebox.catalog.browsing.query_string import (
     FILTER_NAMES,
-    BadQuery,
-    Parameters,
+    InvalidQueryString,
+    QueryParameters,
+    find_unapplied,
     read_filters,
     read_flag,
     read_limit,
     read_query_string,
     read_text,
-    unapplied,
 )
+from farebox.catalog.http import (
+    FILTER_PARAMETERS,
+    LIMIT_PARAMETER,
+    LISTING_EXAMPLE,
+    QUERY_ERRORS,
+)
+from farebox.kernel.error_codes import ErrorCode
 from farebox.search.query.expression import MAX_QUERY
 from farebox.search.search import QueryRequired, Search, SearchRequest
-from farebox.search.wire import search_body
-from farebox.web.answers import send_json
+from farebox.search.wire import SearchBody, search_body
+from farebox.web.endpoint import (
+    Endpoint,
+    Example,
+    Parameter,
+    Rate,
+    RateClass,
+    ResponseDeclaration,
+    RouteDeclaration,
+    text,
+)
+from farebox.web.responses import send_json
 
 _encode: Final = msgspec.json.Encoder().encode
 _KNOWN: Final = FILTER_NAMES | {"query", "limit", "cursor", "explain"}
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+SEARCH: Final = RouteDeclaration(
+    method="GET",
+    path="/discovery/search",
+    tag="discovery",
+    summary="Listings that answer a query, the best first.",
+    parameters=(
+        Parameter(
+            "query", "Words, quotes, or, minus.", text(max_length=MAX_QUERY), is_required=True
+        ),
+        *FILTER_PARAMETERS,
+        LIMIT_PARAMETER,
+        Parameter("cursor", "pagination.cursor of the page before.", text(max_length=10_000)),
+        Parameter("explain", "true: why each hit stands there.", text(max_length=100)),
+    ),
+    responses={200: ResponseDeclaration("A page of listings.", SearchBody)},
+    rate=Rate(RateClass.DISCOVERY, cost=3),  # 10 ms where browsing takes 3
+    errors=(
+        *QUERY_ERRORS,
+        ErrorCode.INVALID_FLAG,
+        ErrorCode.QUERY_REQUIRED,
+        ErrorCode.QUERY_TOO_LONG,
+        ErrorCode.INVALID_CURSOR,
+        ErrorCode.CURSOR_MISMATCH,
+        ErrorCode.CURSOR_EXPIRED,
+    ),
+    example=Example(
+        response={
+            "x402Version": 2,
+            "resources": [LISTING_EXAMPLE],
+            "partialResults": False,
+            "pagination": {"limit": 20, "cursor": None},
+        }
+    ),
+)
 
 
 class SearchEndpoint:
@@ -44,29 +96,36 @@ class SearchEndpoint:
             is_explained=read_flag(parameters, "explain"),
         )
         page = await self._search.find(request)
-        await send_json(send, 200, _encode(search_body(page, unapplied(parameters, _KNOWN))))
+        await send_json(send, 200, _encode(search_body(page, find_unapplied(parameters, _KNOWN))))
 
 
-def _query(parameters: Parameters) -> str:
-    """What is searched for; text pasted from elsewhere may have line breaks in it."""
+def _query(parameters: QueryParameters) -> str:
+    """What is searched for; text pasted from elsewhere may have line breaks in it.
+
+    Full-width letters and signs, ligatures and the like are read as their plain forms (NFKC).
+    """
     given = set(parameters.values.get("query", ()))
     if len(given) > 1:
-        raise BadQuery("repeated_parameter", "The parameter query has two values.")
-    text = _CONTROLS.sub(" ", given.pop()).strip() if given else ""
-    if not text:
+        raise InvalidQueryString(
+            ErrorCode.REPEATED_PARAMETER, "The parameter query has two values."
+        )
+    query = _CONTROLS.sub(" ", unicodedata.normalize("NFKC", given.pop())).strip() if given else ""
+    if not query:
         raise QueryRequired
-    if len(text) > MAX_QUERY:
-        raise BadQuery("query_too_long", f"A query has at most {MAX_QUERY} characters.")
-    return text
+    if len(query) > MAX_QUERY:
+        raise InvalidQueryString(
+            ErrorCode.QUERY_TOO_LONG, f"A query has at most {MAX_QUERY} characters."
+        )
+    return query
 
 
-def _cursor(parameters: Parameters) -> str | None:
+def _cursor(parameters: QueryParameters) -> str | None:
     """Stock clients send an empty cursor for the first page."""
     if set(parameters.values.get("cursor", ())) == {""}:
         return None
     return read_text(parameters, "cursor")
 
 
-def search_routes(search: Search) -> list[BaseRoute]:
-    """The catalog's route for searching it."""
-    return [Route("/discovery/search", SearchEndpoint(search), methods=["GET"])]
+def search_endpoints(search: Search) -> list[Endpoint]:
+    """Return the catalog's route for searching it."""
+    return [Endpoint(SEARCH, SearchEndpoint(search))]

@@ -127,9 +127,9 @@ async def prune_versions(db: Connection, *, died_before: datetime, most: int) ->
     """Up to `most` versions that died before then are gone; how many."""
     rows = await db.fetch(
         """
-        DELETE FROM search_documents WHERE id IN (
+        DELETE FROM search_documents WHERE id = ANY (ARRAY(
             SELECT document_id FROM search_graves WHERE died_at < $1
-            ORDER BY died_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+            ORDER BY died_at LIMIT $2 FOR UPDATE SKIP LOCKED))
         RETURNING id
         """,
         died_before,

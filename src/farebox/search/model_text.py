@@ -5,6 +5,7 @@ each sentence alone. Names and parameters say little in a sentence; they are kep
 """
 
 import re
+import unicodedata
 from typing import Final
 
 from farebox.catalog.search_document import SearchDocument
@@ -47,4 +48,4 @@ def _joined(*parts: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.replace("\0", " ").split())
+    return " ".join(unicodedata.normalize("NFKC", text.replace("\0", " ")).split())

@@ -27,6 +27,7 @@ _AT_ONCE: Final = 16  # texts: about a third of a second of one core
 _IDLE_S: Final = 1.0
 _SWEEP_EVERY_S: Final = 3600.0
 _SWEEP_PAUSE_S: Final = 0.1  # between pages: nobody waits for it
+_NEW_WORDS: Final = 300  # of one text: an honest one has a tenth of it once there are others
 _COMMON: Final = 20_000  # words remembered as common
 _SWEPT_AT_ONCE: Final = 500
 _RENEWED_AT_ONCE: Final = 64  # texts; a new listing waits behind as many
@@ -36,9 +37,19 @@ _WORD: Final = re.compile(r"[^\W\d_]{3,24}")
 log = structlog.get_logger(__name__)
 
 
-def words_of(text: str) -> set[str]:
-    """The words of a text as the search compares them, without numbers and what is no word."""
-    return {word for word in plain_text(text).split() if _WORD.fullmatch(word)} - {GAP}
+def words_of(text: str) -> list[str]:
+    """The words of a text as the search compares them, each once and in their order.
+
+    Without numbers and what is no word.
+    """
+    words = (word for word in plain_text(text).split() if _WORD.fullmatch(word))
+    return [word for word in dict.fromkeys(words) if word != GAP]
+
+
+def _bounded(words: Sequence[str], new: set[str]) -> list[str]:
+    """The words of one text without those of `new` behind its first `_NEW_WORDS`."""
+    kept = set(list(filter(new.__contains__, words))[:_NEW_WORDS])
+    return [word for word in words if word not in new or word in kept]
 
 
 class TextReader:
@@ -77,12 +88,31 @@ class TextReader:
             known = await vector_store.touch_vectors(db, [text.text_digest for text in taken])
         new = {text.text_digest: text.text for text in taken if text.text_digest not in known}
         codes = await self._codes(new) if has_model else []
-        async with self._database.transaction() as db:
-            await vector_store.put_vectors(db, codes)
-            await self._add_words(db, [text for text in taken if not text.has_words])
-            ids = [text.id for text in taken]
-            await text_store.finish_texts(db, ids, of_words_alone=not has_model)
+        await self._keep(taken, dict(codes), of_words_alone=not has_model)
         return len(taken)
+
+    async def _keep(
+        self, taken: Sequence[WaitingText], codes: "Mapping[bytes, Code]", *, of_words_alone: bool
+    ) -> None:
+        """Words and meaning of the texts stand; one that cannot be kept harms no other."""
+        digests = dict.fromkeys(text.text_digest for text in taken)
+        ids = [text.id for text in taken]
+        try:
+            async with self._database.transaction() as db:
+                found = [(digest, codes[digest]) for digest in digests if digest in codes]
+                await vector_store.put_vectors(db, found)
+                await self._add_words(db, [text for text in taken if not text.has_words])
+                await text_store.finish_texts(db, ids, of_words_alone=of_words_alone)
+        except DatabaseUnavailable:
+            raise
+        except Exception:
+            if len(taken) > 1:
+                for text in taken:
+                    await self._keep([text], codes, of_words_alone=of_words_alone)
+                return
+            log.exception("search.text_not_kept", digest=taken[0].text_digest.hex())
+            async with self._database.connection() as db:
+                await text_store.finish_texts(db, ids, of_words_alone=False)
 
     async def _codes(self, texts: Mapping[bytes, str]) -> "list[tuple[bytes, Code]]":
         """What is kept of each text; one the model cannot read harms no other."""
@@ -97,7 +127,9 @@ class TextReader:
         return list(zip(texts, codes or (), strict=False))
 
     async def _add_words(self, db: Connection, texts: Sequence[WaitingText]) -> None:
-        counts = Counter(word for text in texts for word in words_of(text.text))
+        words = [words_of(text.text) for text in texts]
+        new = await word_store.unknown_words(db, sorted({word for each in words for word in each}))
+        counts = Counter(word for each in words for word in _bounded(each, new))
         common = self._common & counts.keys()
         fresh = {word: count for word, count in counts.items() if word not in common}
         await word_store.add_words(db, fresh)
@@ -133,7 +165,12 @@ class TextReader:
         return True
 
     async def _sweep(self) -> None:
-        """Vectors that no listing has any more go."""
+        """Words and vectors that no listing has any more go."""
+        word: str | None = ""
+        while word is not None:
+            async with self._database.connection() as db:
+                word = await word_store.delete_unseen(db, after=word, most=_SWEPT_AT_ONCE)
+            await self._clock.sleep(_SWEEP_PAUSE_S)
         before = self._clock.now() - _UNUSED_FOR
         at: bytes | None = b""
         while at is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from farebox.catalog.listing_store import document_of
+from farebox.catalog.listing_store import read_document
 from farebox.search.model_text import text_of
 from farebox.semantic.generation import BUCKETS
 from farebox.storage.pool import Connection
@@ -42,5 +42,5 @@ async def read_outdated(db: Connection, *, after: bytes, most: int) -> Outdated:
         """,
         digests,
     )
-    texts = [(row["text_digest"], text_of(document_of(row))) for row in rows]
+    texts = [(row["text_digest"], text_of(read_document(row))) for row in rows]
     return Outdated(texts, digests[-1] if len(digests) == most else None)

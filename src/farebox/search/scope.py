@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,4 +19,4 @@ class Scope:
     """What every stage is confined to."""
 
     view: View
-    filters: Filters
+    filters: ListingFilters

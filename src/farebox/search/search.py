@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
-from farebox.catalog.listing import Listing
-from farebox.catalog.shown.filters import Filters
-from farebox.catalog.shown.store import get_listings
+from farebox.catalog.browsing.store import get_listings
+from farebox.catalog.listing import Listing, ListingFilters
 from farebox.kernel.clock import Clock
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
 from farebox.search.finding.candidates import Candidates, Result
 from farebox.search.finding.cursor import BadCursor, Standpoint, read_cursor, write_cursor
-from farebox.search.finding.explain import Explanation, WhyThere, explain_page
+from farebox.search.finding.explain import QueryExplanation, WhyThere, explain_page
 from farebox.search.finding.first_page import FirstPage
 from farebox.search.finding.gather import Gathering
 from farebox.search.finding.key_store import read_cursor_key
@@ -23,7 +23,7 @@ from farebox.search.finding.walks import no_walks
 from farebox.search.meaning.doubt import Verdict
 from farebox.search.meaning.second_reading import OpenQuestion, question_of, settle
 from farebox.search.meaning.senses import Meaning, Meanings
-from farebox.search.query.asked import Asked
+from farebox.search.query.asked import AnalyzedQuery
 from farebox.search.query.understand import Understanding
 from farebox.search.scope import Scope, View
 from farebox.search.scope_store import ONE_PLAN
@@ -39,7 +39,7 @@ class QueryRequired(Refusal):
     """There is nothing to search for."""
 
     def __init__(self) -> None:
-        super().__init__("QUERY_REQUIRED", "Say what to search for with query.")
+        super().__init__(ErrorCode.QUERY_REQUIRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SearchRequest:
     """What a caller searches for."""
 
     query: str
-    filters: Filters = Filters()  # noqa: RUF009 - a frozen value
+    filters: ListingFilters = ListingFilters()  # noqa: RUF009 - a frozen value
     limit: int = DEFAULT_LIMIT  # at least 1
     cursor: str | None = None
     is_explained: bool = False
@@ -69,7 +69,7 @@ class SearchPage:
     limit: int
     cursor: str | None
     is_truncated: bool  # a bound cut the candidates: more fit than all pages show
-    explanation: Explanation | None = None
+    explanation: QueryExplanation | None = None
 
 
 class Search:
@@ -132,7 +132,7 @@ class Search:
         return _after(page, await settle(question, self._meaning))
 
     async def _look(
-        self, key: Secret[bytes], request: SearchRequest, asked: Asked
+        self, key: Secret[bytes], request: SearchRequest, asked: AnalyzedQuery
     ) -> tuple[SearchPage, OpenQuestion | None] | None:
         """The page and whether it is open that it answers; None: more is to be understood first."""
         async with self._database.snapshot(ONE_PLAN) as db:
@@ -154,10 +154,10 @@ class Search:
         )
         if point.walk.model not in ("", "" if self._meaning is None else self._meaning.name):
             words = "The service has changed since the cursor was made: search again without it."
-            raise BadCursor("cursor_expired", words)
+            raise BadCursor(ErrorCode.CURSOR_EXPIRED, words)
         return point
 
-    async def _of_walk(self, db: Connection, walk: Walk, filters: Filters) -> Candidates:
+    async def _of_walk(self, db: Connection, walk: Walk, filters: ListingFilters) -> Candidates:
         """What the walk's first page found, found again where that is not known any more."""
         candidates = self._walks.get((walk, filters))
         if candidates is None:
@@ -186,7 +186,7 @@ class Search:
                 self._walks.put((walk, request.filters), candidates)
             last = Standpoint(walk, page[-1][0].place)
             cursor = write_cursor(key, request.query, request.filters, last)
-        explanation: Explanation | None = None
+        explanation: QueryExplanation | None = None
         whys: list[WhyThere | None] = [None] * len(page)
         if request.is_explained:
             explanation, whys = await explain_page(db, walk, [own for own, _ in page])

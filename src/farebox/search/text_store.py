@@ -50,10 +50,10 @@ async def take_texts(db: Connection, *, most: int, for_words_alone: bool) -> lis
     rows = await db.fetch(
         f"""
         UPDATE search_texts_waiting SET taken_until = now() + interval '{_LEASE}'
-        WHERE id IN (
+        WHERE id = ANY (ARRAY(
             SELECT id FROM search_texts_waiting
             WHERE taken_until < now() {"AND NOT has_words" if for_words_alone else ""}
-            ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+            ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED))
         RETURNING id, text_digest, text, has_words
         """,
         most,

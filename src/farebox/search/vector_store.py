@@ -15,7 +15,7 @@ from farebox.semantic.generation import BUCKETS, POINTS
 from farebox.storage.pool import Connection
 
 if TYPE_CHECKING:
-    from farebox.semantic.space import Code, Probe
+    from farebox.semantic.space import BucketProbe, Code
 
 _MOST_SEEN: Final = 10_000  # signatures of one search, however full its buckets are
 _MOST_OF_RECIPIENT: Final = 5_000  # documents of one recipient that are looked at
@@ -103,7 +103,7 @@ async def read_sizes(db: Connection) -> BucketSizes:
 
 async def nearest(
     db: Connection,
-    probe: "Probe",
+    probe: "BucketProbe",
     buckets: Sequence[int] | None,
     scope: Scope,
     *,
@@ -127,7 +127,7 @@ async def nearest(
 
 
 async def nearest_of_recipient(
-    db: Connection, probe: "Probe", scope: Scope, *, most: int
+    db: Connection, probe: "BucketProbe", scope: Scope, *, most: int
 ) -> list[FoundVector]:
     """As `nearest`, of one recipient's documents alone, however far they are from the probe."""
     rows = await db.fetch(

@@ -1,10 +1,18 @@
-"""Search results as x402's bazaar spells them, and explanations beside them."""
+"""The JSON shapes of search results, as x402's bazaar spells them, and of their explanations."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Any, Final, Literal
 
-from farebox.catalog.wire import Body, listing_body, unapplied_member
-from farebox.search.finding.explain import Explanation, WhyThere, WordMet
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from farebox.catalog.wire import (
+    ListingBody,
+    UnappliedFilters,
+    listing_body,
+    unapplied_filters,
+)
+from farebox.search.finding.explain import QueryExplanation, WhyThere, WordMet
 from farebox.search.meaning.doubt import Verdict
 from farebox.search.search import Hit, SearchPage
 from farebox.x402.wire import X402_VERSION
@@ -12,27 +20,44 @@ from farebox.x402.wire import X402_VERSION
 _ITSELF: Final = "itself"
 
 
-def search_body(page: SearchPage, unapplied: Sequence[str]) -> Body:
-    """The answer of `/discovery/search`."""
-    body: Body = {
-        "x402Version": X402_VERSION,
-        "resources": [_hit_body(hit) for hit in page.hits],
-        "partialResults": page.cursor is not None,
-        "pagination": {"limit": page.limit, "cursor": page.cursor},
-    }
-    if page.is_truncated:
-        body["truncated"] = True
-    if page.explanation is not None:
-        body["explain"] = _explanation_body(page.explanation)
-    return body | unapplied_member(unapplied)
+class CursorPaginationBody(msgspec.Struct, frozen=True):
+    """The cursor of the next page; null on the last."""
+
+    limit: Annotated[int, Meta(ge=1, le=100)]
+    cursor: str | None
 
 
-def _hit_body(hit: Hit) -> Body:
-    body = listing_body(hit.listing)
-    return body if hit.why is None else body | {"explain": _why_body(hit.why)}
+class SearchBody(msgspec.Struct, frozen=True, rename="camel"):
+    """A page of results, the best first."""
+
+    x402_version: Literal[2]
+    resources: list[ListingBody]
+    partial_results: bool
+    pagination: CursorPaginationBody
+    truncated: Annotated[bool, Meta(extra_json_schema={"const": True})] | UnsetType = UNSET
+    explain: dict[str, Any] | UnsetType = UNSET
+    unapplied_filters: UnappliedFilters = UNSET
 
 
-def _why_body(why: WhyThere) -> Body:
+def search_body(page: SearchPage, unapplied: Sequence[str]) -> SearchBody:
+    """Make the body of `/discovery/search`."""
+    explanation = page.explanation
+    return SearchBody(
+        x402_version=X402_VERSION,
+        resources=[_hit_body(hit) for hit in page.hits],
+        partial_results=page.cursor is not None,
+        pagination=CursorPaginationBody(page.limit, page.cursor),
+        truncated=page.is_truncated or UNSET,
+        explain=UNSET if explanation is None else _explanation_body(explanation),
+        unapplied_filters=unapplied_filters(unapplied),
+    )
+
+
+def _hit_body(hit: Hit) -> ListingBody:
+    return listing_body(hit.listing, UNSET if hit.why is None else _why_body(hit.why))
+
+
+def _why_body(why: WhyThere) -> dict[str, Any]:
     score = why.score
     return {
         "relevance": score.relevance,
@@ -50,12 +75,12 @@ def _why_body(why: WhyThere) -> Body:
     }
 
 
-def _word_body(word: WordMet) -> Body:
+def _word_body(word: WordMet) -> dict[str, Any]:
     kind = _ITSELF if word.kinship is None else word.kinship.value
     return {"word": word.word, "found": word.found, "as": kind, "in": list(word.fields)}
 
 
-def _explanation_body(explanation: Explanation) -> Body:
+def _explanation_body(explanation: QueryExplanation) -> dict[str, Any]:
     return {
         "words": [
             {
@@ -74,7 +99,7 @@ def _explanation_body(explanation: Explanation) -> Body:
     }
 
 
-def _verdict_body(verdict: Verdict) -> Body:
+def _verdict_body(verdict: Verdict) -> dict[str, Any]:
     return {
         "answered": verdict.is_answered,
         "inTime": verdict.is_in_time,

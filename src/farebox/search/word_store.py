@@ -45,6 +45,43 @@ async def add_words(db: Connection, texts_by_word: Mapping[str, int]) -> None:
     )
 
 
+async def delete_unseen(db: Connection, *, after: str, most: int) -> str | None:
+    """Of the next `most` words, those that no version of a document has are gone.
+
+    Common words and stop words stay. Returns where to go on; None at the end.
+    """
+    rows = await db.fetch(
+        """
+        WITH page AS MATERIALIZED (
+            SELECT word, stem, texts FROM search_words WHERE word > $1 ORDER BY word LIMIT $2),
+        gone AS (
+            DELETE FROM search_words AS known USING page
+            WHERE known.word = page.word AND page.texts < $3
+              AND length(to_tsvector('farebox_text', page.word)) > 0
+              AND NOT EXISTS (
+                SELECT FROM search_documents
+                WHERE tsv @@ quote_literal(page.stem)::tsquery))
+        SELECT word FROM page ORDER BY word
+        """,
+        after,
+        most,
+        COUNTED_TO,
+    )
+    return str(rows[-1]["word"]) if len(rows) == most else None
+
+
+async def unknown_words(db: Connection, words: Sequence[str]) -> set[str]:
+    """Those of the words that were never seen."""
+    rows = await db.fetch(
+        """
+        SELECT word FROM unnest($1::text[]) AS asked (word)
+        WHERE NOT EXISTS (SELECT FROM search_words WHERE search_words.word = asked.word)
+        """,
+        words,
+    )
+    return {row["word"] for row in rows}
+
+
 async def common_words(db: Connection, words: Sequence[str]) -> set[str]:
     """Those of the words that need no further counting."""
     rows = await db.fetch(

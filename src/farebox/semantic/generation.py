@@ -8,5 +8,5 @@ again.
 from typing import Final
 
 POINTS: Final = 1024  # fixed points of the space, a bucket each
-GENERATION: Final = 1  # one more with every change of what the vectors of a text are
+GENERATION: Final = 2  # one more with every change of what the vectors of a text are
 BUCKETS: Final = range(GENERATION * POINTS, (GENERATION + 1) * POINTS)

@@ -53,7 +53,7 @@ def exact(graph: Graph, rows: Value, weights: Floats) -> Value:
 
 
 def rough(graph: Graph, rows: Value, weights: Floats) -> Value:
-    """Nearly the same by small whole numbers, in half the time: decision 29 has how nearly.
+    """Nearly the same by small whole numbers, in half the time: docs/decisions/0029 has how nearly.
 
     The weights have seven bits, so that no processor's sums of such products overflow.
     """

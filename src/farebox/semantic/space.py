@@ -33,7 +33,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class BucketProbe:
     """Where to look for what is near a vector: every bucket, the likeliest first."""
 
     buckets: tuple[int, ...]
@@ -55,12 +55,12 @@ class Space:
         buckets = (nearest + BUCKETS.start).tolist()
         return [Code(*each) for each in zip(buckets, _signatures(kept), vectors, strict=True)]
 
-    def probe(self, vector: bytes) -> Probe:
+    def probe(self, vector: bytes) -> BucketProbe:
         """Where to look for what is near a vector."""
         row = _rows(vector, 1)
         likeness = (row @ self._points / self._lengths)[0]
         order: list[int] = (np.argsort(-likeness, kind="stable") + BUCKETS.start).tolist()
-        return Probe(tuple(order), _signatures(row)[0])
+        return BucketProbe(tuple(order), _signatures(row)[0])
 
 
 @cache

@@ -1,12 +1,12 @@
-"""Transactions that make accounts without a balance of their own, and that end them."""
+"""Transactions that create accounts with sponsored reserves, and that merge them."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.networks import Network
-from farebox.stellar.signers import Relayer
-from farebox.stellar.splice import (
+from farebox.stellar.signers import SigningAccount
+from farebox.stellar.transactions import (
     SignedTransaction,
     UnsignedTransaction,
     fee_bump,
@@ -29,16 +29,17 @@ _OPERATIONS_AN_ACCOUNT: Final = 3
 
 def create_sponsored(
     network: Network,
-    sponsor: Relayer,
-    accounts: Sequence[Relayer],
+    sponsor: SigningAccount,
+    accounts: Sequence[SigningAccount],
     *,
     sequence: int,
-    bid: int,
+    inclusion_fee: int,
     max_time: int,
 ) -> SignedTransaction:
-    """All of `accounts` come to exist, or none; they hold nothing and `sponsor` pays the reserves.
+    """Create all of `accounts` with a balance of 0; `sponsor` pays fee and reserves.
 
-    `bid` is in stroops an operation, `max_time` in Unix seconds; at most `MAX_CREATED` accounts.
+    `inclusion_fee` is in stroops an operation, `max_time` in Unix seconds. At most `MAX_CREATED`
+    accounts.
     """
     if not 1 <= len(accounts) <= MAX_CREATED:
         raise ValueError("one transaction creates 1 to 19 accounts")
@@ -46,7 +47,7 @@ def create_sponsored(
     unsigned = _transaction(
         sponsor.address,
         operations,
-        fee=bid * _OPERATIONS_AN_ACCOUNT * len(accounts),
+        fee=inclusion_fee * _OPERATIONS_AN_ACCOUNT * len(accounts),
         sequence=sequence,
         max_time=max_time,
     )
@@ -55,28 +56,31 @@ def create_sponsored(
 
 def merge_account(
     network: Network,
-    account: Relayer,
-    payer: Relayer,
+    account: SigningAccount,
+    payer: SigningAccount,
     *,
     sequence: int,
-    bid: int,
+    inclusion_fee: int,
     max_time: int,
 ) -> SignedTransaction:
-    """`account` is gone and `payer` has its balance; the payer bears the fee.
+    """Merge `account` into `payer`, who pays the fee by a fee bump.
 
-    `bid` is in stroops an operation: a fee bump counts as one more. `max_time` is in Unix seconds.
+    `inclusion_fee` is in stroops an operation: a fee bump counts as one more. `max_time` is in Unix
+    seconds.
     """
     operation = _NONE + _ACCOUNT_MERGE + _account(payer.address)
     unsigned = _transaction(
-        account.address, [operation], fee=bid, sequence=sequence, max_time=max_time
+        account.address, [operation], fee=inclusion_fee, sequence=sequence, max_time=max_time
     )
     inner = sign(unsigned, account.key, network.id)
     return fee_bump(
-        inner, fee_source=payer.address, fee=2 * bid, key=payer.key, network_id=network.id
+        inner, fee_source=payer.address, fee=2 * inclusion_fee, key=payer.key, network_id=network.id
     )
 
 
-def _sponsored_account(sponsor: Relayer, account: Relayer) -> tuple[bytes, bytes, bytes]:
+def _sponsored_account(
+    sponsor: SigningAccount, account: SigningAccount
+) -> tuple[bytes, bytes, bytes]:
     created = _account(account.address)
     return (
         _NONE + _BEGIN_SPONSORING + created,

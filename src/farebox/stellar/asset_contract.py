@@ -1,8 +1,9 @@
-"""Is a contract a Stellar Asset Contract? Its id alone can prove it (CAP-46-6)."""
+"""Stellar Asset Contracts: a contract's id alone proves its asset (CAP-46-6)."""
 
 import hashlib
 import re
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 from farebox.kernel.addresses import Address, contract_address, parse_account, raw_key
@@ -29,6 +30,11 @@ def asset_contract(name: str, network: Network) -> Address | None:
     return None if asset is None else _contract_of(asset, network)
 
 
+def credit_contract(code: str, issuer: Address, network: Network) -> Address:
+    """The asset contract of an asset that an account issues; `code` has 1 to 12 characters."""
+    return _contract_of(_credit_xdr(code, issuer), network)
+
+
 def native_contract(network: Network) -> Address:
     """The asset contract of the network's own coin."""
     return _contract_of(_NATIVE, network)
@@ -46,5 +52,24 @@ def _asset_xdr(name: str) -> bytes | None:
     account = parse_account(issuer)
     if account is None or not _CODE.match(code):
         return None
+    return _credit_xdr(code, account)
+
+
+def _credit_xdr(code: str, issuer: Address) -> bytes:
     kind, width = (_ALPHANUM4, 4) if len(code) <= 4 else (_ALPHANUM12, 12)
-    return kind + code.encode().ljust(width, b"\0") + _ED25519 + raw_key(account)
+    return kind + code.encode().ljust(width, b"\0") + _ED25519 + raw_key(issuer)
+
+
+# Circle's USDC is the one asset known by its name.
+USDC_CODE: Final = "USDC"
+USDC_ISSUERS: Final = MappingProxyType(
+    {
+        Network.TESTNET: Address("GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"),
+        Network.PUBNET: Address("GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN"),
+    }
+)
+
+
+def usdc_contract(network: Network) -> Address:
+    """The asset contract of USDC."""
+    return credit_contract(USDC_CODE, USDC_ISSUERS[network], network)

@@ -4,22 +4,21 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Final
 
-from farebox.kernel.addresses import Address, contract_address, raw_key
+from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.networks import Network
-from farebox.stellar.signers import Relayer
-from farebox.stellar.splice import (
+from farebox.stellar.signers import SigningAccount
+from farebox.stellar.transactions import (
     SignedTransaction,
     UnsignedTransaction,
     sign,
-    to_simulate,
     transaction_head,
+    unsigned_envelope,
 )
+from farebox.stellar.xdr_writer import opaque, sc_address
 
 _CONTRACT_ID: Final = (8).to_bytes(4, "big")  # ENVELOPE_TYPE_CONTRACT_ID
 _NONE: Final = bytes(4)
 _ONE: Final = (1).to_bytes(4, "big")
-_ED25519: Final = bytes(4)
-_ACCOUNT: Final = bytes(4)  # SCAddressType
 _FROM_ADDRESS: Final = bytes(4)  # ContractIDPreimageType
 _WASM: Final = bytes(4)  # ContractExecutableType
 _SOURCE_ACCOUNT: Final = bytes(4)  # SorobanCredentialsType
@@ -31,27 +30,26 @@ _CONTRACT_CODE: Final = (7).to_bytes(4, "big")  # LedgerEntryType
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
-    """What the ledger is to do, and its authorization by the transaction's source."""
+    """A host function (XDR) and its authorization by the transaction's source."""
 
     function: bytes = field(repr=False)
     authorized: bytes = field(repr=False)
 
 
 def upload_code(wasm: bytes) -> HostCall:
-    """The code is on the ledger."""
-    padded = wasm + bytes(-len(wasm) % 4)
-    return HostCall(_UPLOAD + len(wasm).to_bytes(4, "big") + padded, _NONE)
+    """Upload the code to the ledger."""
+    return HostCall(_UPLOAD + opaque(wasm), _NONE)
 
 
 def create_contract(deployer: Address, wasm_hash: bytes, salt: bytes) -> HostCall:
-    """There is a contract of this code, without constructor, at `contract_of` the same."""
+    """Create a contract of this code, without constructor, at `contract_of` the same."""
     arguments = _preimage(deployer, salt) + _WASM + wasm_hash
     authorized = _ONE + _SOURCE_ACCOUNT + _CREATE + arguments + _NONE
     return HostCall(_CREATE + arguments, authorized)
 
 
 def contract_of(network: Network, deployer: Address, salt: bytes) -> Address:
-    """Where a contract made by `deployer` (G…) with this salt of 32 bytes is, or will be."""
+    """The address of the contract that `deployer` (G…) makes with this salt of 32 bytes."""
     named = _CONTRACT_ID + network.id + _preimage(deployer, salt)
     return contract_address(hashlib.sha256(named).digest())
 
@@ -63,12 +61,12 @@ def code_key(wasm_hash: bytes) -> bytes:
 
 def dry_run(call: HostCall, source: Address) -> str:
     """The transaction before it has bounds, fee and resources, in base64 and unsigned."""
-    return to_simulate(_body(call), source=source, sequence=1)
+    return unsigned_envelope(_body(call), source=source, sequence=1)
 
 
 def sign_call(
     network: Network,
-    source: Relayer,
+    source: SigningAccount,
     call: HostCall,
     *,
     sequence: int,
@@ -90,4 +88,4 @@ def _body(call: HostCall) -> bytes:
 def _preimage(deployer: Address, salt: bytes) -> bytes:
     if len(salt) != 32:
         raise ValueError("a salt has 32 bytes")
-    return _FROM_ADDRESS + _ACCOUNT + _ED25519 + raw_key(deployer) + salt
+    return _FROM_ADDRESS + sc_address(deployer) + salt

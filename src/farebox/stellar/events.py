@@ -1,4 +1,4 @@
-"""What contracts said they did: events off a simulation or a landed transaction, as values."""
+"""Contract events of a simulation or a landed transaction, as values."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -23,7 +23,7 @@ _TOKEN_MOVEMENTS: Final = frozenset({_TRANSFER, b"mint", b"burn", b"clawback", b
 
 
 class EventKind(IntEnum):
-    """Who speaks in an event: the network, a contract, or the host for debugging."""
+    """The origin of an event: the network, a contract, or the host for debugging."""
 
     SYSTEM = 0
     CONTRACT = 1
@@ -35,7 +35,7 @@ _KINDS: Final = tuple(EventKind)
 
 @dataclass(frozen=True, slots=True)
 class ContractEvent:
-    """One event; `in_successful_call` is false for what a call that failed had said."""
+    """One event; `in_successful_call` is False for an event of a call that failed."""
 
     contract: Address | None
     kind: EventKind
@@ -49,7 +49,7 @@ MuxId = int | bytes  # a number or a hash, or the bytes of a text
 
 @dataclass(frozen=True, slots=True)
 class TransferEvent:
-    """A SEP-41 transfer; an address that is neither G… nor C… is None and so matches nobody."""
+    """A SEP-41 transfer; an address that is neither G… nor C… is None and so matches no account."""
 
     asset: Address | None
     sender: Address | None
@@ -68,7 +68,7 @@ def decode_contract_event(encoded: str | bytes) -> ContractEvent | None:
 
 
 def decode_diagnostic_event(encoded: str | bytes) -> ContractEvent | None:
-    """Read a DiagnosticEvent, which says whether its call succeeded; None when it cannot be."""
+    """Read a DiagnosticEvent, with whether its call succeeded; None when it cannot be read."""
     try:
         reader = _open(encoded)
         return _read_event(reader, in_successful_call=reader.flag())
@@ -93,7 +93,7 @@ def read_transfer_event(event: ContractEvent) -> TransferEvent | None:
 
 
 def looks_like_token_movement(event: ContractEvent) -> bool:
-    """Whether a contract's event bears the name of a token movement, however it goes on."""
+    """Whether a contract's event has the name of a token movement, whatever else it contains."""
     return event.kind is EventKind.CONTRACT and _name(event) in _TOKEN_MOVEMENTS
 
 

@@ -1,4 +1,4 @@
-"""What a settlement bids and costs, held against a ceiling on the finished envelope."""
+"""The fees of a settlement, within the fee ceiling."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,14 +9,14 @@ from farebox.stellar.rpc import FeeStats
 DEFAULT_CEILING: Final = Stroops(500_000)  # a plain transfer costs about 23,000
 DEFAULT_INCLUSION_CAP: Final = Stroops(100_000)
 MINIMUM_INCLUSION: Final = Stroops(100)  # the network's own minimum for one operation
-_UNKNOWN_MARKET_BID: Final = 1_000  # more than the bid that wins is not charged
+_DEFAULT_INCLUSION: Final = 1_000  # no more is charged than the lowest fee the ledger accepted
 _MAX_DOUBLINGS: Final = 32
 _MAX_ENVELOPE_FEE: Final = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class FeePolicy:
-    """What the operator allows, per settlement."""
+    """The operator's limits on the fees of one settlement."""
 
     ceiling: Stroops = DEFAULT_CEILING
     inclusion_cap: Stroops = DEFAULT_INCLUSION_CAP
@@ -30,37 +30,37 @@ class FeePlan:
     `envelope_fee`; None without one. `highest_charge` is the most that can be charged.
     """
 
-    inclusion_bid: Stroops
+    inclusion_fee: Stroops
     resource_fee: Stroops
     envelope_fee: Stroops
     bump_fee: Stroops | None
 
     @property
     def highest_charge(self) -> Stroops:
-        """What to reserve; the network gives back what was not used."""
+        """The fee to reserve; the network gives back the unused part."""
         return self.envelope_fee if self.bump_fee is None else self.bump_fee
 
 
 @dataclass(frozen=True, slots=True)
 class FeeOverCeiling:
-    """The settlement would cost more than the operator allows, at the lowest bid that may do."""
+    """The settlement would exceed the operator's ceiling, even at the lowest inclusion fee."""
 
     lowest_charge: Stroops
     ceiling: Stroops
 
 
-def inclusion_bid(stats: FeeStats | None, *, attempt: int, cap: Stroops) -> Stroops:
-    """What to bid for inclusion, 100 stroops at least and `cap` at most.
+def choose_inclusion_fee(stats: FeeStats | None, *, attempt: int, cap: Stroops) -> Stroops:
+    """The inclusion fee to offer, 100 stroops at least and `cap` at most.
 
-    The first attempt bids twice what 99 of 100 calls paid: a full ledger charges everybody its
-    lowest winning bid, so that a higher one is next to free. Each later attempt bids twice the one
-    before, and no less than the most that was paid. `stats` is None while the market is not known.
+    The first attempt offers twice the 99th percentile: a full ledger charges every transaction the
+    lowest fee it accepted, so that a higher offer costs next to nothing. Each later attempt doubles
+    it, to no less than the highest fee paid. `stats` is None while the market is not known.
     """
-    first = _UNKNOWN_MARKET_BID if stats is None else 2 * stats.soroban.p99
-    bid = max(MINIMUM_INCLUSION, first) << min(attempt, _MAX_DOUBLINGS)
+    first = _DEFAULT_INCLUSION if stats is None else 2 * stats.p99
+    inclusion_fee = max(MINIMUM_INCLUSION, first) << min(attempt, _MAX_DOUBLINGS)
     if attempt > 0 and stats is not None:
-        bid = max(bid, stats.soroban.maximum)
-    return Stroops(max(MINIMUM_INCLUSION, min(bid, cap)))
+        inclusion_fee = max(inclusion_fee, stats.maximum)
+    return Stroops(max(MINIMUM_INCLUSION, min(inclusion_fee, cap)))
 
 
 def plan_fees(
@@ -74,27 +74,62 @@ def plan_fees(
 ) -> FeePlan | FeeOverCeiling:
     """The fees of a settlement whose simulation names `resource_fee` (stroops).
 
-    A fee bump counts one operation more, so it bids twice. Where the bid would break the
-    ceiling the bid gives way, down to the network's minimum; the resource fee cannot, nor can
-    `floor`, the whole fee that a node said it would have taken.
+    A fee bump counts one operation more, so it pays the inclusion fee twice. Where the
+    ceiling would be exceeded the inclusion fee is lowered, down to the network's minimum; the
+    resource fee and `floor`, the whole fee that a node requires, are not.
     """
     ceiling = min(policy.ceiling, _MAX_ENVELOPE_FEE)
-    operations = 2 if fee_bumped else 1
+    operations = _operations(fee_bumped=fee_bumped)
     room = (ceiling - resource_fee) // operations
-    least = _least_bid(resource_fee, floor, operations)
+    least = _least_inclusion_fee(resource_fee, floor, operations)
     if resource_fee < 0 or room < least or max(policy.inclusion_cap, MINIMUM_INCLUSION) < least:
         lowest = max(0, resource_fee) + operations * least
         return FeeOverCeiling(lowest_charge=Stroops(lowest), ceiling=policy.ceiling)
-    market = inclusion_bid(stats, attempt=attempt, cap=policy.inclusion_cap)
-    bid = Stroops(max(least, min(market, room)))
+    market = choose_inclusion_fee(stats, attempt=attempt, cap=policy.inclusion_cap)
+    return _plan(resource_fee, max(least, min(market, room)), fee_bumped=fee_bumped)
+
+
+def raise_inclusion_fee(
+    last: FeePlan,
+    stats: FeeStats | None,
+    policy: FeePolicy,
+    *,
+    fee_bumped: bool,
+    attempt: int,
+    floor: Stroops | None,
+) -> FeePlan | None:
+    """The fees of an envelope that replaces one with the fees `last`, at a higher inclusion fee.
+
+    None where the operator's limits allow no higher one. `fee_bumped` says whether the envelope is
+    a fee bump, `attempt` (from 1) which replacement it is; `floor` is as for `plan_fees`.
+    """
+    planned = plan_fees(
+        last.resource_fee, stats, policy, fee_bumped=fee_bumped, attempt=attempt, floor=floor
+    )
+    if isinstance(planned, FeeOverCeiling):
+        return None
+    operations = _operations(fee_bumped=fee_bumped)
+    room = min(policy.inclusion_cap, (policy.ceiling - last.resource_fee) // operations)
+    inclusion_fee = max(planned.inclusion_fee, min(2 * last.inclusion_fee, room))
+    if not last.inclusion_fee < inclusion_fee <= room:
+        return None
+    return _plan(last.resource_fee, inclusion_fee, fee_bumped=fee_bumped)
+
+
+def _operations(*, fee_bumped: bool) -> int:
+    return 2 if fee_bumped else 1  # a fee bump counts one operation more than the call inside
+
+
+def _plan(resource_fee: int, inclusion_fee: int, *, fee_bumped: bool) -> FeePlan:
+    whole = Stroops(resource_fee + _operations(fee_bumped=fee_bumped) * inclusion_fee)
     return FeePlan(
-        inclusion_bid=bid,
+        inclusion_fee=Stroops(inclusion_fee),
         resource_fee=Stroops(resource_fee),
-        envelope_fee=Stroops(resource_fee + bid),
-        bump_fee=Stroops(resource_fee + operations * bid) if fee_bumped else None,
+        envelope_fee=Stroops(resource_fee + inclusion_fee),
+        bump_fee=whole if fee_bumped else None,
     )
 
 
-def _least_bid(resource_fee: int, floor: Stroops | None, operations: int) -> int:
-    asked = 0 if floor is None else -((resource_fee - floor) // operations)  # rounded up
-    return max(MINIMUM_INCLUSION, asked)
+def _least_inclusion_fee(resource_fee: int, floor: Stroops | None, operations: int) -> int:
+    required = 0 if floor is None else -((resource_fee - floor) // operations)  # rounded up
+    return max(MINIMUM_INCLUSION, required)

@@ -1,4 +1,4 @@
-"""Ledgers as a clock: the newest one, how fast they close, and seconds turned into ledgers."""
+"""The ledger clock: the newest ledger, the cadence, and seconds turned into ledgers."""
 
 import math
 from collections import deque
@@ -11,22 +11,24 @@ import structlog
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
-from farebox.stellar.rpc import LatestLedger, NodeHealth, RpcUnavailable
+from farebox.stellar.rpc import NodeHealth, RpcUnavailable
+from farebox.stellar.soroban_rpc import SorobanRpc
 
-SLOWEST_CADENCE_S: Final = 5.0  # what clients assume when they cannot measure
-_FASTEST_CADENCE_S: Final = 0.1  # several ledgers may close in one second
-_LEDGERS_TO_JUDGE: Final = 20  # close times are whole seconds: fewer would tell little
+SLOWEST_CADENCE_S: Final = 5.0  # the assumption of clients that cannot measure
+FASTEST_CADENCE_S: Final = 0.1  # several ledgers may close in one second
+_LEDGERS_TO_JUDGE: Final = 20  # close times are whole seconds: fewer are inaccurate
 _LEDGERS_KEPT: Final = 60
 _LATE_LEDGERS: Final = 2
-_STALE_AFTER_S: Final = 30.0  # what a node itself calls unhealthy
+_STALE_AFTER_S: Final = 30.0  # a node calls itself unhealthy then
 _UNCONFIRMED_S: Final = 4.0  # two polls: nodes of one network confirm its newest ledger sooner
 _LEDGERS_AHEAD: Final = 100
+_LEDGERS_TO_SPARE: Final = 2
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class ClockStale(Outage):
-    """No newer ledger was seen for so long that the last one says nothing about now."""
+    """No newer ledger was seen for too long to know the present one."""
 
     def __init__(self, network: Network) -> None:
         super().__init__(network.value, f"no new ledger of {network} was seen lately")
@@ -37,26 +39,35 @@ class ClockStale(Outage):
 class LedgerReading:
     """The newest ledger seen.
 
-    `close_at` is in whole seconds; `cadence_s` is seconds a ledger as observed, or until 20 ledgers
-    were, as the node's history has it, or else 5; `age_s` is how long ago the ledger was first
-    seen here.
+    `close_at` is in whole seconds. `cadence_s` is seconds a ledger: as observed here, before 20
+    ledgers were observed as in the node's history, or else 5. `age_s` is the time since the ledger
+    was first seen here. `target_s` is the network's target close time when the clock started.
     """
 
     sequence: int
     close_at: datetime
     cadence_s: float
     age_s: float
+    target_s: float = SLOWEST_CADENCE_S
 
     def earliest_close(self, ledger: int) -> datetime:
         """The moment before which `ledger` is not expected to close."""
         ahead_s = max(0, ledger - self.sequence) * min(self.cadence_s, SLOWEST_CADENCE_S)
         return self.close_at + timedelta(seconds=ahead_s)
 
+    def time_until(self, ledger: int) -> float:
+        """The seconds from now before which `ledger` is not expected to close."""
+        return (self.earliest_close(ledger) - self.close_at).total_seconds() - self.age_s
+
+    def shortest_bound_s(self) -> float:
+        """The least seconds to a time bound: nodes require it past the ledger after next."""
+        return _LEDGERS_TO_SPARE * math.ceil(self.target_s)
+
 
 def ledgers_for(seconds: int, *, cadence_s: float, tolerance: int) -> int:
-    """How many ledgers ahead an authorization of `seconds` may expire.
+    """The number of ledgers ahead in which an authorization of `seconds` may expire.
 
-    A client that measured a slower network, or nothing at all, asks for no more than this.
+    A client that measured a slower network, or none, requests no more than this.
     """
     return math.ceil(seconds / min(cadence_s, SLOWEST_CADENCE_S)) + tolerance
 
@@ -64,42 +75,46 @@ def ledgers_for(seconds: int, *, cadence_s: float, tolerance: int) -> int:
 def observed_cadence(closes: tuple[tuple[int, datetime], ...]) -> float | None:
     """Seconds a ledger between the first and the last of `closes`, which rise in sequence.
 
-    None when they are fewer than 20 ledgers apart. Single closes count for nothing: they are
+    None when they are fewer than 20 ledgers apart. Single closes are not measured: close times are
     whole seconds, and several ledgers can share one.
     """
     if not closes or closes[-1][0] - closes[0][0] < _LEDGERS_TO_JUDGE:
         return None
     (first, began_at), (last, ended_at) = closes[0], closes[-1]
-    return max(_FASTEST_CADENCE_S, (ended_at - began_at).total_seconds() / (last - first))
+    return max(FASTEST_CADENCE_S, (ended_at - began_at).total_seconds() / (last - first))
 
 
-class Node(Protocol):
-    """What the clock asks of a node."""
+class Ledgers(Protocol):
+    """The ledger clock of one network, read without a call."""
 
-    async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger the node has applied."""
+    def now(self) -> LedgerReading:
+        """The newest ledger.
+
+        Raises:
+            ClockStale: none was seen yet, or none for the longest time allowed.
+        """
         ...
 
 
 class LedgerClock:
-    """The clock of one network: `run` keeps it, `now` reads it without a call to the node.
+    """The clock of one network: `run` updates it, `now` reads it without a call to the node.
 
-    Whoever hears of the newest ledger elsewhere tells it by `heard`; it asks only while nobody
-    does.
+    A caller that learns the newest ledger from another response passes it to `report`; the clock
+    polls only when there was no report for `poll_s`.
 
-    An answer older than one already seen comes from a node that lags: it is counted and does
-    not turn the clock back. Only where no answer confirms the newest ledger for some seconds, and
-    the older ledgers advance, the clock starts over from them: the network was set back, or the
-    newest ledger never existed.
+    A response older than one already seen comes from a node that lags: it is counted and does not
+    set the clock back. If no response confirms the newest ledger for some seconds and the older
+    ledgers advance, the clock restarts from them: the network was set back, or the newest ledger
+    never existed.
 
-    A ledger that is more than a hundred ahead of what the elapsed time allows is not believed
-    while the clock is fresh; a stale clock starts over from it once it is seen to advance.
+    A ledger more than a hundred ahead of the elapsed time is ignored while the clock is fresh; a
+    stale clock restarts from it once it advances.
     """
 
     def __init__(
         self,
         network: Network,
-        node: Node,
+        node: SorobanRpc,
         clock: Clock,
         *,
         poll_s: float = 2.0,
@@ -109,10 +124,10 @@ class LedgerClock:
         self._poll_s, self._stale_after_s = poll_s, stale_after_s
         self._closes: deque[tuple[int, datetime]] = deque()
         self._seen_at = -math.inf  # monotonic
-        self._confirmed_at = -math.inf  # monotonic: when an answer last named the newest ledger
-        self._heard_at = -math.inf  # monotonic
-        self._cadence_s = SLOWEST_CADENCE_S
-        self._doubted_sequence = 0  # the last one named that is not believed
+        self._confirmed_at = -math.inf  # monotonic: the last response with the newest ledger
+        self._reported_at = -math.inf  # monotonic
+        self._cadence_s = self._target_s = SLOWEST_CADENCE_S
+        self._ignored_sequence = 0  # the last one that was ignored
         self.lagging_answers = 0
         self.implausible_answers = 0
         self.failed_polls = 0
@@ -128,33 +143,34 @@ class LedgerClock:
             raise ClockStale(self._network)
         sequence, close_at = self._closes[-1]
         age_s = self._clock.monotonic() - self._seen_at
-        return LedgerReading(sequence, close_at, self._cadence_s, age_s)
+        return LedgerReading(sequence, close_at, self._cadence_s, age_s, self._target_s)
 
     def next_close_in(self) -> float | None:
         """Seconds until the next ledger is expected, below 0 when it is a little late.
 
-        None when nobody can say: none was seen yet, or the next one is late by two more.
+        None when it cannot be known: none was seen yet, or the next one is late by two more.
         """
         if not self._closes:
             return None
         due_in = self._seen_at + self._cadence_s - self._clock.monotonic()
         return due_in if due_in > -_LATE_LEDGERS * self._cadence_s else None
 
-    def heard(self, sequence: int, close_at: datetime) -> None:
-        """A node named this as its newest ledger just now."""
+    def report(self, sequence: int, close_at: datetime) -> None:
+        """Record the newest ledger that a node has just named."""
         self.node_answers = True
-        self._heard_at = self._clock.monotonic()
+        self._reported_at = self._clock.monotonic()
         self._observe(sequence, close_at)
 
     def learn_cadence(self, health: NodeHealth, *, target_s: float | None) -> None:
-        """Until closes were observed here, the cadence is what the node's history shows.
+        """Take the cadence from the node's history until closes were observed here.
 
-        Where that is too short, it is what the network aims at, if that is known.
+        Where the history is too short, take the network's target, if that is known.
         """
         history = (
             (health.oldest_ledger, health.oldest_close_at),
             (health.latest_ledger, health.latest_close_at),
         )
+        self._target_s = target_s or self._target_s
         if not self._closes:
             self._cadence_s = observed_cadence(history) or target_s or self._cadence_s
 
@@ -162,7 +178,7 @@ class LedgerClock:
         """Poll until cancelled; an outage of the node is counted and polling goes on."""
         was_up = True
         while True:
-            rest_s = self._heard_at + self._poll_s - self._clock.monotonic()
+            rest_s = self._reported_at + self._poll_s - self._clock.monotonic()
             if rest_s <= 0:
                 await self.poll()
                 rest_s = self._poll_s
@@ -179,17 +195,17 @@ class LedgerClock:
             self.failed_polls += 1
             self.node_answers = False
             return False
-        self.heard(latest.sequence, latest.close_at)
+        self.report(latest.sequence, latest.close_at)
         return True
 
     def _observe(self, sequence: int, close_at: datetime) -> None:
         newest = self._closes[-1] if self._closes else (0, close_at)
         if sequence < newest[0] or close_at < newest[1]:
             self.lagging_answers += 1
-            self._doubt(sequence, close_at, is_outlived=self._is_unconfirmed())
+            self._consider_restart(sequence, close_at, is_outlived=self._is_unconfirmed())
         elif sequence > newest[0] and not self._is_plausible(sequence):
             self.implausible_answers += 1
-            self._doubt(sequence, close_at, is_outlived=self._is_stale())
+            self._consider_restart(sequence, close_at, is_outlived=self._is_stale())
         else:
             self._confirmed_at = self._clock.monotonic()
             if sequence > newest[0]:
@@ -210,15 +226,15 @@ class LedgerClock:
         self._seen_at = self._confirmed_at = self._clock.monotonic()
         self._cadence_s = observed_cadence(tuple(self._closes)) or self._cadence_s
 
-    def _doubt(self, sequence: int, close_at: datetime, *, is_outlived: bool) -> None:
-        """Start over from a ledger that disagrees, if it advances and outlived what it denies."""
-        advances = sequence > self._doubted_sequence > 0
-        self._doubted_sequence = sequence
+    def _consider_restart(self, sequence: int, close_at: datetime, *, is_outlived: bool) -> None:
+        """Restart from a ledger that contradicts the newest, if it advances and `is_outlived`."""
+        advances = sequence > self._ignored_sequence > 0
+        self._ignored_sequence = sequence
         if not (advances and is_outlived):
             return
-        log.warning("ledger_clock.started_over", network=self._network.value, ledger=sequence)
-        self._closes.clear()  # the cadence stands until enough ledgers were seen again
-        self._doubted_sequence = 0
+        log.warning("ledger_clock.restarted", network=self._network.value, ledger=sequence)
+        self._closes.clear()  # the cadence is used until enough ledgers were seen again
+        self._ignored_sequence = 0
         self._advance(sequence, close_at)
 
     def _is_unconfirmed(self) -> bool:

@@ -27,7 +27,7 @@ class _Setting(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TransactionLimits:
-    """What one contract call may use."""
+    """The limits on one contract call."""
 
     instructions: int
     memory_bytes: int
@@ -41,7 +41,7 @@ class TransactionLimits:
 
 @dataclass(frozen=True, slots=True)
 class LedgerLimits:
-    """What the contract calls of one ledger may use together."""
+    """The limits on the contract calls of one ledger together."""
 
     instructions: int  # in each cluster
     clusters: int  # that run side by side
@@ -67,8 +67,8 @@ class ResourceFees:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkSettings:
-    """Limits, prices and the close time the network aims at, as voted by its validators."""
+class ConfigSettings:
+    """Limits, prices and the target close time, as voted by its validators."""
 
     transaction: TransactionLimits
     ledger: LedgerLimits
@@ -81,10 +81,10 @@ def setting_keys() -> tuple[bytes, ...]:
     return tuple(_key(setting) for setting in _Setting)
 
 
-def read_network_settings(entries: Mapping[bytes, bytes]) -> NetworkSettings | None:
+def read_network_settings(entries: Mapping[bytes, bytes]) -> ConfigSettings | None:
     """The settings out of entry data by key; None when one is missing or of another form.
 
-    Strict: a setting that has grown a member since is not understood, and so not used.
+    Strict: a setting with a new member is not understood, and so not used.
     """
     try:
         values = {setting: _read(setting, entries) for setting in _Setting}
@@ -92,14 +92,14 @@ def read_network_settings(entries: Mapping[bytes, bytes]) -> NetworkSettings | N
         return None
     if any(value < 0 for setting in values.values() for value in setting):
         return None
-    return _settled(values)
+    return _config_settings(values)
 
 
-def _settled(values: Mapping[_Setting, tuple[int, ...]]) -> NetworkSettings:
+def _config_settings(values: Mapping[_Setting, tuple[int, ...]]) -> ConfigSettings:
     compute, cost = values[_Setting.COMPUTE], values[_Setting.LEDGER_COST]
     bandwidth, extension = values[_Setting.BANDWIDTH], values[_Setting.LEDGER_COST_EXTENSION]
     events = values[_Setting.EVENTS]
-    return NetworkSettings(
+    return ConfigSettings(
         transaction=TransactionLimits(
             instructions=compute[1],
             memory_bytes=compute[3],

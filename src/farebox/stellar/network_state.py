@@ -1,6 +1,5 @@
-"""What one network asks and allows at the moment, kept fresh in the background."""
+"""The current fees and settings of one network, refreshed in the background."""
 
-from collections.abc import Sequence
 from typing import Final, Protocol
 
 import structlog
@@ -8,11 +7,12 @@ import structlog
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.network_settings import (
-    NetworkSettings,
+    ConfigSettings,
     read_network_settings,
     setting_keys,
 )
-from farebox.stellar.rpc import FeeStats, LedgerEntries, RpcUnavailable
+from farebox.stellar.rpc import FeeStats, RpcUnavailable
+from farebox.stellar.soroban_rpc import SorobanRpc
 
 _FEES_EVERY_S: Final = 10
 _SETTINGS_EVERY_S: Final = 30.0  # validators change them by vote, at most once in weeks
@@ -20,56 +20,53 @@ _SETTINGS_EVERY_S: Final = 30.0  # validators change them by vote, at most once 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
-class Node(Protocol):
-    """What is asked of a node."""
+class FeeMarket(Protocol):
+    """The inclusion fees of one network, read without a call."""
 
-    async def fee_stats(self) -> FeeStats:
-        """What contract calls paid lately to be included."""
-        ...
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
-        """The entries under `keys` (XDR of ledger keys)."""
+    @property
+    def fees(self) -> FeeStats | None:
+        """The recent inclusion fees of contract calls; None until they were read once."""
         ...
 
 
 class NetworkState:
-    """Fees and settings of one network; what cannot be had leaves the last good value standing.
+    """Fees and settings of one network; after an outage the last values are used.
 
-    `settings_are_understood` turns False when the network's settings have a form this version
-    does not know, which is for the operator to see: payments go on with the last good ones. A
-    change is noticed within half a minute, at once where a refusal gives it away (`suspect`).
+    `settings_are_understood` is False while the network's settings have a form unknown to this
+    version, a warning to the operator: payments use the last known ones. A change is noticed within
+    half a minute, or within a second after `suspect`.
     """
 
-    def __init__(self, network: Network, node: Node, clock: Clock) -> None:
+    def __init__(self, network: Network, node: SorobanRpc, clock: Clock) -> None:
         self._network, self._node, self._clock = network, node, clock
         self._fees: FeeStats | None = None
-        self._settings: NetworkSettings | None = None
+        self._settings: ConfigSettings | None = None
         self._settings_due_at = clock.monotonic()
         self._is_suspect = False
         self.settings_are_understood = True
 
     @property
     def fees(self) -> FeeStats | None:
-        """What contract calls paid lately to be included; None until it was once known."""
+        """The recent inclusion fees of contract calls; None until they were read once."""
         return self._fees
 
     @property
-    def settings(self) -> NetworkSettings | None:
-        """Limits, prices and target close time; None until they were once known."""
+    def settings(self) -> ConfigSettings | None:
+        """Limits, prices and target close time; None until they were read once."""
         return self._settings
 
     async def run(self) -> None:
-        """Refresh until cancelled; an outage of the node is passed over."""
+        """Refresh until cancelled; an outage of the node is logged."""
         while True:
             await self.refresh()
-            await self._until_due()
+            await self._wait_until_due()
 
     def suspect(self) -> None:
-        """A refusal hints at other settings than those known: read them again within a second."""
+        """Read the settings again within a second: a refusal suggests that they have changed."""
         self._is_suspect = True
 
     async def refresh(self) -> None:
-        """Ask for the fees, and for the settings when it is time."""
+        """Read the fees, and the settings when they are due."""
         try:
             self._fees = await self._node.fee_stats()
             if self._is_suspect or self._clock.monotonic() >= self._settings_due_at:
@@ -77,7 +74,7 @@ class NetworkState:
         except RpcUnavailable as outage:
             log.info("network_state.not_refreshed", network=self._network.value, why=str(outage))
 
-    async def _until_due(self) -> None:
+    async def _wait_until_due(self) -> None:
         for _ in range(_FEES_EVERY_S):
             await self._clock.sleep(1)
             if self._is_suspect:
@@ -86,11 +83,11 @@ class NetworkState:
     async def _refresh_settings(self) -> None:
         was_suspect, self._is_suspect = self._is_suspect, False
         try:
-            found = await self._node.ledger_entries(setting_keys())
+            response = await self._node.ledger_entries(setting_keys())
         except RpcUnavailable:
-            self._is_suspect = self._is_suspect or was_suspect  # the doubt is not answered
+            self._is_suspect = self._is_suspect or was_suspect  # they were not read
             raise
-        settings = read_network_settings({entry.key: entry.data for entry in found.entries})
+        settings = read_network_settings({entry.key: entry.data for entry in response.entries})
         self._settings_due_at = self._clock.monotonic() + _SETTINGS_EVERY_S
         if settings is None and self.settings_are_understood:
             log.warning("network_state.settings_not_understood", network=self._network.value)

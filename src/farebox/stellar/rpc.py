@@ -1,10 +1,12 @@
-"""What Farebox asks of a Stellar RPC node, and the answers as values."""
+"""The responses of a Stellar RPC node as values, and the outage in place of a response."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
+
+import msgspec
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import NO_STROOPS, Stroops
@@ -18,9 +20,10 @@ class RpcUnavailable(Outage):
     """The node gave no usable answer.
 
     `certainly_not_sent` is True only when the request never left this process. In every other
-    case the node may have acted on it, whatever it answered. `code` is the JSON-RPC error code
+    case the node may have acted on it, whatever its response. `code` is the JSON-RPC error code
     when the node itself refused, `retry_after_s` the pause it asked for (status 429 or 503). The
-    words never carry the node's address or its own words.
+    message never contains the node's address or its own words. `node_was_called` is False where a
+    limit of this process kept the request back, so that nothing follows about the node.
     """
 
     def __init__(
@@ -31,25 +34,27 @@ class RpcUnavailable(Outage):
         certainly_not_sent: bool,
         code: int | None = None,
         retry_after_s: float | None = None,
+        node_was_called: bool = True,
     ) -> None:
         super().__init__(network.value, message)
         self.network = network
         self.certainly_not_sent = certainly_not_sent
         self.code = code
         self.retry_after_s = retry_after_s
+        self.node_was_called = node_was_called
 
 
 class SendStatus(StrEnum):
-    """What the node did with a transaction."""
+    """The status of a transaction handed to the node (`sendTransaction`)."""
 
     PENDING = "PENDING"  # queued
     DUPLICATE = "DUPLICATE"  # already queued
-    TRY_AGAIN_LATER = "TRY_AGAIN_LATER"  # not queued, for one of five reasons it does not tell
+    TRY_AGAIN_LATER = "TRY_AGAIN_LATER"  # not queued, for one of five causes, none of them given
     ERROR = "ERROR"  # not queued: see the result code
 
 
 class LedgerStatus(StrEnum):
-    """How a transaction ended on the ledger."""
+    """The status of a transaction on the ledger."""
 
     SUCCESS = "SUCCESS"
     FAILED = "FAILED"
@@ -57,20 +62,29 @@ class LedgerStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RawSimulation:
-    """The result member of a simulation, as decoded JSON, and the size of the whole answer."""
+    """The result member of a simulation, as decoded JSON.
+
+    `nodes` are the roles of the nodes that agree on it, where more than one may be called.
+    """
 
     result: Mapping[str, object]
-    size_bytes: int
+    nodes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def latest_ledger(self) -> int | None:
+        """The node's newest ledger; None where it does not say."""
+        latest = self.result.get("latestLedger")
+        return latest if type(latest) is int else None
 
 
 @dataclass(frozen=True, slots=True)
-class SendAnswer:
-    """What became of an envelope handed to the node.
+class SendResponse:
+    """The node's response to an envelope.
 
-    `result_code` is set for `ERROR` alone; of a fee bump that fell over its inner transaction it
-    is the inner one's code. None there means the node gave no readable reason, so that nothing
-    is proven. `fee_wanted` is the whole fee the node would have admitted (`txINSUFFICIENT_FEE`
-    only). `may_be_out` is True when another node may have taken the same envelope just before,
+    `result_code` is set for `ERROR` alone; of a fee bump whose inner transaction was refused
+    it is the inner one's code. None there means the node gave no readable reason, so that nothing
+    is proven. `required_fee` is the whole fee the node would have admitted (`txINSUFFICIENT_FEE`
+    only). `may_be_sent` is True when another node may have taken the same envelope just before,
     so that this answer alone proves nothing.
     """
 
@@ -78,8 +92,8 @@ class SendAnswer:
     hash: str  # as the node computed it; the record is the hash computed here
     latest_ledger: int
     result_code: str | None = None
-    fee_wanted: Stroops | None = None
-    may_be_out: bool = False
+    required_fee: Stroops | None = None
+    may_be_sent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,7 @@ class TransactionFound:
     `result_code` is the inner transaction's when the node found a fee bump.
     """
 
-    hash: str  # nodes differ on an inner hash asked for: they repeat it, or tell the outer one
+    hash: str  # for a look-up by inner hash, nodes give either that hash or the outer one
     status: LedgerStatus
     ledger: int
     closed_at: datetime
@@ -112,11 +126,11 @@ class TransactionNotFound:
 
 @dataclass(frozen=True, slots=True)
 class TransactionsPage:
-    """One page of the transactions of some ledgers, reduced to those that were asked for.
+    """One page of the transactions of some ledgers, reduced to the requested ones.
 
     `listed` counts all of them, `last_ledger` is the ledger of the last one. A full page is
-    followed by the one after `cursor`; the cursor of any other page means nothing, because nodes
-    differ in it. What `absence` says holds for a hash that no page up to its latest ledger showed.
+    followed by the one after `cursor`; the cursor of any other page is not used, because nodes
+    differ in it. `absence` applies to a hash that no page up to its latest ledger contains.
     """
 
     found: tuple[TransactionFound, ...]
@@ -128,7 +142,7 @@ class TransactionsPage:
 
 @dataclass(frozen=True, slots=True)
 class TransfersFound:
-    """The transactions that say they made such a transfer, as of `latest_ledger`."""
+    """The transactions with an event of such a transfer, as of `latest_ledger`."""
 
     hashes: tuple[str, ...]  # 64 hex digits each, in the ledger's order
     latest_ledger: int
@@ -157,25 +171,11 @@ class LatestLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class InclusionFees:
-    """Inclusion fees paid for contract calls in the last ledgers, stroops; zeros when none."""
-
-    minimum: int
-    maximum: int
-    p50: int
-    p70: int
-    p90: int
-    p95: int
-    p99: int
-    transactions: int
-    ledgers: int
-
-
-@dataclass(frozen=True, slots=True)
 class FeeStats:
-    """What contract calls paid to be included, as of `latest_ledger`."""
+    """The inclusion fees of recent contract calls in stroops; zeros where there were none."""
 
-    soroban: InclusionFees
+    p99: int
+    maximum: int
     latest_ledger: int
 
 
@@ -186,7 +186,7 @@ class LedgerEntry:
     key: bytes
     data: bytes
     live_until_ledger: int | None  # None for an entry that cannot expire
-    modified_in_ledger: int | None = None  # the last one that wrote it; None when not told
+    modified_in_ledger: int | None = None  # the last one that wrote it; None when not given
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,17 +208,15 @@ class LedgerEntries:
     latest_ledger: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeNetwork:
-    """Which network the node says it follows."""
+class NodeNetwork(msgspec.Struct, frozen=True, rename="camel"):
+    """The network the node follows, by its `getNetwork`."""
 
     passphrase: str
     protocol_version: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeVersion:
-    """The node's software and the newest protocol it can apply."""
+class NodeVersion(msgspec.Struct, frozen=True, rename="camel"):
+    """The node's software and the newest protocol it can apply, by its `getVersionInfo`."""
 
     version: str
     protocol_version: int
@@ -226,9 +224,9 @@ class NodeVersion:
 
 @dataclass(frozen=True, slots=True)
 class NodeHealth:
-    """What a node that calls itself healthy remembers.
+    """The range of ledgers that a healthy node keeps.
 
-    `retention_ledgers` is how many ledgers it is configured to keep; None when it does not tell.
+    `retention_ledgers` is the number it is configured to keep; None when it does not give it.
     """
 
     latest_ledger: int
@@ -242,8 +240,8 @@ class NodeHealth:
 class AccountState:
     """An account on the ledger: the last sequence number it used, and its native balance.
 
-    `reserved` is what of the balance pays no fee: reserves, its own and those it sponsors, and
-    what its offers sell; nothing where that could not be read.
+    `reserved` is the part of the balance that cannot pay fees: its own reserves, those it sponsors,
+    and the amount its offers sell; 0 where that could not be read.
     """
 
     sequence: int
@@ -253,78 +251,5 @@ class AccountState:
 
     @property
     def available(self) -> int:
-        """What is left for fees, stroops; may be less than nothing."""
+        """The stroops left for fees; may be negative."""
         return self.balance - self.reserved
-
-
-class SorobanRpc(Protocol):
-    """One Stellar network, through one node.
-
-    Every call has a deadline, is sent once at most, and raises `RpcUnavailable` when it yields
-    no answer of the expected form.
-    """
-
-    async def simulate(self, envelope: str) -> RawSimulation:
-        """Run the base64 `envelope` without effect; signed authorizations are enforced.
-
-        A simulation that the node itself failed to make is no answer.
-        """
-        ...
-
-    async def send(self, envelope: str) -> SendAnswer:
-        """Hand the signed base64 `envelope` to the network, once."""
-        ...
-
-    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
-        """Look for a transaction by its outer or inner hash, 64 lower-case hex digits."""
-        ...
-
-    async def transactions(
-        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
-    ) -> TransactionsPage:
-        """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
-        ...
-
-    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
-        """The first `limit` transactions that say they made such a transfer."""
-        ...
-
-    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
-        """The envelope of a transaction that succeeded."""
-        ...
-
-    async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger the node has applied; a node that is behind refuses this call."""
-        ...
-
-    async def fee_stats(self) -> FeeStats:
-        """What contract calls paid lately to be included."""
-        ...
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
-        """The entries under `keys` (XDR of ledger keys, 200 at most)."""
-        ...
-
-    async def network(self) -> NodeNetwork:
-        """The network the node follows, by its own word."""
-        ...
-
-    async def version(self) -> NodeVersion:
-        """The node's software."""
-        ...
-
-    async def health(self) -> NodeHealth:
-        """What the node remembers; a node that is behind refuses this call."""
-        ...
-
-    async def gives_events(self, *, from_ledger: int) -> bool | None:
-        """Whether transactions come with their events; None when there is none to look at."""
-        ...
-
-    async def account(self, address: Address) -> AccountState | None:
-        """The account as of the node's newest ledger; None when it does not exist."""
-        ...
-
-    async def account_sequence(self, address: Address) -> int | None:
-        """The last sequence number the account used; None when it does not exist."""
-        ...

@@ -1,111 +1,203 @@
-"""A Stellar RPC node over HTTP: one kept-alive session, each request written once at most."""
+"""A Stellar RPC node over HTTP: kept-alive connections, each request written once at most."""
 
-import base64
+import asyncio
+import re
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 
+import aiohttp
 import msgspec
 
-from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.account_entry import account_key, read_account
-from farebox.stellar.rpc import (
-    MAX_KEYS_A_CALL,
-    AccountState,
-    FeeStats,
-    LandedEnvelope,
-    LatestLedger,
-    LedgerEntries,
-    NodeHealth,
-    NodeNetwork,
-    NodeVersion,
-    NoEnvelope,
-    RawSimulation,
-    RpcUnavailable,
-    SendAnswer,
-    TransactionFound,
-    TransactionNotFound,
-    TransactionsPage,
-    TransfersFound,
-    TransferWindow,
-)
-from farebox.stellar.rpc_answers import (
-    EntriesBody,
-    EventsSeenBody,
-    FeeStatsBody,
-    Garbled,
-    HealthBody,
-    NetworkBody,
-    Reply,
-    SendBody,
-    TransactionBody,
-    TransactionsBody,
-    VersionBody,
-    fee_stats_answer,
-    health_answer,
-    ledger_entries_answer,
-    send_answer,
-    transaction_answer,
-    transactions_answer,
-)
-from farebox.stellar.rpc_session import RpcSession
-from farebox.stellar.send_refusals import rpc_error_proves_unsent
-from farebox.stellar.simulation_error import SimulationErrorKind, classify_simulation_error
-from farebox.stellar.transfer_search import (
-    EnvelopeBody,
-    EventsFoundBody,
-    envelope_answer,
-    events_answer,
-    transfer_search,
-)
+from farebox.stellar.rpc import RpcUnavailable
+from farebox.stellar.rpc_responses import JsonRpcResponse, MalformedResponse
+from farebox.stellar.soroban_rpc import RpcCall, SorobanRpc
 
-T = TypeVar("T")
 A = TypeVar("A")
-_REQUEST_ID: Final = 1  # one request a connection at a time: it needs no numbering
-
-_SIMULATION: Final = msgspec.json.Decoder(Reply[Mapping[str, object]])
-_SEND: Final = msgspec.json.Decoder(Reply[SendBody])
-_TRANSACTION: Final = msgspec.json.Decoder(Reply[TransactionBody])
-_FEE_STATS: Final = msgspec.json.Decoder(Reply[FeeStatsBody])
-_ENTRIES: Final = msgspec.json.Decoder(Reply[EntriesBody])
-_NETWORK: Final = msgspec.json.Decoder(Reply[NetworkBody])
-_VERSION: Final = msgspec.json.Decoder(Reply[VersionBody])
-_HEALTH: Final = msgspec.json.Decoder(Reply[HealthBody])
-_EVENTS_SEEN: Final = msgspec.json.Decoder(Reply[EventsSeenBody])
-_EVENTS_FOUND: Final = msgspec.json.Decoder(Reply[EventsFoundBody])
-_ENVELOPE: Final = msgspec.json.Decoder(Reply[EnvelopeBody])
-_TRANSACTIONS: Final = msgspec.json.Decoder(Reply[TransactionsBody])
+_REQUEST_ID: Final = 1  # one request a connection at a time: ids need not differ
 _ENCODE: Final = msgspec.json.Encoder().encode
 
-_KIB: Final = 1024
-_MIB: Final = 1024 * _KIB
-_SEND_METHOD: Final = "sendTransaction"
-_NO_TRANSACTION: Final = "0" * 64  # the hash of none
-# The most a sound node answers, with room to spare. Where a page grows with the ledger, its reader
-# asks for smaller ones after an answer that was too large.
-_MAX_ANSWER_BYTES: Final = {
-    "getEvents": _MIB,
-    "getFeeStats": 64 * _KIB,
-    "getHealth": 64 * _KIB,
-    "getLedgerEntries": 16 * _MIB,  # 200 entries of 64 KiB
-    "getNetwork": 64 * _KIB,
-    "getTransaction": 4 * _MIB,
-    "getTransactions": 8 * _MIB,
-    "getVersionInfo": 64 * _KIB,
-    _SEND_METHOD: _MIB,  # diagnostic events of a refusal
-    "simulateTransaction": 4 * _MIB,
+_HEADERS: Final = {
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # nothing to inflate: the size limit holds as it is
+    "User-Agent": "farebox",
 }
+_MAX_CONNECT_S: Final = 4.0
+# A node in Go drops a connection that is idle for its read timeout, five seconds; if that happens
+# just as it is used again, the outcome of the call is unknown.
+_KEEP_ALIVE_S: Final = 4.0
 
 
-class HttpSorobanRpc:
+class _Cause(StrEnum):
+    """The cause of a missing response, in words without an address."""
+
+    CLOSED = "the session is closed"
+    NO_FREE_CONNECTION = "all connections to it were in use"
+    NO_CONNECTION = "it could not be connected to"
+    CONNECT_TIMEOUT = "there was no connection in time"
+    TIMEOUT = "no answer came in time"
+    DROPPED = "the connection was dropped"
+    TOO_LARGE = "the answer is too large"
+    ENCODED = "the answer is compressed"
+    STATUS = "it answered with HTTP status"
+
+
+_PAUSE_STATUSES: Final = frozenset({429, 503})
+_WHOLE_SECONDS: Final = re.compile(r"[0-9]{1,9}\Z", re.ASCII)  # a date is not heeded
+
+
+@dataclass(frozen=True, slots=True)
+class _NoResponse:
+    """The cause of a missing response, and the pause (`Retry-After`) the node asked for."""
+
+    cause: _Cause
+    detail: str = ""
+    retry_after_s: float | None = None
+
+
+_NOT_CALLED: Final = frozenset({_Cause.CLOSED, _Cause.NO_FREE_CONNECTION})
+_NOT_SENT: Final = _NOT_CALLED | {_Cause.NO_CONNECTION, _Cause.CONNECT_TIMEOUT}
+
+
+class _RpcSession:
+    """Owns the HTTP session to one node; it is opened by the first request.
+
+    At most `max_connections` requests are under way; the others wait within the deadline. No proxy,
+    cookie, redirect or retry is used.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        url: Secret[str],
+        *,
+        timeout_s: float,
+        max_connections: int,
+        tls: ssl.SSLContext | None,
+    ) -> None:
+        self._network, self._url = network, url
+        self._tls = tls
+        self._max_connections = max_connections
+        self._free = asyncio.Semaphore(max_connections)
+        # The wait for a connection ends before the whole deadline, so that the causes differ.
+        self._timeout_s, self._connect_s = timeout_s, min(_MAX_CONNECT_S, timeout_s / 2)
+        self._session: aiohttp.ClientSession | None = None
+        self._is_closed = False
+
+    async def close(self) -> None:
+        """Close every connection and open no other."""
+        self._is_closed = True
+        if self._session is not None:
+            await self._session.close()
+
+    async def post(self, body: bytes, *, max_bytes: int) -> bytes:
+        """Return the body of a 200 response to `body`, `max_bytes` at most.
+
+        Raises:
+            RpcUnavailable: there is no such response.
+        """
+        answer = await self._attempt(body, max_bytes)
+        if isinstance(answer, bytes):
+            return answer
+        # Raised here, so that the client's error, which names the address, is not chained.
+        text = f"the node of {self._network} gave no answer: {answer.cause}{answer.detail}"
+        raise RpcUnavailable(
+            self._network,
+            text,
+            certainly_not_sent=answer.cause in _NOT_SENT,
+            retry_after_s=answer.retry_after_s,
+            node_was_called=answer.cause not in _NOT_CALLED,
+        )
+
+    async def _attempt(self, body: bytes, max_bytes: int) -> bytes | _NoResponse:
+        began = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(self._connect_s):
+                await self._free.acquire()
+        except TimeoutError:
+            return _NoResponse(_Cause.NO_FREE_CONNECTION)
+        waited_s = asyncio.get_running_loop().time() - began
+        try:
+            return await self._post(body, max_bytes, within_s=self._timeout_s - waited_s)
+        finally:
+            self._free.release()
+
+    async def _post(self, body: bytes, max_bytes: int, *, within_s: float) -> bytes | _NoResponse:
+        if self._is_closed:
+            return _NoResponse(_Cause.CLOSED)
+        timeout = aiohttp.ClientTimeout(
+            total=within_s,
+            connect=self._connect_s,
+            sock_connect=self._connect_s,
+            ceil_threshold=3600,
+        )
+        try:
+            async with self._open_session().post(
+                self._url.reveal(), data=body, allow_redirects=False, timeout=timeout
+            ) as response:
+                answer = await _read(response, max_bytes)
+                if not isinstance(answer, bytes):
+                    response.close()  # the unread rest must not be drained
+                return answer
+        except aiohttp.ConnectionTimeoutError:
+            return _NoResponse(_Cause.CONNECT_TIMEOUT)
+        except (aiohttp.ClientConnectorError, aiohttp.InvalidURL):
+            return _NoResponse(_Cause.NO_CONNECTION)
+        except TimeoutError:
+            return _NoResponse(_Cause.TIMEOUT)
+        except (aiohttp.ClientError, OSError, ValueError):
+            return _NoResponse(_Cause.DROPPED)
+
+    def _open_session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                limit=self._max_connections,
+                keepalive_timeout=_KEEP_ALIVE_S,
+                ssl=True if self._tls is None else self._tls,
+            )
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                headers=_HEADERS,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                trust_env=False,
+                auto_decompress=False,
+            )
+        return self._session
+
+
+async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes | _NoResponse:
+    if response.status != 200:
+        return _NoResponse(_Cause.STATUS, f" {response.status}", _requested_pause(response))
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        return _NoResponse(_Cause.ENCODED)
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.content.iter_any():
+        size += len(chunk)
+        if size > max_bytes:
+            return _NoResponse(_Cause.TOO_LARGE)
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _requested_pause(response: aiohttp.ClientResponse) -> float | None:
+    seconds = response.headers.get("Retry-After", "").strip()
+    is_heeded = response.status in _PAUSE_STATUSES and _WHOLE_SECONDS.match(seconds)
+    return float(seconds) if is_heeded else None
+
+
+class HttpSorobanRpc(SorobanRpc):
     """`SorobanRpc` over HTTP or HTTPS.
 
-    Use it as an async context manager, or call `close`. `authority` names a PEM file of a
-    private certificate authority that is trusted beside the public ones.
+    Every call has `timeout_s` in all. Simulations, which any caller may make slow, have
+    connections of their own in addition to the `max_connections` of every other call. `authority`
+    names a PEM file of a private certificate authority that is trusted in addition to the public
+    ones.
     """
 
     def __init__(
@@ -115,199 +207,51 @@ class HttpSorobanRpc:
         *,
         timeout_s: float = 10.0,
         max_connections: int = 32,
+        max_simulations: int = 72,
         authority: Path | None = None,
     ) -> None:
         self._network = network
         context = None if authority is None else ssl.create_default_context()
         if context is not None:
             context.load_verify_locations(cafile=authority)
-        self._session = RpcSession(
-            network, url, timeout_s=timeout_s, max_connections=max_connections, tls=context
+        self._session, self._simulations = (
+            _RpcSession(network, url, timeout_s=timeout_s, max_connections=most, tls=context)
+            for most in (max_connections, max_simulations)
         )
-        self._dated: NodeHealth | None = None  # the last one whose close times were asked for
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     async def close(self) -> None:
-        """Every connection is closed; a later call fails as certainly not sent."""
+        """Close every connection; a later call fails as certainly not sent."""
         await self._session.close()
+        await self._simulations.close()
 
-    async def simulate(self, envelope: str) -> RawSimulation:
-        """Run the base64 `envelope` without effect; signed authorizations are enforced.
-
-        A simulation that the node itself failed to make is no answer.
-        """
-        method = "simulateTransaction"
-        raw = await self._post(method, {"transaction": envelope, "authMode": "enforce"})
-        result = self._result(_SIMULATION, method, raw)
-        if _node_failed(result.get("error")):
-            text = f"the node of {self._network} failed to simulate"
-            raise RpcUnavailable(self._network, text, certainly_not_sent=False)
-        return RawSimulation(result=result, size_bytes=len(raw))
-
-    async def send(self, envelope: str) -> SendAnswer:
-        """Hand the signed base64 `envelope` to the network, once."""
-        body = await self._call(_SEND, _SEND_METHOD, {"transaction": envelope})
-        return self._read(send_answer, body)
-
-    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
-        """Look for a transaction by its outer or inner hash, 64 lower-case hex digits."""
-        body = await self._call(_TRANSACTION, "getTransaction", {"hash": tx_hash})
-        return self._read(lambda known: transaction_answer(known, tx_hash), body)
-
-    async def transactions(
-        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
-    ) -> TransactionsPage:
-        """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
-        pagination: dict[str, object] = {"limit": limit}
-        params: dict[str, object] = {"pagination": pagination}
-        if cursor:
-            pagination["cursor"] = cursor
-        else:
-            params["startLedger"] = from_ledger
-        body = await self._call(_TRANSACTIONS, "getTransactions", params)
-        return self._read(lambda known: transactions_answer(known, wanted), body)
-
-    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
-        """The first `limit` transactions that say they made such a transfer."""
-        body = await self._call(_EVENTS_FOUND, "getEvents", transfer_search(window, limit=limit))
-        return self._read(events_answer, body)
-
-    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
-        """The envelope of a transaction that succeeded."""
-        body = await self._call(_ENVELOPE, "getTransaction", {"hash": tx_hash})
-        return self._read(envelope_answer, body)
-
-    async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger the node has applied; a node that is behind refuses this call.
-
-        `getLatestLedger` is not asked: it carries the whole ledger, megabytes on pubnet.
-        """
-        health = await self.health()
-        return LatestLedger(health.latest_ledger, health.latest_close_at)
-
-    async def fee_stats(self) -> FeeStats:
-        """What contract calls paid lately to be included."""
-        return self._read(fee_stats_answer, await self._call(_FEE_STATS, "getFeeStats"))
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
-        """The entries under `keys` (XDR of ledger keys, 200 at most)."""
-        if len(keys) > MAX_KEYS_A_CALL:
-            raise ValueError("more ledger keys than a node answers in one call")
-        # stellar-core refuses a key that is asked for twice
-        texts = [base64.b64encode(key).decode() for key in dict.fromkeys(keys)]
-        body = await self._call(_ENTRIES, "getLedgerEntries", {"keys": texts})
-        return self._read(lambda known: ledger_entries_answer(known, frozenset(keys)), body)
-
-    async def network(self) -> NodeNetwork:
-        """The network the node follows, by its own word."""
-        body = await self._call(_NETWORK, "getNetwork")
-        return NodeNetwork(body.passphrase, body.protocol_version)
-
-    async def version(self) -> NodeVersion:
-        """The node's software."""
-        body = await self._call(_VERSION, "getVersionInfo")
-        return NodeVersion(body.version, body.protocol_version)
-
-    async def health(self) -> NodeHealth:
-        """What the node remembers; a node that is behind refuses this call.
-
-        Before release 27.1 the answer has no close times. A look-up that finds nothing has them,
-        so each newer ledger costs one more small call there.
-        """
-        body = await self._call(_HEALTH, "getHealth")
-        health = self._read(health_answer, body)
-        if health is not None:
-            return health
-        if self._dated is None or self._dated.latest_ledger != body.latest_ledger:
-            self._dated = await self._dated_health(body.ledger_retention_window)
-        return self._dated
-
-    async def _dated_health(self, retention_ledgers: int | None) -> NodeHealth:
-        """The node's range of ledgers with its close times, from an answer that has both."""
-        absence = await self.get_transaction(_NO_TRANSACTION)
-        if not isinstance(absence, TransactionNotFound):
-            raise self._garbled()
-        return NodeHealth(
-            latest_ledger=absence.latest_ledger,
-            latest_close_at=absence.latest_close_at,
-            oldest_ledger=absence.oldest_ledger,
-            oldest_close_at=absence.oldest_close_at,
-            retention_ledgers=retention_ledgers,
-        )
-
-    async def gives_events(self, *, from_ledger: int) -> bool | None:
-        """Whether transactions come with their events; None when there is none to look at."""
-        params = {"startLedger": from_ledger, "pagination": {"limit": 1}}
-        body = await self._call(_EVENTS_SEEN, "getTransactions", params)
-        return body.transactions[0].events is not None if body.transactions else None
-
-    async def account(self, address: Address) -> AccountState | None:
-        """The account as of the node's newest ledger; None when it does not exist."""
-        found = await self.ledger_entries([account_key(address)])
-        if not found.entries:
-            return None
-        entry = found.entries[0]
-        state = read_account(entry.data, address, as_of_ledger=found.latest_ledger)
-        if state is None:
-            raise self._garbled()
-        return state
-
-    async def account_sequence(self, address: Address) -> int | None:
-        """The last sequence number the account used; None when it does not exist."""
-        state = await self.account(address)
-        return None if state is None else state.sequence
-
-    async def _call(
-        self, decoder: msgspec.json.Decoder[Reply[T]], method: str, params: object = None
-    ) -> T:
-        return self._result(decoder, method, await self._post(method, params))
-
-    async def _post(self, method: str, params: object) -> bytes:
-        limit = _MAX_ANSWER_BYTES[method]
-        return await self._session.post(_request(method, params), max_bytes=limit)
-
-    def _result(self, decoder: msgspec.json.Decoder[Reply[T]], method: str, raw: bytes) -> T:
-        reply: Reply[T] | None = None
+    async def call(self, call: RpcCall[Any, A]) -> A:
+        """Post one call."""
+        session = self._simulations if call.is_simulation else self._session
+        raw = await session.post(_request(call), max_bytes=call.max_bytes)
+        response: JsonRpcResponse[Any] | None = None
         try:
-            reply = decoder.decode(raw)
+            response = call.decoder.decode(raw)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            reply = None  # the error's words quote the answer
-        if reply is not None and reply.error is not None:
-            code, words = reply.error.code, reply.error.message
-            text = f"the node of {self._network} answered with JSON-RPC error {code}"
-            is_unsent = method == _SEND_METHOD and rpc_error_proves_unsent(code, words)
-            raise RpcUnavailable(self._network, text, certainly_not_sent=is_unsent, code=code)
-        if reply is None or reply.result is None or reply.id != _REQUEST_ID:
-            raise self._garbled()
-        return reply.result
-
-    def _read(self, rule: Callable[[T], A], body: T) -> A:
+            response = None  # raised below: the decoder's message quotes the response
+        if response is not None and response.error is not None:
+            code, message = response.error.code, response.error.message
+            is_unsent = call.proves_unsent(code, message)
+            why = f"answered with JSON-RPC error {code}"
+            raise self._unavailable(why, certainly_not_sent=is_unsent, code=code)
+        if response is None or response.result is None or response.id != _REQUEST_ID:
+            raise self._unavailable(MalformedResponse().why)
         try:
-            return rule(body)
-        except Garbled:
-            raise self._garbled() from None
+            return call.read(response.result)
+        except MalformedResponse as malformed:
+            raise self._unavailable(malformed.why) from None
 
-    def _garbled(self) -> RpcUnavailable:
-        text = f"the node of {self._network} gave an answer of another form"
-        return RpcUnavailable(self._network, text, certainly_not_sent=False)
-
-
-def _request(method: str, params: object = None) -> bytes:
-    request = {"jsonrpc": "2.0", "id": _REQUEST_ID, "method": method}
-    return _ENCODE(request if params is None else {**request, "params": params})
+    def _unavailable(
+        self, why: str, *, certainly_not_sent: bool = False, code: int | None = None
+    ) -> RpcUnavailable:
+        text = f"the node of {self._network} {why}"
+        return RpcUnavailable(self._network, text, certainly_not_sent=certainly_not_sent, code=code)
 
 
-def _node_failed(error: object) -> bool:
-    if not isinstance(error, str):
-        return False
-    return classify_simulation_error(error) is SimulationErrorKind.NODE_FAILURE
+def _request(call: RpcCall[Any, A]) -> bytes:
+    request = {"jsonrpc": "2.0", "id": _REQUEST_ID, "method": call.method}
+    return _ENCODE(request if call.params is None else {**request, "params": call.params})

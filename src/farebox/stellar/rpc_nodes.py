@@ -1,126 +1,179 @@
-"""One network through a node and its fallback: who is asked, and what their answers are worth."""
+"""One network through a primary and a fallback node."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Final, TypeVar
+
+import structlog
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.stellar.breaker import BreakerState
-from farebox.stellar.high_water_mark import LedgerHighWaterMark
-from farebox.stellar.node_standing import Node, NodeStanding, Role
-from farebox.stellar.rpc import (
-    AccountState,
-    FeeStats,
-    LandedEnvelope,
-    LatestLedger,
-    LedgerEntries,
-    NodeHealth,
-    NodeNetwork,
-    NodeVersion,
-    NoEnvelope,
-    RawSimulation,
-    RpcUnavailable,
-    SendAnswer,
-    SendStatus,
-    SorobanRpc,
-    TransactionFound,
-    TransactionNotFound,
-    TransactionsPage,
-    TransfersFound,
-    TransferWindow,
-)
+from farebox.stellar.rpc import RawSimulation, RpcUnavailable, SendResponse, SendStatus
+from farebox.stellar.rpc_node import BreakerState, LedgerHighWaterMark, NodeRole, RpcNode
+from farebox.stellar.simulation import Simulated, UnreadableSimulation, read_simulation
+from farebox.stellar.soroban_rpc import RpcCall, SorobanRpc
 
-T = TypeVar("T")
+AGREEMENTS: Final = 20  # in a row; then one node is enough again
+_REMEMBERED: Final = 10_000  # envelopes; another process concludes some of them
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
-class RpcNodes:
+class SimulationTrust:
+    """The distrusted node of one network, and the nodes that approved each envelope.
+
+    An envelope is sent because a simulation of it succeeded. If its call then fails on the ledger,
+    either the state changed in between (a payer spent the balance) or the node's simulation is
+    wrong. One landing does not show which, so the node is distrusted until a second node agrees
+    with it 20 times in a row. Each process keeps its own record.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._agreements = 0
+        self._approvals: dict[bytes, tuple[str, ...]] = {}
+        self.distrusted: str | None = None  # the node's role
+
+    def remember(self, tx_hash: bytes, nodes: tuple[str, ...]) -> None:
+        """Record the nodes that approved an envelope about to be sent."""
+        self._approvals[tx_hash] = nodes
+        while len(self._approvals) > _REMEMBERED:
+            del self._approvals[next(iter(self._approvals))]
+
+    def forget(self, tx_hash: bytes) -> tuple[str, ...]:
+        """Remove and return the nodes that approved the envelope; empty where not known."""
+        return self._approvals.pop(tx_hash, ())
+
+    def distrust(self, node: str) -> None:
+        """Distrust `node`: the ledger refused an envelope that it alone had approved."""
+        self._agreements = 0
+        if self.distrusted != node:
+            self.distrusted = node
+            log.warning("rpc.simulations", network=self._network, node=node, is_distrusted=True)
+
+    def resolve(self, answers: Sequence[RawSimulation]) -> RawSimulation:
+        """Choose among the simulations of the same envelope by several nodes.
+
+        Where they agree it is that of the node that is not distrusted. Where they differ, that
+        node's refusal is chosen; a refusal of the distrusted node alone is no verdict.
+
+        Raises:
+            RpcUnavailable: only the distrusted node refuses.
+        """
+        read = [(each, read_simulation(each.result)) for each in answers]
+        readable = [
+            (each, isinstance(simulation, Simulated))
+            for each, simulation in read
+            if not isinstance(simulation, UnreadableSimulation)
+        ]
+        if len(readable) < 2:
+            return readable[0][0] if readable else answers[0]
+        readable.sort(key=lambda pair: pair[0].nodes == (self.distrusted,))
+        (trusted, approves), *others = readable
+        if all(other == approves for _, other in others):
+            self._agree()
+            nodes = tuple(node for each, _ in readable for node in each.nodes)
+            return RawSimulation(trusted.result, nodes)
+        self._agreements = 0
+        log.warning("rpc.simulations_differ", network=self._network, node=self.distrusted)
+        if approves:
+            text = f"the nodes of {self._network} do not agree about a simulation"
+            raise RpcUnavailable(self._network, text, certainly_not_sent=False)
+        return trusted
+
+    def _agree(self) -> None:
+        self._agreements += 1
+        if self._agreements >= AGREEMENTS and self.distrusted is not None:
+            node, self.distrusted = self.distrusted, None
+            log.warning("rpc.simulations", network=self._network, node=node, is_distrusted=False)
+
+
+A = TypeVar("A")
+
+
+class RpcNodes(SorobanRpc):
     """`SorobanRpc` over the nodes of one network, the first preferred.
 
-    A node is used once it passed the start check. Reads go on to the next node at once; so does
-    an envelope, the same bytes, and what one node may have taken is not forgotten when another
-    refuses it. An answer from far behind the newest ledger seen counts for less than anybody's
-    newer one. No call takes longer than the deadlines of its nodes together. Until `wait_s` after
-    the start a call waits for the start check.
+    A node is used once it passed the start check. A read falls back to the next node at once. So
+    does an envelope, the same bytes, and a refusal by one node does not hide that another may have
+    taken it. A stale response, from far behind the newest ledger seen, is used only where no node
+    has a newer one. No call takes longer than the deadlines of its nodes together. Until `wait_s`
+    after the start a call waits for the start check.
     """
 
     def __init__(
         self,
         network: Network,
-        nodes: Sequence[Node],
+        nodes: Sequence[SorobanRpc],
         clock: Clock,
         *,
         relayer: Address,
         wait_s: float,
     ) -> None:
         self._network, self._clock = network, clock
-        self._standings = tuple(
-            NodeStanding(network, role, node, clock, relayer)
-            for role, node in zip(Role, nodes, strict=False)
+        self._nodes = tuple(
+            RpcNode(network, role, node, clock, relayer)
+            for role, node in zip(NodeRole, nodes, strict=False)
         )
         self._wait_until = clock.monotonic() + wait_s
         self._mark = LedgerHighWaterMark()
+        self.trust = SimulationTrust(network)
         self._is_fit = asyncio.Event()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for each in self._standings:
-            await each.node.close()
+    async def close(self) -> None:
+        """Close the connections to every node."""
+        for each in self._nodes:
+            await each.client.close()
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why no node may be used, as readiness names it; empty as soon as one may."""
+        """The readiness codes that keep every node out; empty as soon as one node is fit."""
         if self._is_fit.is_set():
             return ()
-        return tuple(dict.fromkeys(code for each in self._standings for code in each.faults))
+        return tuple(dict.fromkeys(code for each in self._nodes for code in each.faults))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which node is out while another one serves; a node alone is told of by its faults."""
-        if len(self._standings) == 1:
+        """The readiness warnings for nodes that are out while another serves; none for one node."""
+        if len(self._nodes) == 1:
             return ()
-        return tuple(code for each in self._standings for code in each.warnings)
+        return tuple(code for each in self._nodes for code in each.warnings)
 
     async def check(self) -> None:
-        """Ask every node that may not be used yet whether it is fit."""
-        await asyncio.gather(*(self._check(each) for each in self._standings))
+        """Run the start check of every node that may not be used yet."""
+        await asyncio.gather(*(self._check(each) for each in self._nodes))
 
-    async def look_after(self) -> None:
-        """Ask those how they are whom nobody asked lately, or whose pause is over."""
-        for each in self._standings:
-            await each.ask_how_it_is(self._mark.newest(self._clock.monotonic()))
+    async def probe(self) -> None:
+        """Probe the nodes without a call lately, and those whose pause is over."""
+        for each in self._nodes:
+            await each.probe(self._newest_ledger())
 
-    async def _check(self, each: NodeStanding) -> None:
+    async def _check(self, each: RpcNode) -> None:
         await each.check()
         if not each.faults:
             self._is_fit.set()
 
-    async def _candidates(self) -> list[NodeStanding]:
-        """Whom to ask, in which order; those that are out come last, but they come.
+    def _newest_ledger(self) -> int:
+        return self._mark.newest(self._clock.monotonic())
+
+    async def _candidates(self) -> list[RpcNode]:
+        """The nodes to call, in order; those whose circuit breaker is open come last.
 
         Raises:
-            RpcUnavailable: nobody may be asked; nothing has left.
+            RpcUnavailable: no node may be called; nothing was sent.
         """
         if not self._is_fit.is_set():
-            await self._until_fit()
-        standing = [(each.state, each) for each in self._standings if not each.faults]
-        able = [(state, each) for state, each in standing if state < BreakerState.FORBIDDEN]
+            await self._wait_until_fit()
+        fit = [(each.state, each) for each in self._nodes if not each.faults]
+        able = [(state, each) for state, each in fit if state < BreakerState.FORBIDDEN]
         if not able:
-            raise self._unavailable("each asked for a pause")
+            raise self._unavailable("each has requested a pause")
         return [each for _, each in sorted(able, key=lambda pair: pair[0])]
 
-    async def _until_fit(self) -> None:
-        """The start check has some time before the first calls fail."""
+    async def _wait_until_fit(self) -> None:
+        """Wait for the start check until a while after the start."""
         try:
             async with asyncio.timeout(max(0.0, self._wait_until - self._clock.monotonic())):
                 await self._is_fit.wait()
@@ -128,173 +181,118 @@ class RpcNodes:
             raise self._unavailable("none is known to be fit") from None
 
     def _unavailable(self, why: str, *, certainly_not_sent: bool = True) -> RpcUnavailable:
-        text = f"the nodes of {self._network} were not asked: {why}"
+        text = f"no node of {self._network} can be used: {why}"
         return RpcUnavailable(self._network, text, certainly_not_sent=certainly_not_sent)
 
-    async def _read(
-        self,
-        call: Callable[[SorobanRpc], Awaitable[T]],
-        ledger_of: Callable[[T], int | None],
-        *,
-        takes_old: bool,
-        shows: bool = True,
-    ) -> T:
-        """The first answer that is about now; an old one where there is none and it may be old.
+    async def call(self, call: RpcCall[Any, A]) -> A:
+        """Make one reading call and return the first response that is not stale."""
+        return await self._first(
+            lambda each: each.client.call(call), call.ledger_of, accepts_stale=call.accepts_stale
+        )
 
-        `shows`: its ledger tells how far the network is.
+    async def _first(
+        self,
+        ask: Callable[[RpcNode], Awaitable[A]],
+        ledger_of: Callable[[A], int | None],
+        *,
+        accepts_stale: bool = True,
+        reports: bool = True,
+    ) -> A:
+        """The first current response; a stale one where there is none and it is accepted.
+
+        `reports`: its ledger moves the high-water mark.
         """
-        newest = self._mark.newest(self._clock.monotonic())
+        newest = self._newest_ledger()
         outage: RpcUnavailable | None = None
-        old: list[T] = []
+        stale: list[A] = []
         for each in await self._candidates():
             try:
-                answer = await call(each.node)
+                answer = await ask(each)
             except RpcUnavailable as missed:
-                each.failed(missed)
+                each.record_outage(missed)
                 outage = missed
                 continue
             ledger = ledger_of(answer)
-            if each.answered(ledger, newest):
-                if ledger is not None and shows:
+            if each.record_response(ledger, newest):
+                if ledger is not None and reports:
                     self._mark.report(ledger, self._clock.monotonic())
                 return answer
-            old.append(answer)
-        if old and takes_old:
-            return old[0]
+            stale.append(answer)
+        if stale and accepts_stale:
+            return stale[0]
         raise outage or self._unavailable("it is behind", certainly_not_sent=False)
 
-    async def send(self, envelope: str) -> SendAnswer:
-        """Hand the signed base64 `envelope` to the network: once to each node until one has it.
+    async def send(self, envelope: str) -> SendResponse:
+        """Send the signed base64 `envelope` once to each node until one has it.
 
         A node that is behind may queue it and never pass it on, so the next one gets it as well.
         """
-        newest = self._mark.newest(self._clock.monotonic())
-        may_be_out = False
+        newest = self._newest_ledger()
+        may_be_sent = False
         words = ""
-        behind: SendAnswer | None = None
+        stale: SendResponse | None = None
         for each in await self._candidates():
             try:
-                answer = await each.node.send(envelope)
+                answer = await each.client.send(envelope)
             except RpcUnavailable as missed:
-                each.failed(missed)
-                may_be_out = may_be_out or not missed.certainly_not_sent
+                each.record_outage(missed)
+                may_be_sent = may_be_sent or not missed.certainly_not_sent
                 words = missed.message
                 continue
-            if each.answered(answer.latest_ledger, newest):
-                if behind is None or _is_queued(answer) or not _is_queued(behind):
-                    return replace(answer, may_be_out=may_be_out)
-                return replace(behind, may_be_out=may_be_out)  # one of them has it
-            if behind is None or not _is_queued(behind):
-                behind = answer  # what a node that is behind refuses, another may take
-        if behind is not None:
-            return replace(behind, may_be_out=may_be_out)
-        raise RpcUnavailable(self._network, words, certainly_not_sent=not may_be_out)
+            if each.record_response(answer.latest_ledger, newest):
+                if stale is None or _is_queued(answer) or not _is_queued(stale):
+                    return replace(answer, may_be_sent=may_be_sent)
+                return replace(stale, may_be_sent=may_be_sent)  # one of them has it
+            if stale is None or not _is_queued(stale):
+                stale = answer  # another node may take it
+        if stale is not None:
+            return replace(stale, may_be_sent=may_be_sent)
+        raise RpcUnavailable(self._network, words, certainly_not_sent=not may_be_sent)
 
     async def simulate(self, envelope: str) -> RawSimulation:
-        """Run the base64 `envelope` without effect; how old an answer may be is the caller's."""
-        return await self._read(
-            lambda node: node.simulate(envelope), _ledger_of_simulation, takes_old=True, shows=False
+        """Simulate the base64 `envelope`; the caller judges how old a response may be."""
+        return await self._first(
+            lambda each: each.client.simulate(envelope),
+            lambda answer: answer.latest_ledger,
+            reports=False,
         )
 
-    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
-        """Look for a transaction; an absence says itself as of which ledgers."""
-        return await self._read(
-            lambda node: node.get_transaction(tx_hash),
-            lambda answer: (
-                answer.latest_ledger if isinstance(answer, TransactionNotFound) else None
-            ),
-            takes_old=True,
-        )
+    async def simulate_to_send(self, envelope: str) -> RawSimulation:
+        """Simulate an `envelope` to be sent; on every node in service, while one is distrusted.
 
-    async def transactions(
-        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
-    ) -> TransactionsPage:
-        """A page of what landed from `from_ledger` on, or after `cursor` where one is given."""
-        return await self._read(
-            lambda node: node.transactions(
-                wanted, from_ledger=from_ledger, cursor=cursor, limit=limit
-            ),
-            lambda page: page.absence.latest_ledger,
-            takes_old=True,
-        )
+        The result names the nodes that gave it.
 
-    async def transfers(self, window: TransferWindow, *, limit: int) -> TransfersFound:
-        """The first `limit` transactions that say they made such a transfer."""
-        return await self._read(
-            lambda node: node.transfers(window, limit=limit),
-            lambda found: found.latest_ledger,
-            takes_old=True,
-        )
+        Raises:
+            RpcUnavailable: no node gave a current response, or they do not agree.
+        """
+        able = [each for each in await self._candidates() if each.state < BreakerState.OPEN]
+        if self.trust.distrusted is None or len(able) < 2:
+            return await self._first(
+                lambda each: _simulate_on(each, envelope),
+                lambda answer: answer.latest_ledger,
+                reports=False,
+            )
+        newest = self._newest_ledger()
 
-    async def landed_envelope(self, tx_hash: str) -> LandedEnvelope | NoEnvelope:
-        """The envelope of a transaction that succeeded."""
-        return await self._read(
-            lambda node: node.landed_envelope(tx_hash), _no_ledger, takes_old=True
-        )
+        async def current(each: RpcNode) -> RawSimulation | None:
+            try:
+                answer = await _simulate_on(each, envelope)
+            except RpcUnavailable as missed:
+                each.record_outage(missed)
+                return None
+            return answer if each.record_response(answer.latest_ledger, newest) else None
 
-    async def latest_ledger(self) -> LatestLedger:
-        """The newest ledger a node has applied."""
-        return await self._read(
-            lambda node: node.latest_ledger(), lambda latest: latest.sequence, takes_old=True
-        )
-
-    async def fee_stats(self) -> FeeStats:
-        """What contract calls paid lately to be included."""
-        return await self._read(
-            lambda node: node.fee_stats(), lambda stats: stats.latest_ledger, takes_old=True
-        )
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
-        """The entries under `keys` (XDR of ledger keys, 200 at most)."""
-        return await self._read(
-            lambda node: node.ledger_entries(keys),
-            lambda found: found.latest_ledger,
-            takes_old=False,
-        )
-
-    async def account(self, address: Address) -> AccountState | None:
-        """The account as of a newest ledger; None when it does not exist."""
-        return await self._read(
-            lambda node: node.account(address),
-            lambda state: None if state is None else state.as_of_ledger,
-            takes_old=False,
-        )
-
-    async def account_sequence(self, address: Address) -> int | None:
-        """The last sequence number the account used; None when it does not exist."""
-        state = await self.account(address)
-        return None if state is None else state.sequence
-
-    async def health(self) -> NodeHealth:
-        """What a node remembers that serves now."""
-        return await self._read(
-            lambda node: node.health(), lambda health: health.latest_ledger, takes_old=True
-        )
-
-    async def network(self) -> NodeNetwork:
-        """The network a node follows that serves now, by its own word."""
-        return await self._read(lambda node: node.network(), _no_ledger, takes_old=True)
-
-    async def version(self) -> NodeVersion:
-        """The software of a node that serves now."""
-        return await self._read(lambda node: node.version(), _no_ledger, takes_old=True)
-
-    async def gives_events(self, *, from_ledger: int) -> bool | None:
-        """Whether transactions come with their events; None when there is none to look at."""
-        return await self._read(
-            lambda node: node.gives_events(from_ledger=from_ledger), _no_ledger, takes_old=True
-        )
+        answers = [each for each in await asyncio.gather(*map(current, able)) if each is not None]
+        if not answers:
+            raise self._unavailable("none gave a current simulation", certainly_not_sent=False)
+        return self.trust.resolve(answers)
 
 
-def _is_queued(answer: SendAnswer) -> bool:
+async def _simulate_on(each: RpcNode, envelope: str) -> RawSimulation:
+    """The node's simulation, with the role of the node."""
+    return replace(await each.client.simulate(envelope), nodes=(each.role,))
+
+
+def _is_queued(answer: SendResponse) -> bool:
     """Whether the node has the envelope in its queue."""
     return answer.status in (SendStatus.PENDING, SendStatus.DUPLICATE)
-
-
-def _ledger_of_simulation(answer: RawSimulation) -> int | None:
-    latest = answer.result.get("latestLedger")
-    return latest if type(latest) is int else None
-
-
-def _no_ledger(answer: object) -> None:
-    del answer

@@ -109,25 +109,36 @@ class ScOther:
 
 ScValue = ScAddress | ScNumber | ScBytes | ScVec | ScMap | ScOther
 
+# Arms are compared as plain numbers: hashing or comparing a member of an IntEnum is a Python call.
+_KINDS: Final = tuple(ScKind)
 # Arms whose bytes need no check: their length, and whether the number in them has a sign.
-_NUMBERS: Final = {
-    ScKind.U32: (4, False),
-    ScKind.I32: (4, True),
-    ScKind.U64: (8, False),
-    ScKind.I64: (8, True),
-    ScKind.TIMEPOINT: (8, False),
-    ScKind.DURATION: (8, False),
-    ScKind.U128: (16, False),
-    ScKind.I128: (16, True),
-    ScKind.U256: (32, False),
-    ScKind.I256: (32, True),
+_NUMBERS: Final[dict[int, tuple[int, bool]]] = {
+    int(ScKind.U32): (4, False),
+    int(ScKind.I32): (4, True),
+    int(ScKind.U64): (8, False),
+    int(ScKind.I64): (8, True),
+    int(ScKind.TIMEPOINT): (8, False),
+    int(ScKind.DURATION): (8, False),
+    int(ScKind.U128): (16, False),
+    int(ScKind.I128): (16, True),
+    int(ScKind.U256): (32, False),
+    int(ScKind.I256): (32, True),
 }
-_BLOB_LIMITS: Final = {
-    ScKind.BYTES: MAX_BLOB_BYTES,
-    ScKind.STRING: MAX_BLOB_BYTES,
-    ScKind.SYMBOL: SYMBOL_MAX_BYTES,
-    ScKind.EXECUTABLE_TAG: MAX_BLOB_BYTES,
+_BLOB_LIMITS: Final[dict[int, int]] = {
+    int(ScKind.BYTES): MAX_BLOB_BYTES,
+    int(ScKind.STRING): MAX_BLOB_BYTES,
+    int(ScKind.SYMBOL): SYMBOL_MAX_BYTES,
+    int(ScKind.EXECUTABLE_TAG): MAX_BLOB_BYTES,
 }
+_ADDRESS: Final = int(ScKind.ADDRESS)
+_VEC: Final = int(ScKind.VEC)
+_MAP: Final = int(ScKind.MAP)
+_VOID: Final = int(ScKind.VOID)
+_BOOL: Final = int(ScKind.BOOL)
+_ERROR: Final = int(ScKind.ERROR)
+_INSTANCE: Final = int(ScKind.CONTRACT_INSTANCE)
+_INSTANCE_KEY: Final = int(ScKind.LEDGER_KEY_CONTRACT_INSTANCE)
+_NONCE: Final = int(ScKind.LEDGER_KEY_NONCE)
 _UNBOUNDED: Final = 0xFFFF_FFFF  # the reader's own bound on items is the one that counts
 
 
@@ -137,21 +148,21 @@ def read_value(reader: XdrReader, depth: int = MAX_DEPTH) -> ScValue:
     Raises:
         Malformed: not a value of a known arm, or deeper or larger than the bounds.
     """
-    kind = _read_kind(reader)
-    if kind in _NUMBERS:
-        length, signed = _NUMBERS[kind]
-        return ScNumber(kind, int.from_bytes(reader.fixed(length), "big", signed=signed))
-    if kind in _BLOB_LIMITS:
-        return ScBytes(kind, reader.opaque(_BLOB_LIMITS[kind]))
-    if kind is ScKind.ADDRESS:
+    arm = reader.uint32()
+    if arm == _ADDRESS:
         return read_address(reader)
-    if kind is ScKind.VEC:
+    if arm in _NUMBERS:
+        length, signed = _NUMBERS[arm]
+        return ScNumber(_KINDS[arm], int.from_bytes(reader.fixed(length), "big", signed=signed))
+    if arm in _BLOB_LIMITS:
+        return ScBytes(_KINDS[arm], reader.opaque(_BLOB_LIMITS[arm]))
+    if arm == _VEC:
         return ScVec(_read_items(reader, depth))
-    if kind is ScKind.MAP:
-        return ScMap(read_entries(reader, depth))
+    if arm == _MAP:
+        return ScMap(read_map_entries(reader, depth))
     start = reader.at
-    _skip_other(reader, kind, depth)
-    return ScOther(kind, reader.since(start))
+    _skip_other(reader, arm, depth)
+    return ScOther(_KINDS[arm], reader.since(start))
 
 
 def skip_value(reader: XdrReader, depth: int = MAX_DEPTH) -> None:
@@ -160,22 +171,22 @@ def skip_value(reader: XdrReader, depth: int = MAX_DEPTH) -> None:
     Raises:
         Malformed: as `read_value`.
     """
-    kind = _read_kind(reader)
-    if kind in _NUMBERS:
-        reader.skip(_NUMBERS[kind][0])
-    elif kind in _BLOB_LIMITS:
-        reader.opaque(_BLOB_LIMITS[kind])
-    elif kind is ScKind.ADDRESS:
+    arm = reader.uint32()
+    if arm == _ADDRESS:
         skip_address(reader)
-    elif kind is ScKind.VEC:
+    elif arm in _NUMBERS:
+        reader.skip(_NUMBERS[arm][0])
+    elif arm in _BLOB_LIMITS:
+        reader.opaque(_BLOB_LIMITS[arm])
+    elif arm == _VEC:
         _skip_collection(reader, depth, values_per_item=1)
-    elif kind is ScKind.MAP:
+    elif arm == _MAP:
         _skip_collection(reader, depth, values_per_item=2)
     else:
-        _skip_other(reader, kind, depth)
+        _skip_other(reader, arm, depth)
 
 
-def read_entries(
+def read_map_entries(
     reader: XdrReader, depth: int = MAX_DEPTH
 ) -> tuple[tuple[ScValue, ScValue], ...] | None:
     """The entries of a map at the cursor, whose arm is read already; None for an absent map.
@@ -191,13 +202,11 @@ def read_entries(
     )
 
 
-# The arms as plain numbers: comparing members of an IntEnum is half of the time an address takes.
 _ACCOUNT: Final = int(AddressKind.ACCOUNT)
 _CONTRACT: Final = int(AddressKind.CONTRACT)
 _MUXED: Final = frozenset(map(int, (AddressKind.MUXED_ACCOUNT, AddressKind.MUXED_CONTRACT)))
 _TYPED_KEYS: Final = frozenset(map(int, (AddressKind.ACCOUNT, AddressKind.CLAIMABLE_BALANCE)))
 _PLAIN_HASHES: Final = frozenset(map(int, (AddressKind.CONTRACT, AddressKind.LIQUIDITY_POOL)))
-_LAST_KIND: Final = int(ScKind.EXECUTABLE_TAG)
 
 
 def read_address(reader: XdrReader) -> ScAddress:
@@ -226,13 +235,12 @@ def read_address(reader: XdrReader) -> ScAddress:
 def skip_address(reader: XdrReader) -> None:
     """Move past one address, as strictly as `read_address`."""
     arm = reader.uint32()
-    if arm in _TYPED_KEYS:
-        reader.expect(0)
+    if arm in _PLAIN_HASHES:
         reader.skip(32)
+    elif arm in _TYPED_KEYS:
+        reader.skip_only_arm(32)
     elif arm in _MUXED:
         reader.skip(8 + 32)
-    elif arm in _PLAIN_HASHES:
-        reader.skip(32)
     else:
         raise Malformed
 
@@ -247,16 +255,6 @@ def skip_executable(reader: XdrReader) -> None:
         reader.opaque(MAX_BLOB_BYTES)
     elif arm != 1:
         raise Malformed
-
-
-def _read_kind(reader: XdrReader) -> ScKind:
-    arm = reader.uint32()
-    if arm > _LAST_KIND:
-        raise Malformed
-    return _KINDS[arm]
-
-
-_KINDS: Final = tuple(ScKind)
 
 
 def _enter(reader: XdrReader, depth: int) -> int | None:
@@ -277,16 +275,18 @@ def _skip_collection(reader: XdrReader, depth: int, *, values_per_item: int) -> 
         skip_value(reader, depth - 1)
 
 
-def _skip_other(reader: XdrReader, kind: ScKind, depth: int) -> None:
-    if kind is ScKind.BOOL:
+def _skip_other(reader: XdrReader, arm: int, depth: int) -> None:
+    if arm == _BOOL:
         reader.flag()
-    elif kind is ScKind.ERROR:
+    elif arm == _ERROR:
         error_type, code = reader.uint32(), reader.uint32()
         is_contract_code = error_type == 0
         if error_type >= _ERROR_TYPES or (code >= _ERROR_CODES and not is_contract_code):
             raise Malformed
-    elif kind is ScKind.CONTRACT_INSTANCE:
+    elif arm == _INSTANCE:
         skip_executable(reader)
         _skip_collection(reader, depth, values_per_item=2)
-    elif kind is ScKind.LEDGER_KEY_NONCE:
+    elif arm == _NONCE:
         reader.skip(8)
+    elif arm not in (_VOID, _INSTANCE_KEY):  # those two have no content
+        raise Malformed

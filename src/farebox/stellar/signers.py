@@ -1,11 +1,14 @@
-"""The operator's keys: the relayer signs settlements, the paymaster pays fee bumps."""
+"""The operator's signing keys: the relayer signs settlements and pays their fees.
+
+The paymaster signs nothing: its account is only refused as a party of payments and sign-ins.
+"""
 
 import base64
 import binascii
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from nacl.signing import SigningKey
 
@@ -17,13 +20,20 @@ _SEED_LENGTH: Final = 56
 _SEED_BYTES: Final = 35  # version, seed, checksum
 
 
+class OperatorAddresses(Protocol):
+    """The operator's accounts on one network, read without a call."""
+
+    @property
+    def addresses(self) -> frozenset[Address]: ...
+
+
 class BadSigner(Exception):
-    """A signing key cannot be used; the words name its role and never hold the key."""
+    """A signing key cannot be used; the message names its role and never contains the key."""
 
 
 @dataclass(frozen=True, slots=True)
-class Relayer:
-    """An account of the operator that can sign; `address` follows from the key."""
+class SigningAccount:
+    """An account with its secret key; `address` follows from the key."""
 
     address: Address
     key: Secret[SigningKey]
@@ -37,25 +47,20 @@ class Relayer:
 
 @dataclass(frozen=True, slots=True)
 class Signers:
-    """The operator's accounts on one network; without a paymaster nothing is fee-bumped."""
+    """The operator's accounts on one network; `paymaster` is None where none is configured."""
 
-    relayer: Relayer
-    paymaster: Relayer | None
+    relayer: SigningAccount
+    paymaster: SigningAccount | None
 
     @property
     def addresses(self) -> frozenset[Address]:
-        """Every account that can be a transaction's or a fee's source."""
+        """The accounts that belong to the operator."""
         both = (self.relayer, self.paymaster)
         return frozenset(signer.address for signer in both if signer is not None)
 
-    @property
-    def fee_source(self) -> Relayer:
-        """Whoever pays the fee."""
-        return self.paymaster or self.relayer
-
 
 def parse_secret_seed(text: str) -> Secret[SigningKey] | None:
-    """Read an S… seed; None for every other string. Nothing read is echoed."""
+    """Read an S… seed; None for every other string."""
     if len(text) != _SEED_LENGTH or not text.isascii():
         return None
     try:
@@ -71,7 +76,7 @@ def parse_secret_seed(text: str) -> Secret[SigningKey] | None:
 
 
 def read_signers(relayer: Secret[str], paymaster: Secret[str] | None) -> Signers:
-    """The operator's keys out of their S… seeds.
+    """Read the operator's keys from their S… seeds.
 
     Raises:
         BadSigner: a seed cannot be read, or both are one account.
@@ -83,15 +88,15 @@ def read_signers(relayer: Secret[str], paymaster: Secret[str] | None) -> Signers
     return Signers(first, second)
 
 
-def derived_signer(parent: Relayer, purpose: str) -> Relayer:
-    """Another account whose key follows from the parent's: HMAC-SHA256 of `purpose` under it."""
+def derive_signing_account(parent: SigningAccount, purpose: str) -> SigningAccount:
+    """Derive an account: its seed is the HMAC-SHA256 of `purpose` under the parent's key."""
     seed = hmac.new(bytes(parent.key.reveal()), purpose.encode(), hashlib.sha256).digest()
     key = SigningKey(seed)
-    return Relayer(account_address(bytes(key.verify_key)), Secret(key))
+    return SigningAccount(account_address(bytes(key.verify_key)), Secret(key))
 
 
-def _read(seed: Secret[str], role: str) -> Relayer:
+def _read(seed: Secret[str], role: str) -> SigningAccount:
     key = parse_secret_seed(seed.reveal())
     if key is None:
         raise BadSigner(f"the secret of the {role} is not a Stellar secret seed (S...)")
-    return Relayer(account_address(bytes(key.reveal().verify_key)), key)
+    return SigningAccount(account_address(bytes(key.reveal().verify_key)), key)

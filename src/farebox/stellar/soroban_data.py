@@ -1,5 +1,6 @@
 """The resource part of a transaction (SorobanTransactionData): checked whole, read where needed."""
 
+import struct
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,11 +11,12 @@ MAX_FOOTPRINT_KEYS: Final = 1_000  # pubnet admits 400
 _DATA_NAME_MAX_BYTES: Final = 64
 _CONFIG_SETTINGS: Final = 21
 _DURABILITIES: Final = 2
+_NUMBERS: Final = struct.Struct(">IIIq")  # instructions, bytes read and written, resource fee
 
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a transaction declares it will use, and the fee that buys it."""
+    """The resources a transaction declares, and the fee for them."""
 
     read_only_keys: int
     read_write_keys: int
@@ -36,8 +38,8 @@ def read_resources(reader: XdrReader) -> Resources:
     reader.skip(4 * archived)
     read_only = _skip_keys(reader)
     read_write = _skip_keys(reader)
-    instructions, disk_read_bytes, write_bytes = reader.uint32(), reader.uint32(), reader.uint32()
-    resource_fee = reader.int64()
+    numbers = reader.fixed(_NUMBERS.size)
+    instructions, disk_read_bytes, write_bytes, resource_fee = _NUMBERS.unpack(numbers)
     if resource_fee < 0:
         raise Malformed
     return Resources(
@@ -60,10 +62,10 @@ def skip_asset(reader: XdrReader) -> None:
 def _skip_asset_arm(reader: XdrReader, arm: int) -> bool:
     if arm == 1:
         reader.skip(4)
-        _skip_account(reader)
+        reader.skip_only_arm(32)  # the issuer
     elif arm == 2:
         reader.skip(12)
-        _skip_account(reader)
+        reader.skip_only_arm(32)  # the issuer
     return arm <= 2
 
 
@@ -78,12 +80,11 @@ def _skip_keys(reader: XdrReader) -> int:
 
 
 def _skip_account(reader: XdrReader) -> None:
-    reader.expect(0)  # the one kind of public key
-    reader.skip(32)
+    reader.skip_only_arm(32)  # the one kind of public key
 
 
 def _skip_trust_line(reader: XdrReader) -> None:
-    _skip_account(reader)
+    reader.skip_only_arm(32)
     arm = reader.uint32()
     if arm == 3:  # a share of a liquidity pool
         reader.skip(32)
@@ -92,18 +93,13 @@ def _skip_trust_line(reader: XdrReader) -> None:
 
 
 def _skip_offer(reader: XdrReader) -> None:
-    _skip_account(reader)
+    reader.skip_only_arm(32)
     reader.skip(8)
 
 
 def _skip_data(reader: XdrReader) -> None:
-    _skip_account(reader)
+    reader.skip_only_arm(32)
     reader.opaque(_DATA_NAME_MAX_BYTES)
-
-
-def _skip_claimable_balance(reader: XdrReader) -> None:
-    reader.expect(0)
-    reader.skip(32)
 
 
 def _skip_hash(reader: XdrReader) -> None:
@@ -127,7 +123,7 @@ _LEDGER_KEYS: Final = (  # by arm of LedgerKey
     _skip_trust_line,
     _skip_offer,
     _skip_data,
-    _skip_claimable_balance,
+    _skip_account,  # claimable balance: one kind of id as well
     _skip_hash,  # liquidity pool
     _skip_contract_data,
     _skip_hash,  # contract code

@@ -1,4 +1,4 @@
-"""Whether a node and the operator's accounts are fit for payments, asked once at the start."""
+"""The start check: whether a node and the operator's accounts are fit for payments."""
 
 import re
 from collections.abc import Iterable
@@ -12,15 +12,18 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
 from farebox.stellar.asset_contract import native_contract
+from farebox.stellar.contract_operations import HostCall, dry_run
 from farebox.stellar.rpc import (
     NodeHealth,
     NodeVersion,
     RpcUnavailable,
-    SorobanRpc,
     TransferWindow,
 )
-from farebox.stellar.simulation import Garbled, Simulated, read_simulation
-from farebox.stellar.trial_transfer import trial_transfer
+from farebox.stellar.scval import ScKind
+from farebox.stellar.simulation import Simulated, UnreadableSimulation, read_simulation
+from farebox.stellar.soroban_rpc import SorobanRpc
+from farebox.stellar.transfer_envelope import TRANSFER
+from farebox.stellar.xdr_writer import opaque, sc_address, uint32
 
 OLDEST_PROTOCOL: Final = 29
 NEWEST_TRIED_PROTOCOL: Final = 30
@@ -28,7 +31,7 @@ DEFAULT_BALANCE_FLOOR: Final = Stroops(5_0000000)  # 5 XLM: some hundreds of set
 _FIRST_VERSION_WITH_EVENTS: Final = 23
 _LEDGERS_TO_LOOK_AT: Final = 50
 LEAST_RETENTION_LEDGERS: Final = 120  # ten minutes: an envelope is looked up that late
-PAGE_TRANSACTIONS: Final = 200  # of `getTransactions`, what the watch of a full ledger asks for
+PAGE_TRANSACTIONS: Final = 200  # of `getTransactions`, as the watch of a full ledger requests
 _LEDGER_SHIFT: Final = 32  # of a ledger's sequence in a cursor (TOID, SEP-35)
 _INVALID_REQUEST: Final = -32600
 _NO_SUCH_METHOD: Final = -32601
@@ -39,7 +42,7 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class FaultCode(StrEnum):
-    """What is wrong, as readiness names it."""
+    """The reasons against using a network, as readiness names them."""
 
     WRONG_NETWORK = "wrong_network"
     UNKNOWN_PROTOCOL = "unknown_protocol"
@@ -55,7 +58,7 @@ class FaultCode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StartFault:
-    """One reason not to settle on a network, in words for the operator."""
+    """One reason not to settle on a network, with a sentence for the operator."""
 
     code: FaultCode
     sentence: str
@@ -63,30 +66,30 @@ class StartFault:
 
     @property
     def is_warning(self) -> bool:
-        """Whether the network can be used all the same."""
+        """Whether the network can be used nevertheless."""
         return self.code is FaultCode.ACCOUNT_LOW
 
 
 async def check_node(network: Network, rpc: SorobanRpc, relayer: Address) -> tuple[StartFault, ...]:
-    """What makes this node unfit for `network`; empty when nothing does.
+    """Find the faults that make this node unfit for `network`; empty when there are none.
 
-    A transfer by `relayer` is simulated to see whether the node shows its events. Where the ledger
-    refuses it, because the account is not there yet, nothing is concluded from it.
+    A transfer by `relayer` is simulated to check that the node gives its events. Where the ledger
+    refuses it, because the account does not exist yet, nothing is concluded from it.
 
     Raises:
-        RpcUnavailable: the node did not answer, or it says that it lags behind its network.
+        RpcUnavailable: the node did not respond, or it reports that it is behind its network.
     """
     health = await rpc.health()
-    told = await rpc.network()
-    if told.passphrase != network.passphrase:
+    followed = await rpc.network()
+    if followed.passphrase != network.passphrase:
         sentence = f"the node configured for {network} follows another network"
         return (StartFault(FaultCode.WRONG_NETWORK, sentence),)
     faults: list[StartFault] = []
-    if told.protocol_version < OLDEST_PROTOCOL:
-        sentence = f"{network} runs protocol {told.protocol_version}, older than any known here"
+    if followed.protocol_version < OLDEST_PROTOCOL:
+        sentence = f"{network} runs protocol {followed.protocol_version}, older than any known here"
         faults.append(StartFault(FaultCode.UNKNOWN_PROTOCOL, sentence))
-    elif told.protocol_version > NEWEST_TRIED_PROTOCOL:  # what cannot be read is refused then
-        log.warning("start_check.untried_protocol", protocol=told.protocol_version)
+    elif followed.protocol_version > NEWEST_TRIED_PROTOCOL:  # unreadable values are refused then
+        log.warning("start_check.untried_protocol", protocol=followed.protocol_version)
     checks = (
         (await _shows_events(rpc, health), FaultCode.NO_EVENTS),
         (await _simulates_events(network, rpc, relayer), FaultCode.NO_SIMULATION_EVENTS),
@@ -117,7 +120,7 @@ _LACKS: Final = {
 
 
 async def _shows_events(rpc: SorobanRpc, health: NodeHealth) -> bool:
-    """What was seen counts; where there was nothing to see, the node's version does."""
+    """Whether a recent transaction has its events; where there is none, by the node's version."""
     oldest_to_look_at = max(health.oldest_ledger, health.latest_ledger - _LEDGERS_TO_LOOK_AT)
     seen = await rpc.gives_events(from_ledger=oldest_to_look_at)
     return _has_events(await rpc.version()) if seen is None else seen
@@ -133,7 +136,7 @@ async def _simulates_events(network: Network, rpc: SorobanRpc, relayer: Address)
     match read_simulation(answer.result):
         case Simulated(events=events):
             return bool(events)
-        case Garbled(part="events"):
+        case UnreadableSimulation(part="events"):
             return False
         case _:
             log.info("start_check.transfer_refused", network=network.value)
@@ -163,7 +166,7 @@ async def _gives_full_pages(rpc: SorobanRpc, health: NodeHealth) -> bool:
 
 
 async def _refuses_pages_of(limit: int, rpc: SorobanRpc, health: NodeHealth) -> bool:
-    """Asked for ledgers that have not closed, so that the page would be empty."""
+    """Request ledgers that have not closed, so that the page would be empty."""
     cursor = str((health.latest_ledger + 1000) << _LEDGER_SHIFT)
     try:
         await rpc.transactions(frozenset(), from_ledger=0, cursor=cursor, limit=limit)
@@ -179,12 +182,12 @@ async def check_accounts(
     *,
     floor: Stroops = DEFAULT_BALANCE_FLOOR,
 ) -> tuple[StartFault, ...]:
-    """Which of the operator's `accounts` do not exist, or can pay fees of less than `floor`.
+    """Find the `accounts` that do not exist, or can pay fees of less than `floor`.
 
     Below twice the floor is a warning.
 
     Raises:
-        RpcUnavailable: the node did not answer.
+        RpcUnavailable: the node did not respond.
     """
     faults: list[StartFault] = []
     for account in accounts:
@@ -201,3 +204,20 @@ async def check_accounts(
             )
             faults.append(StartFault(code, sentence, account))
     return tuple(faults)
+
+
+_INVOKE_CONTRACT: Final = bytes(4)  # HostFunctionType
+_ONE: Final = (1).to_bytes(4, "big")
+_SOURCE_ACCOUNT: Final = bytes(4)  # SorobanCredentialsType
+_CONTRACT_FUNCTION: Final = bytes(4)  # SorobanAuthorizedFunctionType
+_NO_CALLS: Final = bytes(4)
+
+
+def trial_transfer(network: Network, account: Address) -> str:
+    """The envelope (base64) of a native transfer by `account` (G…), authorized as its source."""
+    party = uint32(ScKind.ADDRESS) + sc_address(account)
+    amount = uint32(ScKind.I128) + (1).to_bytes(16, "big")
+    called = sc_address(native_contract(network)) + opaque(TRANSFER) + uint32(3)
+    called += party + party + amount
+    authorized = _ONE + _SOURCE_ACCOUNT + _CONTRACT_FUNCTION + called + _NO_CALLS
+    return dry_run(HostCall(_INVOKE_CONTRACT + called, authorized), account)

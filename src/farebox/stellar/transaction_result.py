@@ -1,4 +1,4 @@
-"""The result of a transaction (TransactionResult): its codes and the fee, and nothing else."""
+"""The result of a transaction (TransactionResult): its codes and the fee."""
 
 import base64
 import binascii
@@ -65,7 +65,7 @@ _MAX_OPERATIONS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class InnerResult:
-    """The transaction a fee bump wrapped."""
+    """The inner transaction of a fee bump."""
 
     hash: bytes
     code: str
@@ -74,9 +74,9 @@ class InnerResult:
 
 @dataclass(frozen=True, slots=True)
 class TransactionResult:
-    """How a transaction ended.
+    """The codes and the fee of a transaction.
 
-    A code this version does not know is kept as the text of its number. `fee_charged` is in
+    A code unknown to this version is the text of its number. `fee_charged` is in
     stroops; in a refusal for the fee it is the fee that would have been admitted.
     """
 
@@ -86,19 +86,24 @@ class TransactionResult:
     inner: InnerResult | None
 
     @property
-    def telling_code(self) -> str:
-        """The code that says what happened: the inner transaction's, where there is one."""
+    def effective_code(self) -> str:
+        """The inner transaction's code, where there is one, else the transaction's own."""
         return self.inner.code if self.inner else self.code
 
     @property
-    def telling_operation_code(self) -> str | None:
-        """The code of the one contract call, wherever it stands."""
+    def effective_operation_code(self) -> str | None:
+        """The code of the one contract call, of the inner transaction where there is one."""
         return self.inner.operation_code if self.inner else self.operation_code
+
+    @property
+    def inner_hash(self) -> str | None:
+        """The hash (hex) of the inner transaction of a fee bump."""
+        return self.inner.hash.hex() if self.inner else None
 
     @property
     def is_success(self) -> bool:
         """Whether every operation took effect."""
-        return self.telling_code == _CODES[_SUCCESS]
+        return self.effective_code == _CODES[_SUCCESS]
 
 
 def read_transaction_result(text: str) -> TransactionResult | None:
@@ -131,7 +136,7 @@ def _read(reader: XdrReader) -> TransactionResult:
 
 def _read_inner(reader: XdrReader) -> tuple[InnerResult, bool]:
     inner_hash = reader.fixed(_HASH_BYTES)
-    reader.int64()  # the inner transaction's own fee: nobody pays it
+    reader.int64()  # the inner transaction's own fee, which is not charged
     code = _int32(reader)
     if code in {_FEE_BUMP_SUCCESS, _FEE_BUMP_FAILED}:
         raise Malformed
@@ -144,7 +149,7 @@ def _read_inner(reader: XdrReader) -> tuple[InnerResult, bool]:
 def _read_operations(reader: XdrReader, code: int) -> tuple[str | None, bool]:
     """The code of the one contract call, and whether the cursor stands behind all operations.
 
-    The results of other operations are left unread: no transaction of ours has any.
+    The results of other operations are not read: none of our transactions has any.
     """
     if code not in {_SUCCESS, _FAILED}:
         return None, code in _CODES

@@ -1,13 +1,10 @@
-"""The one call of SEP-45 (web_auth_verify): its bytes, who authorizes it, and what a node shows.
-
-Every function is total over what it is typed for; nothing here asks a node or reads a clock.
-"""
+"""The call of SEP-45 (web_auth_verify): its bytes, its authorization entries, its simulation."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from farebox.kernel.addresses import Address, is_account, raw_key
+from farebox.kernel.addresses import Address, raw_key
 from farebox.stellar.auth_entries import (
     AuthEntry,
     CredentialKind,
@@ -15,15 +12,15 @@ from farebox.stellar.auth_entries import (
     read_entries,
 )
 from farebox.stellar.scval import AddressKind, ScBytes, ScKind, ScMap, read_address, read_value
-from farebox.stellar.signers import Relayer
+from farebox.stellar.signers import SigningAccount
 from farebox.stellar.xdr_reader import Malformed, XdrReader
+from farebox.stellar.xdr_writer import opaque, sc_address, uint32
 
 FUNCTION: Final = b"web_auth_verify"
 MAX_ARGUMENT_BYTES: Final = 512
 
 _CONTRACT_CALL: Final = bytes(4)  # SorobanAuthorizedFunction
 _ADDRESS_CREDENTIALS: Final = (1).to_bytes(4, "big")
-_PUBLIC_KEY_TYPE: Final = bytes(4)
 _NO_SUBINVOCATIONS: Final = bytes(4)
 _CONTRACT_DATA: Final = 6  # LedgerEntryType
 _TEMPORARY: Final = 0  # ContractDataDurability
@@ -38,21 +35,21 @@ class AuthorizedCall:
 
 
 def build_call(contract: Address, arguments: Mapping[str, str]) -> bytes:
-    """The call of `contract` with these arguments: a map of strings, in the order hosts demand."""
+    """The call of `contract` with these arguments: a map of strings, in the order hosts require."""
     pairs = [
-        _uint32(ScKind.SYMBOL) + _opaque(name.encode()) + _uint32(ScKind.STRING)
-        + _opaque(arguments[name].encode())
+        uint32(ScKind.SYMBOL) + opaque(name.encode()) + uint32(ScKind.STRING)
+        + opaque(arguments[name].encode())
         for name in sorted(arguments)
     ]  # fmt: skip
-    argument = _uint32(ScKind.MAP) + _uint32(1) + _uint32(len(pairs)) + b"".join(pairs)
-    return _address(contract) + _opaque(FUNCTION) + _uint32(1) + argument
+    argument = uint32(ScKind.MAP) + uint32(1) + uint32(len(pairs)) + b"".join(pairs)
+    return sc_address(contract) + opaque(FUNCTION) + uint32(1) + argument
 
 
 def read_call(call: bytes) -> tuple[Address, dict[str, str]]:
-    """The contract and the arguments; `build_call` of them gives the same bytes.
+    """Read the contract and the arguments; `build_call` of them gives the same bytes.
 
     Raises:
-        Malformed: another call, or one that is not spelled as `build_call` spells it.
+        Malformed: another call, or another encoding than that of `build_call`.
     """
     reader = XdrReader(call)
     called = read_address(reader)
@@ -75,12 +72,12 @@ def read_call(call: bytes) -> tuple[Address, dict[str, str]]:
 def unsigned_entry(address: Address, *, nonce: int, expires_at_ledger: int, call: bytes) -> bytes:
     """The entry by which `address` will authorize the call, without a signature yet (XDR)."""
     numbers = nonce.to_bytes(8, "big", signed=True) + expires_at_ledger.to_bytes(4, "big")
-    head = _ADDRESS_CREDENTIALS + _address(address) + numbers
-    return head + _uint32(ScKind.VOID) + _CONTRACT_CALL + call + _NO_SUBINVOCATIONS
+    head = _ADDRESS_CREDENTIALS + sc_address(address) + numbers
+    return head + uint32(ScKind.VOID) + _CONTRACT_CALL + call + _NO_SUBINVOCATIONS
 
 
 def signed_entry(
-    account: Relayer, *, nonce: int, expires_at_ledger: int, call: bytes, network_id: bytes
+    account: SigningAccount, *, nonce: int, expires_at_ledger: int, call: bytes, network_id: bytes
 ) -> bytes:
     """The same entry of a classic account of ours, signed by its own key."""
     raw = unsigned_entry(
@@ -92,16 +89,16 @@ def signed_entry(
 
 
 def unsigned_form(entry: AuthEntry, *, expires_at_ledger: int) -> bytes:
-    """The entry as it was before its address signed it and chose how long that holds."""
+    """The entry as it was before its address signed it and chose the expiry."""
     numbers = entry.nonce_and_expiry[:8] + expires_at_ledger.to_bytes(4, "big")
     head = _ADDRESS_CREDENTIALS + entry.address_xdr + numbers
-    return head + _uint32(ScKind.VOID) + entry.invocation
+    return head + uint32(ScKind.VOID) + entry.invocation
 
 
 def join_entries(entries: Iterable[bytes]) -> bytes:
     """The entries as one document (SorobanAuthorizationEntries)."""
     each = list(entries)
-    return _uint32(len(each)) + b"".join(each)
+    return uint32(len(each)) + b"".join(each)
 
 
 def is_plain_entry(entry: AuthEntry) -> bool:
@@ -115,12 +112,12 @@ def is_plain_entry(entry: AuthEntry) -> bool:
 
 
 def spends_nonce(soroban_data: bytes, entry: AuthEntry) -> bool:
-    """Whether a simulation used the entry: the network writes its nonce down when it does.
+    """Whether a simulation used the entry: then it writes the entry's nonce.
 
-    An entry that nothing asked for is passed over in silence, so that success alone shows nothing.
+    An entry that no call requires is ignored, so that success alone proves nothing.
     """
-    key = _uint32(_CONTRACT_DATA) + entry.address_xdr + _uint32(ScKind.LEDGER_KEY_NONCE)
-    return key + entry.nonce_and_expiry[:8] + _uint32(_TEMPORARY) in soroban_data
+    key = uint32(_CONTRACT_DATA) + entry.address_xdr + uint32(ScKind.LEDGER_KEY_NONCE)
+    return key + entry.nonce_and_expiry[:8] + uint32(_TEMPORARY) in soroban_data
 
 
 def _with_signature(entry: AuthEntry, signature: bytes) -> bytes:
@@ -132,11 +129,11 @@ def _signature(address: Address, signature: bytes) -> bytes:
     """A vector of one {public_key, signature}, as the network wants it of classic accounts."""
     members = (("public_key", raw_key(address)), ("signature", signature))
     pairs = b"".join(
-        _uint32(ScKind.SYMBOL) + _opaque(name.encode()) + _uint32(ScKind.BYTES) + _opaque(raw)
+        uint32(ScKind.SYMBOL) + opaque(name.encode()) + uint32(ScKind.BYTES) + opaque(raw)
         for name, raw in members
     )
-    vector = _uint32(ScKind.VEC) + _uint32(1) + _uint32(1)
-    return vector + _uint32(ScKind.MAP) + _uint32(1) + _uint32(len(members)) + pairs
+    vector = uint32(ScKind.VEC) + uint32(1) + uint32(1)
+    return vector + uint32(ScKind.MAP) + uint32(1) + uint32(len(members)) + pairs
 
 
 def _text(value: object, kind: ScKind) -> str:
@@ -145,17 +142,3 @@ def _text(value: object, kind: ScKind) -> str:
     if len(value.raw) > MAX_ARGUMENT_BYTES or not value.raw.isascii():
         raise Malformed
     return value.raw.decode()
-
-
-def _address(address: Address) -> bytes:
-    if is_account(address):
-        return _uint32(AddressKind.ACCOUNT) + _PUBLIC_KEY_TYPE + raw_key(address)
-    return _uint32(AddressKind.CONTRACT) + raw_key(address)
-
-
-def _opaque(raw: bytes) -> bytes:
-    return _uint32(len(raw)) + raw + bytes(-len(raw) % 4)
-
-
-def _uint32(value: int) -> bytes:
-    return int(value).to_bytes(4, "big")

@@ -1,4 +1,4 @@
-"""Calls of one kind that come at the same time, carried out together."""
+"""Batches: concurrent calls of one kind are run together."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -8,26 +8,26 @@ from farebox.storage.faults import DatabaseUnavailable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-_MOST: Final = 256
+_LIMIT: Final = 256
 
 
 class Batch(Generic[Item, Result]):
-    """Gathers while one batch is being carried out; an idle one starts at once.
+    """Collects items while a batch runs; an item that finds none running starts one at once.
 
-    `run` does all of its items or none, and answers in their order. When it fails for another
-    reason than the database's being away, its items are done again one by one, so that one that
-    cannot be done harms no other. A caller who leaves takes along only what was not begun.
+    `run` does all of its items or none, and returns results in their order. When it fails for
+    another reason than an outage of the database, its items are run one by one, so that an item
+    that fails affects no other. A cancelled caller removes its item only before its batch starts.
     """
 
     def __init__(
-        self, run: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], *, most: int = _MOST
+        self, run: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]], *, limit: int = _LIMIT
     ) -> None:
-        self._run, self._most = run, most
+        self._run, self._limit = run, limit
         self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
         self._worker: asyncio.Task[None] | None = None
 
     async def add(self, item: Item) -> Result:
-        """What became of `item`.
+        """Run `item` in a batch and return its result.
 
         Raises:
             DatabaseUnavailable: as `run`: whether it took effect may be unknown.
@@ -42,22 +42,22 @@ class Batch(Generic[Item, Result]):
         taken: list[tuple[Item, asyncio.Future[Result]]] = []
         try:
             while self._waiting:
-                taken, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-                taken = [each for each in taken if not each[1].done()]  # whose caller is there
+                taken, self._waiting = self._waiting[: self._limit], self._waiting[self._limit :]
+                taken = [each for each in taken if not each[1].done()]  # not cancelled
                 if taken:
-                    await self._carry_out(taken)
+                    await self._run_batch(taken)
         finally:
             self._worker = None
-            # nobody is left waiting when the loop is stopped in the middle
-            _fail([*taken, *self._waiting], DatabaseUnavailable("the work was broken off"))
+            # no caller is left waiting when the task is cancelled
+            _fail([*taken, *self._waiting], DatabaseUnavailable("the batch was cancelled"))
             self._waiting.clear()
 
-    async def _carry_out(self, taken: list[tuple[Item, "asyncio.Future[Result]"]]) -> None:
+    async def _run_batch(self, taken: list[tuple[Item, "asyncio.Future[Result]"]]) -> None:
         try:
             results = await self._run([item for item, _ in taken])
         except DatabaseUnavailable as outage:
             _fail(taken, outage)
-        except Exception as error:  # noqa: BLE001 - whoever asked is told
+        except Exception as error:  # noqa: BLE001 - raised in the caller
             if len(taken) == 1:
                 _fail(taken, error)
             else:
@@ -68,13 +68,13 @@ class Batch(Generic[Item, Result]):
                     answer.set_result(result)
 
     async def _one_by_one(self, taken: list[tuple[Item, "asyncio.Future[Result]"]]) -> None:
-        for place, each in enumerate(taken):
+        for index, each in enumerate(taken):
             try:
                 (result,) = await self._run([each[0]])
             except DatabaseUnavailable as outage:
-                _fail(taken[place:], outage)
+                _fail(taken[index:], outage)
                 return
-            except Exception as error:  # noqa: BLE001 - whoever asked is told
+            except Exception as error:  # noqa: BLE001 - raised in the caller
                 _fail([each], error)
             else:
                 if not each[1].done():
@@ -82,7 +82,7 @@ class Batch(Generic[Item, Result]):
 
 
 def _fail(taken: Sequence[tuple[object, "asyncio.Future[Result]"]], error: Exception) -> None:
-    """Everyone gets the error; an outage as one of their own, since each raises it elsewhere."""
+    """Raise the error in every caller; each gets its own copy of an outage."""
     for _, answer in taken:
         if answer.done():
             continue

@@ -1,4 +1,4 @@
-"""The time by which rows are judged: the database's, so that every replica means the same."""
+"""The database's time, by which rows are judged, so that all replicas agree."""
 
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -7,33 +7,35 @@ from typing import Final, Self
 import structlog
 
 from farebox.kernel.clock import Clock
-from farebox.storage.attempt import attempt
+from farebox.storage.faults import attempt
 from farebox.storage.pool import Database
 
 _EVERY_S: Final = 30.0
-_FIRST_S: Final = 1.0  # while the database has not been there yet
-_WORTH_TELLING_S: Final = 2.0
+_FIRST_S: Final = 1.0  # until the database was reached once
+_MAX_OFFSET_S: Final = 2.0
 _MISSED: Final = "clock.database_away"
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class DatabaseClock:
-    """A `Clock` whose `now` is the database's time, carried on by seconds that never go back.
+    """A `Clock` whose `now` is the database's time, extrapolated by the monotonic clock.
 
-    The wall clock of this machine decides nothing: it may be minutes off, or jump. Use it as an
+    The wall clock of this machine is not used: it may be minutes off, or jump. Use it as an
     async context manager inside the database's, and run `run` to follow the database's time. A
     start does not depend on the database.
     """
 
     def __init__(self, database: Database, local: Clock) -> None:
         self._database, self._local = database, local
-        self._read: tuple[datetime, float] | None = None  # the time, and when it was that
+        self._read: tuple[datetime, float] | None = (
+            None  # the time, and the monotonic moment of reading it
+        )
 
     async def __aenter__(self) -> Self:
         await attempt(self.synchronise, missed=_MISSED)
         off_s = (self._local.now() - self.now()).total_seconds()
-        if abs(off_s) > _WORTH_TELLING_S:
+        if abs(off_s) > _MAX_OFFSET_S:
             log.warning("clock.differs_from_database", off_s=round(off_s, 1))
         return self
 
@@ -61,7 +63,7 @@ class DatabaseClock:
         await self._local.sleep(seconds)
 
     async def run(self) -> None:
-        """Follow the database's time for ever; while it is away the last reading is carried on."""
+        """Read the database's time regularly, until cancelled; an outage is logged."""
         while True:
             await self._local.sleep(_FIRST_S if self._read is None else _EVERY_S)
             await attempt(self.synchronise, missed=_MISSED)
@@ -70,9 +72,9 @@ class DatabaseClock:
         """Read the database's time.
 
         Raises:
-            DatabaseUnavailable: the last reading stands.
+            DatabaseUnavailable: the last reading stays in use.
         """
         async with self._database.connection() as db:
-            asked_at = self._local.monotonic()
-            told: datetime = await db.fetchval("SELECT clock_timestamp()")
-            self._read = told, (asked_at + self._local.monotonic()) / 2
+            sent_at = self._local.monotonic()
+            time: datetime = await db.fetchval("SELECT clock_timestamp()")
+            self._read = time, (sent_at + self._local.monotonic()) / 2

@@ -1,6 +1,9 @@
-"""What a failing database means to a use case: it is away, or a constraint said no."""
+"""The driver's errors as outages of the database and violated constraints."""
+
+from collections.abc import Awaitable, Callable
 
 import asyncpg
+import structlog
 
 from farebox.kernel.errors import Outage
 
@@ -10,6 +13,15 @@ class DatabaseUnavailable(Outage):
 
     def __init__(self, message: str) -> None:
         super().__init__("database", message)
+
+
+class NoFreeConnection(DatabaseUnavailable):
+    """All connections of a pool, or of a share of it, were in use: no statement was sent."""
+
+    repeat_after_s = 1
+
+    def __init__(self) -> None:
+        super().__init__("no connection to the database was free in time")
 
 
 class Conflict(Exception):
@@ -32,6 +44,7 @@ _AWAY = (
     asyncpg.LockNotAvailableError,
     asyncpg.IdleInTransactionSessionTimeoutError,  # this process stood still; nothing was kept
     asyncpg.TransactionRollbackError,  # deadlock and serialization: nothing was kept
+    asyncpg.InternalServerError,  # the server's own fault
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
     OSError,
@@ -39,8 +52,8 @@ _AWAY = (
 )
 
 
-def translated(error: Exception) -> Exception:
-    """The exception a use case sees in place of the driver's; a bug stays what it is."""
+def translate_error(error: Exception) -> Exception:
+    """Return the exception raised in place of the driver's; a bug is returned unchanged."""
     if isinstance(error, asyncpg.IntegrityConstraintViolationError):
         return Conflict(error.constraint_name or type(error).__name__)
     if isinstance(error, _AWAY):
@@ -49,7 +62,20 @@ def translated(error: Exception) -> Exception:
 
 
 def _kind(error: Exception) -> str:
-    """A class of fault without any text of the driver's, which may name addresses and users."""
+    """The class of the error, without the driver's message, which may name addresses and users."""
     if isinstance(error, asyncpg.PostgresError):
         return f"SQLSTATE {error.sqlstate}"
     return type(error).__name__
+
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+async def attempt(work: Callable[[], Awaitable[object]], *, missed: str) -> bool:
+    """Whether `work` was done; log the event `missed` while the database is unavailable."""
+    try:
+        await work()
+    except DatabaseUnavailable:
+        log.info(missed)
+        return False
+    return True

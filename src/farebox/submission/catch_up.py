@@ -1,52 +1,40 @@
-"""Find many envelopes at once, without a call for each where the node's history allows it."""
+"""Find many envelopes at once, by listing the ledgers where the node's history allows it."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from farebox.stellar.ledger_clock import ClockStale, LedgerReading
-from farebox.stellar.rpc import RpcUnavailable, TransactionsPage
-from farebox.submission.fate import Indeterminate, Seen, SentEnvelope
+from farebox.stellar.ledger_clock import ClockStale, Ledgers
+from farebox.stellar.rpc import RpcUnavailable
+from farebox.stellar.soroban_rpc import SorobanRpc
+from farebox.submission.fate import Indeterminate, ObservedFate, SentEnvelope
+from farebox.submission.watch import PageSize
 
-_FEW: Final = 4  # are asked for one by one
+_FEW: Final = 4  # are looked up one by one
 _LEDGERS: Final = 60  # the longest stretch that is listed
-_PAGE: Final = 200
 _PAGES: Final = 120
 _AT_ONCE: Final = 8
 
 
-class Rpc(Protocol):
-    """The call a listing makes."""
+class EnvelopeObserver(Protocol):
+    """Looks once for the fate of one envelope."""
 
-    async def transactions(
-        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
-    ) -> TransactionsPage: ...
-
-
-class Observer(Protocol):
-    """Looks once for what became of one envelope."""
-
-    async def observe(self, sent: SentEnvelope) -> Seen: ...
-
-
-class Ledgers(Protocol):
-    """The ledger clock, read without a call."""
-
-    def now(self) -> LedgerReading: ...
+    async def observe(self, sent: SentEnvelope) -> ObservedFate: ...
 
 
 class CatchUp:
     """Looks for many envelopes: in a listing of the ledgers since, or a few at a time.
 
-    A listing only finds: whether a missing envelope is dead is for a look-up of its own to say.
+    A listing proves no absence: a missing envelope is looked up by its hash.
     """
 
-    def __init__(self, rpc: Rpc, observer: Observer, ledgers: Ledgers) -> None:
+    def __init__(self, rpc: SorobanRpc, observer: EnvelopeObserver, ledgers: Ledgers) -> None:
         self._rpc, self._observer, self._ledgers = rpc, observer, ledgers
+        self._page = PageSize()
 
-    async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[Seen]:
-        """What is seen of each, in their order; an outage shows nothing and proves nothing."""
-        seen: dict[bytes, Seen] = {}
+    async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[ObservedFate]:
+        """The fate of each, in their order; `Indeterminate` after an outage."""
+        seen: dict[bytes, ObservedFate] = {}
         is_listed = False
         if len(sents) > _FEW and self._are_recent(sents):
             is_listed = await self._list(sents, seen)
@@ -55,7 +43,7 @@ class CatchUp:
             left = [each for each in left if self._may_be_dead(each)]
         gate = asyncio.Semaphore(_AT_ONCE)
 
-        async def look(sent: SentEnvelope) -> Seen:
+        async def look(sent: SentEnvelope) -> ObservedFate:
             async with gate:
                 return await self._observer.observe(sent)
 
@@ -77,23 +65,25 @@ class CatchUp:
         except ClockStale:
             return False
 
-    async def _list(self, sents: Sequence[SentEnvelope], seen: dict[bytes, Seen]) -> bool:
-        """Add to `seen` what the ledgers since the first of them hold; whether all were listed."""
+    async def _list(self, sents: Sequence[SentEnvelope], seen: dict[bytes, ObservedFate]) -> bool:
+        """Add the envelopes found in the ledgers since to `seen`; whether all were listed."""
         wanted = {text: each for each in sents for text in each.hashes()}
         first = min(each.sent_after_ledger for each in sents)
         cursor = ""
         try:
             for _ in range(_PAGES):
+                limit = self._page.limit
                 page = await self._rpc.transactions(
-                    frozenset(wanted), from_ledger=first, cursor=cursor, limit=_PAGE
+                    frozenset(wanted), from_ledger=first, cursor=cursor, limit=limit
                 )
                 for found in page.found:
                     sent = wanted.get(found.hash) or wanted.get(found.inner_hash or "")
                     if sent is not None:
                         seen[sent.tx_hash] = found
-                if page.listed < _PAGE:
+                if page.listed < limit:
+                    self._page.succeeded()  # a larger one would fail before the last page
                     return True
                 cursor = page.cursor
-        except RpcUnavailable:
-            return False
+        except RpcUnavailable as outage:
+            self._page.failed(outage)
         return False

@@ -1,42 +1,35 @@
-"""Send one signed envelope and learn its fate; never sends another in its place."""
+"""Send one signed envelope and wait for its fate; never send another in its place."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from farebox.kernel.clock import Clock
-from farebox.stellar.ledger_clock import ClockStale
-from farebox.stellar.rpc import RpcUnavailable, TransactionFound, TransactionNotFound
-from farebox.submission import deliver
-from farebox.submission.absences import Absences
+from farebox.stellar.ledger_clock import ClockStale, Ledgers
+from farebox.stellar.rpc import RpcUnavailable, TransactionFound
+from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.submission.deliver import (
     RESOURCES_REFUSED,
-    Delivery,
-    Ledgers,
-    Means,
-    QueueSight,
-    Taken,
+    DeliveryContext,
+    EnvelopeDelivery,
+    NetworkQueue,
+    Queued,
 )
 from farebox.submission.fate import (
+    Absences,
     Dead,
     Fate,
     Indeterminate,
+    ObservedFate,
     Refused,
-    Seen,
     SentEnvelope,
+    intersect_absences,
     judge_absence,
-    least_telling,
 )
-from farebox.submission.look_up import look_up_inner
+from farebox.submission.watch import look_up_inner
 
 
-class Rpc(deliver.Rpc, Protocol):
-    """The calls a submission needs."""
-
-    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound: ...
-
-
-class Watch(Protocol):
-    """Sees what lands from now on."""
+class EnvelopeWatcher(Protocol):
+    """Watches new ledgers for an envelope."""
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
@@ -44,16 +37,16 @@ class Watch(Protocol):
 
 
 class Submitter:
-    """Brings one envelope to the network and watches for it there.
+    """Delivers one envelope and waits until it lands or can no longer land.
 
-    `ledgers` tells without a call when a ledger closed. `on_resources_refused` is called when the
-    network did not admit the resources of an envelope: its settings may have changed.
+    `ledgers` is the ledger clock. `on_resources_refused` is called when the network did not admit
+    the resources of an envelope: its settings may have changed.
     """
 
     def __init__(
         self,
-        rpc: Rpc,
-        watch: Watch,
+        rpc: SorobanRpc,
+        watch: EnvelopeWatcher,
         clock: Clock,
         *,
         poll_s: float,
@@ -64,10 +57,10 @@ class Submitter:
         self._rpc, self._watch, self._clock = rpc, watch, clock
         self._poll_s, self._deliver_s = poll_s, deliver_s
         self._on_resources_refused = on_resources_refused
-        self._sight = QueueSight()
+        self._queue = NetworkQueue()
         self._absences = Absences()
         self._ledgers = ledgers
-        self._means = Means(rpc, clock, self._sight, self.observe, ledgers, poll_s)
+        self._context = DeliveryContext(rpc, clock, self._queue, self.observe, ledgers, poll_s)
 
     async def submit(
         self,
@@ -75,45 +68,45 @@ class Submitter:
         *,
         until: float,
         on_taken: Callable[[], Awaitable[object]],
-        may_be_out: bool = False,
+        may_be_sent: bool = False,
     ) -> Fate:
         """Deliver `sent`, which is stored already, and wait for its fate until `until` (monotonic).
 
-        The same bytes may go out several times; never others. `may_be_out` says that they may
-        have gone out before, so that no refusal proves anything; past its time bound by the
-        ledger's clock it is only watched. `on_taken` is awaited once a node has taken it.
+        The same bytes may be sent several times; never others. `may_be_sent`: they may have been
+        sent before, so that no refusal proves anything; past its time bound by the ledger clock
+        it is only watched. `on_taken` is awaited once a node has queued it.
         `Indeterminate` is an answer, never a reason to make another envelope.
         """
-        if may_be_out and self._is_outlived(sent):
+        if may_be_sent and self._is_outlived(sent):
             return await self.wait(sent, until=until)
         give_up = min(until, self._clock.monotonic() + self._deliver_s)
-        delivery = Delivery(self._means, sent, until=give_up, may_be_out=may_be_out)
+        delivery = EnvelopeDelivery(self._context, sent, until=give_up, may_be_sent=may_be_sent)
         delivered = await delivery.run(deadline=until)
         if isinstance(delivered, Refused) and delivered.result_code == RESOURCES_REFUSED:
             self._on_resources_refused()
-        if isinstance(delivered, Taken):
+        if isinstance(delivered, Queued):
             await on_taken()
         elif not isinstance(delivered, Indeterminate):
             return delivered
-        if may_be_out:
+        if may_be_sent:
             return await self.wait(sent, until=until)
         fate = await self._watch.fate(sent, until=until)
         if isinstance(fate, Dead):
             self._absences.confirm(sent, fate)
             return await self.wait(sent, until=until)
         if isinstance(fate, TransactionFound):
-            self._sight.resolved(sent)
+            self._queue.remove(sent)
         return fate
 
     def _is_outlived(self, sent: SentEnvelope) -> bool:
-        """Whether a ledger closed at or past the bound; our own wall clock is not asked."""
+        """Whether a ledger closed at or past the bound; the wall clock is not used."""
         try:
             return self._ledgers is not None and self._ledgers.now().close_at >= sent.max_time
         except ClockStale:
-            return True  # no node is heard that could take it
+            return True  # no node responds that could queue it
 
     async def wait(self, sent: SentEnvelope, *, until: float) -> Fate:
-        """Ask for the fate of an envelope sent long ago until `until` (monotonic)."""
+        """Look for the fate of an envelope sent earlier until `until` (monotonic)."""
         while True:
             fate = await self.observe(sent)
             if not isinstance(fate, Indeterminate):
@@ -122,10 +115,10 @@ class Submitter:
                 return Indeterminate()
             await self._clock.sleep(self._poll_s)
 
-    async def observe(self, sent: SentEnvelope) -> Seen:
-        """Look once; an outage shows nothing and proves nothing.
+    async def observe(self, sent: SentEnvelope) -> ObservedFate:
+        """Look once for the envelope; `Indeterminate` after an outage.
 
-        An absence is an answer only when an earlier look saw it as of an earlier ledger.
+        An absence counts only when an earlier look had it as of an earlier ledger.
         """
         try:
             seen = await self._observe(sent)
@@ -136,14 +129,14 @@ class Submitter:
         else:
             seen = self._absences.confirm(sent, seen)
         if not isinstance(seen, Indeterminate):
-            self._sight.resolved(sent)
+            self._queue.remove(sent)
         return seen
 
-    async def _observe(self, sent: SentEnvelope) -> Seen:
-        """Ask for the envelope; for what is inside it only where its absence could be final.
+    async def _observe(self, sent: SentEnvelope) -> ObservedFate:
+        """Look up the envelope, and its inner transaction where its absence could be final.
 
         A stranger may have landed the inner transaction in a fee bump of their own. Each absence
-        is judged by the ledgers its own answer names: two nodes may stand behind one address.
+        is judged by the ledgers of its own response: two nodes may share one address.
         """
         answer = await self._rpc.get_transaction(sent.tx_hash.hex())
         if isinstance(answer, TransactionFound):
@@ -154,7 +147,7 @@ class Submitter:
             inner = await look_up_inner(self._rpc, sent, sent.inner_hash)
             if isinstance(inner, TransactionFound):
                 return inner
-            answer = least_telling(answer, inner)
+            answer = intersect_absences(answer, inner)
         absence = judge_absence(sent, answer, None)
         if isinstance(absence, Dead) or answer.latest_close_at <= sent.max_time:
             return absence

@@ -1,4 +1,4 @@
-"""Watch the ledgers of one network for every envelope that was sent, with few calls for all."""
+"""Watch the ledgers of one network for all envelopes that were sent, with few calls."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -9,47 +9,67 @@ from typing import Any, Final, Protocol
 import structlog
 
 from farebox.kernel.clock import Clock
-from farebox.stellar.ledger_clock import ClockStale, LedgerReading
+from farebox.stellar.ledger_clock import ClockStale, Ledgers
 from farebox.stellar.rpc import (
     RpcUnavailable,
     TransactionFound,
     TransactionNotFound,
-    TransactionsPage,
 )
+from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.submission.fate import Dead, Indeterminate, SentEnvelope, judge_absence
-from farebox.submission.look_up import look_up_inner
+
+_LARGEST: Final = 200  # the most a node gives; some 12 KB each, below the most an answer may have
+_SMALLEST: Final = 25
+
+
+class PageSize:
+    """The page size of a listing: it shrinks after a failure and grows after a success."""
+
+    def __init__(self) -> None:
+        self.limit = _LARGEST
+
+    def succeeded(self) -> None:
+        """Record a page of this size."""
+        self.limit = min(_LARGEST, self.limit * 2)
+
+    def failed(self, outage: RpcUnavailable) -> None:
+        """Record a failure; a refusal by the node itself has nothing to do with the size."""
+        if outage.code is None:
+            self.limit = max(_SMALLEST, self.limit // 2)
+
+
+async def look_up_inner(
+    rpc: SorobanRpc, sent: SentEnvelope, inner_hash: bytes
+) -> TransactionFound | TransactionNotFound:
+    """Look up the inner transaction, which a stranger may have landed in their own fee bump.
+
+    The envelope may have landed between the two look-ups. So it is looked up again once its inner
+    transaction is found: only if it is still absent, a stranger landed it.
+    """
+    inner = await rpc.get_transaction(inner_hash.hex())
+    if isinstance(inner, TransactionNotFound):
+        return inner
+    outer = await rpc.get_transaction(sent.tx_hash.hex())
+    return outer if isinstance(outer, TransactionFound) else inner
+
 
 # A look-up by hash costs a call for each envelope, a listing costs the bytes of whole ledgers
 # (3.7 MB for a full one on pubnet).
 _FEW: Final = 16  # envelopes that are looked up by hash
-_PAGE: Final = 200  # the most a node gives; some 12 KB each, below the most an answer may have
-_SMALL_PAGE: Final = 25  # when larger ones fail
 _LEDGERS_TO_LAND: Final = 2  # most need no more
-_NEAR_S: Final = 0.25  # between two looks when a ledger is about to close: how late one is seen
+_NEAR_S: Final = 0.25  # between two looks when a ledger is about to close: the longest delay
 _LEAD_S: Final = 0.3  # how long before the expected close the frequent looks begin
-_BLIND_S: Final = 0.5  # between two looks when nobody knows when a ledger will close
+_BLIND_S: Final = 0.5  # between two looks when the next close cannot be estimated
 
 log = structlog.get_logger(__name__)
 
 
-class Rpc(Protocol):
-    """The calls a watch makes."""
-
-    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound: ...
-
-    async def transactions(
-        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
-    ) -> TransactionsPage: ...
-
-
-class Ledgers(Protocol):
-    """The ledger clock: it asks the node for its newest ledger, and says when to look."""
-
-    def now(self) -> LedgerReading: ...
+class PolledLedgers(Ledgers, Protocol):
+    """The ledger clock: polls the node for its newest ledger, and estimates the next close."""
 
     def next_close_in(self) -> float | None: ...
 
-    def heard(self, sequence: int, close_at: datetime) -> None: ...
+    def report(self, sequence: int, close_at: datetime) -> None: ...
 
     async def poll(self) -> bool: ...
 
@@ -72,20 +92,22 @@ class _Watched:
 
 
 class LedgerWatcher:
-    """Looks at new ledgers while an envelope is watched, and resolves the fate of each.
+    """Searches new ledgers while an envelope is watched, and resolves the fate of each.
 
-    A small call asks for the newest ledger. A newer one is searched once: for few envelopes by
-    their hashes, for many by listing its transactions. No cursor outlives a look, because nodes
-    differ in what they give for the end of a ledger. Looks are frequent only around the moment a
+    A small call gets the newest ledger. A newer one is searched once: for few envelopes by their
+    hashes, for many by listing its transactions. No cursor outlives a look, because nodes
+    differ in the cursor at the end of a ledger. Looks are frequent only around the moment a
     ledger is expected to close; otherwise they come every `idle_s`.
     """
 
-    def __init__(self, rpc: Rpc, ledgers: Ledgers, clock: Clock, *, idle_s: float) -> None:
+    def __init__(
+        self, rpc: SorobanRpc, ledgers: PolledLedgers, clock: Clock, *, idle_s: float
+    ) -> None:
         self._rpc, self._ledgers, self._clock, self._idle_s = rpc, ledgers, clock, idle_s
         self._watched: dict[bytes, _Watched] = {}
         self._is_watching = asyncio.Event()
         self._listed_to = 0  # the last ledger of which everything was listed
-        self._page = _PAGE
+        self._page = PageSize()
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
@@ -109,7 +131,7 @@ class LedgerWatcher:
                 del self._watched[sent.tx_hash]
 
     async def run(self) -> None:
-        """Look for ever, while an envelope is watched; an outage of the node shows nothing."""
+        """Look while an envelope is watched, until cancelled; an outage of the node is logged."""
         while True:
             if not self._watched:
                 self._is_watching.clear()
@@ -121,7 +143,7 @@ class LedgerWatcher:
             await self._clock.sleep(self.rest_s())
 
     def rest_s(self) -> float:
-        """How long to rest until the next look, seconds."""
+        """Seconds until the next look."""
         due_in = self._ledgers.next_close_in()
         if due_in is None:
             return min(self._idle_s, _BLIND_S)
@@ -151,14 +173,14 @@ class LedgerWatcher:
         await self._look_up(doubtful[:_FEW], newest)
 
     def _forget_ledgers_after(self, newest: int) -> None:
-        """The clock was set back: ledgers that never closed hold nothing, and were not searched."""
+        """Search again after the clock was set back: ledgers after `newest` never closed."""
         self._listed_to = min(self._listed_to, newest)
         for each in self._watched.values():
             if each.searched_to > newest:
                 each.searched_to = each.sent.sent_after_ledger
 
     async def _look_up(self, due: Sequence[_Watched], newest: int) -> None:
-        """Ask for each by its hash; an outage for one of them leaves the others their answers."""
+        """Look each up by its hash; an outage for one of them does not affect the others."""
         for each in due:
             each.looked_up_at = newest
         answers = await asyncio.gather(*map(self._look_up_one, due), return_exceptions=True)
@@ -172,7 +194,7 @@ class LedgerWatcher:
         if isinstance(answer, TransactionNotFound) and sent.inner_hash and watched.is_overdue:
             answer = await look_up_inner(self._rpc, sent, sent.inner_hash)
         if isinstance(answer, TransactionNotFound):
-            self._ledgers.heard(answer.latest_ledger, answer.latest_close_at)
+            self._ledgers.report(answer.latest_ledger, answer.latest_close_at)
         self._resolve(watched, answer)
 
     async def _list(self, due: Sequence[_Watched]) -> None:
@@ -182,16 +204,15 @@ class LedgerWatcher:
         by_hash = {text: each for each in due for text in each.sent.hashes()}
         first, cursor = min(each.searched_to for each in due) + 1, ""
         while True:
-            limit = self._page
+            limit = self._page.limit
             try:
                 page = await self._rpc.transactions(
                     frozenset(by_hash), from_ledger=first, cursor=cursor, limit=limit
                 )
             except RpcUnavailable as outage:
-                if outage.code is None:  # its answer may have been too long
-                    self._page = max(_SMALL_PAGE, limit // 2)
+                self._page.failed(outage)
                 raise
-            self._page = min(_PAGE, limit * 2)
+            self._page.succeeded()
             for found in page.found:
                 watched = by_hash.get(found.hash) or by_hash.get(found.inner_hash or "")
                 if watched is not None:
@@ -204,7 +225,7 @@ class LedgerWatcher:
 
     def _finish(self, due: Sequence[_Watched], absence: TransactionNotFound) -> None:
         """Everything up to the absence's ledger is listed."""
-        self._ledgers.heard(absence.latest_ledger, absence.latest_close_at)
+        self._ledgers.report(absence.latest_ledger, absence.latest_close_at)
         self._listed_to = max(self._listed_to, absence.latest_ledger)
         for each in due:
             self._resolve(each, absence)

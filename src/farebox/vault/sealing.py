@@ -1,4 +1,4 @@
-"""AES-256-GCM: a sealed value opens in its own context and under its own key version alone."""
+"""Seal and open values with AES-256-GCM, bound to associated data and a key version."""
 
 import os
 from collections.abc import Callable
@@ -15,26 +15,26 @@ from farebox.kernel.secret import Secret
 from farebox.vault.master_keys import KEY_BYTES, MasterKeys
 
 NONCE_BYTES: Final = 12
-UPSTREAM_SECRETS: Final = "vault secret"  # the domain of what sellers keep here
+UPSTREAM_SECRETS: Final = "vault secret"  # the domain of sellers' secrets
 
 
 class SealBroken(Outage):
-    """A sealed value does not open; which of the many possible reasons it has is not told."""
+    """A sealed value cannot be opened; the reason is not disclosed."""
 
     def __init__(self) -> None:
         super().__init__("vault", "A secret cannot be opened.")
 
 
 class NonceUsed(Outage):
-    """The system's randomness has given the same twice: nothing is sealed with it."""
+    """A random nonce repeated, so the system's randomness is broken; nothing was sealed."""
 
     def __init__(self) -> None:
-        super().__init__("vault", "A nonce came up for the second time.")
+        super().__init__("vault", "A nonce was generated twice.")
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What a sealed value is bound to: in any other context it does not open."""
+class AssociatedData:
+    """The associated data of a sealed value, without which it cannot be opened."""
 
     owner: str
     purpose: str
@@ -51,7 +51,7 @@ class Sealed:
 
 
 class Sealer:
-    """Seals and opens the values of one domain, which no other domain's keys open."""
+    """Seals and opens the values of one domain, with data keys derived for that domain."""
 
     def __init__(
         self,
@@ -63,40 +63,46 @@ class Sealer:
         self.version = keys.sealing
         self._domain, self._entropy = domain, entropy
         self._ciphers = {
-            version: AESGCM(_derived(key, domain)) for version, key in keys.keys.items()
+            version: AESGCM(_derive_key(key, domain)) for version, key in keys.keys.items()
         }
 
-    def seal(self, value: Secret[str], context: Context) -> Sealed:
-        """The value under the newest key with a nonce of its own."""
+    def seal(self, value: Secret[str], associated_data: AssociatedData) -> Sealed:
+        """Seal the value with the first key and a random nonce."""
         nonce = self._entropy(NONCE_BYTES)
-        bound_to = _encoded(self._domain, context, self.version)
+        aad = _encode(self._domain, associated_data, self.version)
         plain = value.reveal().encode()
-        body = self._ciphers[self.version].encrypt(nonce, plain, bound_to)
+        body = self._ciphers[self.version].encrypt(nonce, plain, aad)
         return Sealed(self.version, nonce, body)
 
-    def open(self, sealed: Sealed, context: Context) -> Secret[str]:
-        """The value that was sealed in this very context.
+    def open(self, sealed: Sealed, associated_data: AssociatedData) -> Secret[str]:
+        """Open a value that was sealed with this associated data.
 
         Raises:
-            SealBroken: anything about it differs from what was sealed, or its key is not here.
+            SealBroken: the value or the data was changed, or its key is not configured.
         """
         cipher = self._ciphers.get(sealed.key_version)
         if cipher is None:
             raise SealBroken
-        bound_to = _encoded(self._domain, context, sealed.key_version)
+        aad = _encode(self._domain, associated_data, sealed.key_version)
         try:
-            return Secret(cipher.decrypt(sealed.nonce, sealed.body, bound_to).decode())
+            return Secret(cipher.decrypt(sealed.nonce, sealed.body, aad).decode())
         except (InvalidTag, ValueError):  # a nonce of another length is a ValueError
             raise SealBroken from None
 
 
-def _derived(key: Secret[bytes], domain: str) -> bytes:
+def _derive_key(key: Secret[bytes], domain: str) -> bytes:
     expansion = HKDFExpand(SHA256(), KEY_BYTES, b"farebox " + domain.encode())
     return expansion.derive(key.reveal())
 
 
-def _encoded(domain: str, context: Context, version: int) -> bytes:
-    """Every field behind its length, so that no two contexts are encoded alike."""
-    fields = (domain, context.owner, context.purpose, context.id, str(version))
+def _encode(domain: str, associated_data: AssociatedData, version: int) -> bytes:
+    """Encode every field with its length, so that the encoding is unique."""
+    fields = (
+        domain,
+        associated_data.owner,
+        associated_data.purpose,
+        associated_data.id,
+        str(version),
+    )
     raw = [field.encode("utf-8", "surrogatepass") for field in fields]
     return b"".join(len(each).to_bytes(4, "big") + each for each in raw)

@@ -1,4 +1,4 @@
-"""The rows of sealed secrets."""
+"""The table of sealed secrets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,52 +6,64 @@ from typing import Final
 
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.pages import Place
+from farebox.storage.client_quota import ClientQuota
 from farebox.storage.pool import Connection, Row
-from farebox.vault.sealing import Context, Sealed
+from farebox.vault.sealing import AssociatedData, Sealed
 from farebox.vault.stored_secret import Purpose, StoredSecret
 
+QUOTA: Final = ClientQuota("vault_secrets", per_client=100, in_total=20_000)
 ONE_NAME: Final = "vault_secrets_owner_name_key"  # the constraint
 _COLUMNS: Final = "id, owner, name, purpose, created_at, updated_at"
 _SEALED: Final = "id, owner, purpose, key_version, nonce, sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class SealedSecret:
-    """A sealed value and the context it stands in."""
+class NewSecret:
+    """The row of a new secret, without its value."""
 
-    context: Context
+    id: str
+    owner: OwnerId
+    name: str
+    purpose: Purpose
+    client: str | None  # the client address whose quota it counts against
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSecret:
+    """A sealed value with its associated data."""
+
+    associated_data: AssociatedData
     sealed: Sealed
 
 
-async def take_turn(db: Connection, owner: OwnerId) -> None:
-    """Until the transaction ends nobody else adds to this owner's secrets."""
+async def lock_owner(db: Connection, owner: OwnerId) -> None:
+    """Take the advisory lock on the owner's secrets until the transaction ends."""
     await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 15))", owner)
 
 
 async def count_secrets(db: Connection, owner: OwnerId) -> int:
-    """How many secrets the owner has."""
+    """Count the owner's secrets."""
     count: int = await db.fetchval("SELECT count(*) FROM vault_secrets WHERE owner = $1", owner)
     return count
 
 
-async def add_secret(
-    db: Connection, secret_id: str, owner: OwnerId, sealed: Sealed, *, name: str, purpose: Purpose
-) -> StoredSecret:
-    """The secret is there.
+async def add_secret(db: Connection, secret: NewSecret, sealed: Sealed) -> StoredSecret:
+    """Insert a secret.
 
     Raises:
         Conflict: the owner has one of this name (`ONE_NAME`), or the nonce was used before.
     """
     row = await db.fetchrow(
         f"""
-        INSERT INTO vault_secrets (id, owner, name, purpose, key_version, nonce, sealed)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO vault_secrets (id, owner, name, purpose, client, key_version, nonce, sealed)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         RETURNING {_COLUMNS}
         """,
-        secret_id,
-        owner,
-        name,
-        purpose.value,
+        secret.id,
+        secret.owner,
+        secret.name,
+        secret.purpose.value,
+        secret.client,
         sealed.key_version,
         sealed.nonce,
         sealed.body,
@@ -63,7 +75,7 @@ async def add_secret(
 async def list_secrets(
     db: Connection, owner: OwnerId, *, after: Place | None, limit: int
 ) -> Sequence[StoredSecret]:
-    """The owner's secrets, newest first, those behind `after`."""
+    """List the owner's secrets after a position, newest first."""
     moment, secret_id = after or (None, None)
     rows = await db.fetch(
         f"""
@@ -80,7 +92,7 @@ async def list_secrets(
 
 
 async def lock_secret(db: Connection, owner: OwnerId, secret_id: str) -> StoredSecret | None:
-    """The owner's secret of this id, which nobody else changes until the transaction ends."""
+    """Find and lock the owner's secret of this id until the transaction ends."""
     row = await db.fetchrow(
         f"SELECT {_COLUMNS} FROM vault_secrets WHERE owner = $1 AND id = $2 FOR UPDATE",
         owner,
@@ -90,7 +102,7 @@ async def lock_secret(db: Connection, owner: OwnerId, secret_id: str) -> StoredS
 
 
 async def write_value(db: Connection, secret: StoredSecret, sealed: Sealed) -> StoredSecret:
-    """The locked secret has another value.
+    """Replace the value of a locked secret.
 
     Raises:
         Conflict: the nonce was used before.
@@ -112,10 +124,10 @@ async def write_value(db: Connection, secret: StoredSecret, sealed: Sealed) -> S
 
 
 async def remove_secret(db: Connection, owner: OwnerId, secret_id: str) -> bool:
-    """The owner's secret is gone; whether it was there until now.
+    """Delete the owner's secret; False when there is none.
 
     Raises:
-        Conflict: something refers to it.
+        Conflict: a row refers to it.
     """
     row = await db.fetchrow(
         "DELETE FROM vault_secrets WHERE owner = $1 AND id = $2 RETURNING id", owner, secret_id
@@ -124,17 +136,17 @@ async def remove_secret(db: Connection, owner: OwnerId, secret_id: str) -> bool:
 
 
 async def find_sealed(db: Connection, owner: OwnerId, secret_id: str) -> SealedSecret | None:
-    """The owner's secret of this id with its sealed value."""
+    """Find the owner's sealed secret of this id."""
     row = await db.fetchrow(
         f"SELECT {_SEALED} FROM vault_secrets WHERE owner = $1 AND id = $2", owner, secret_id
     )
     return None if row is None else _sealed(row)
 
 
-async def list_sealed_otherwise(
+async def list_to_rekey(
     db: Connection, version: int, *, after: str, limit: int
 ) -> Sequence[SealedSecret]:
-    """Secrets of all owners that another key than this one seals, by id, those behind `after`."""
+    """List secrets of all owners sealed with another key version, by id, after an id."""
     rows = await db.fetch(
         f"""
         SELECT {_SEALED} FROM vault_secrets
@@ -148,7 +160,7 @@ async def list_sealed_otherwise(
 
 
 async def list_sealed_with(db: Connection, version: int, *, limit: int) -> Sequence[SealedSecret]:
-    """Some of the secrets of all owners that this key seals, whichever."""
+    """List some secrets of all owners that this key version seals."""
     rows = await db.fetch(
         f"SELECT {_SEALED} FROM vault_secrets WHERE key_version = $1 ORDER BY nonce LIMIT $2",
         version,
@@ -158,7 +170,7 @@ async def list_sealed_with(db: Connection, version: int, *, limit: int) -> Seque
 
 
 async def replace_sealed(db: Connection, old: SealedSecret, new: Sealed) -> bool:
-    """The same value is sealed anew; False when somebody has given it another one meanwhile.
+    """Replace a sealed value; False when it was changed since it was read.
 
     Raises:
         Conflict: the nonce was used before.
@@ -169,7 +181,7 @@ async def replace_sealed(db: Connection, old: SealedSecret, new: Sealed) -> bool
         WHERE id = $1 AND key_version = $2 AND nonce = $3
         RETURNING id
         """,
-        old.context.id,
+        old.associated_data.id,
         old.sealed.key_version,
         old.sealed.nonce,
         new.key_version,
@@ -180,7 +192,7 @@ async def replace_sealed(db: Connection, old: SealedSecret, new: Sealed) -> bool
 
 
 async def count_versions(db: Connection) -> Mapping[int, int]:
-    """How many secrets each key version seals, the newest first."""
+    """Count the secrets of each key version, the newest first."""
     rows = await db.fetch(
         "SELECT key_version, count(*) AS n FROM vault_secrets GROUP BY 1 ORDER BY 1 DESC"
     )
@@ -188,7 +200,7 @@ async def count_versions(db: Connection) -> Mapping[int, int]:
 
 
 async def find_versions(db: Connection) -> frozenset[int]:
-    """The key versions that are in use: one probe of the index for each."""
+    """Find the key versions in use, with one index probe for each."""
     rows = await db.fetch(
         """
         WITH RECURSIVE used AS (
@@ -215,5 +227,5 @@ def _secret(row: Row) -> StoredSecret:
 
 
 def _sealed(row: Row) -> SealedSecret:
-    context = Context(row["owner"], row["purpose"], row["id"])
-    return SealedSecret(context, Sealed(row["key_version"], row["nonce"], row["sealed"]))
+    associated_data = AssociatedData(row["owner"], row["purpose"], row["id"])
+    return SealedSecret(associated_data, Sealed(row["key_version"], row["nonce"], row["sealed"]))

@@ -1,7 +1,7 @@
-"""From which address a request comes: one value for every limit and for the log.
+"""The client address of a request: one value for every rate limit and for the log.
 
-What a proxy says is believed only of proxies that the operator named, and read from the nearest
-hop on: everything beyond the first address that is not one of them was written by a stranger.
+Forwarding headers are trusted only from proxies that the operator named, and are read from the
+nearest hop on: a stranger wrote all that stands beyond the first address that is not one of them.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from farebox.web.request_note import note_of
+from farebox.web.request_context import context_of
 
 KEY: Final = "farebox.client"
 UNKNOWN: Final = "unknown"
@@ -20,46 +20,46 @@ Address = IPv4Address | IPv6Address
 TrustedProxies = Sequence[IPv4Network | IPv6Network]
 Headers = Sequence[tuple[bytes, bytes]]
 
-_MOST_HOPS: Final = 32
-_LONGEST_ELEMENT: Final = 256  # characters of what one proxy says
-_LONGEST_ADDRESS: Final = 64  # with brackets, zone and port
-_IPV6_PREFIX_BITS: Final = 64  # what one subscriber has; an address inside it costs nothing
+_MAX_HOPS: Final = 32
+_MAX_ELEMENT: Final = 256  # characters that one proxy adds
+_MAX_ADDRESS: Final = 64  # with brackets, zone and port
+_IPV6_PREFIX_BITS: Final = 64  # of one subscriber; an address inside it costs nothing
 _WITH_PORT: Final = re.compile(r"\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?\Z", re.ASCII)
 _V4_WITH_PORT: Final = re.compile(r"([0-9.]{7,15}):[0-9]{1,5}\Z", re.ASCII)
 _FOR: Final = re.compile(r"(?:^|;)[ \t]*for=(\"[^\"]*\"|[^;\" \t]+)[ \t]*(?=;|$)", re.IGNORECASE)
 
 
 def client_address(peer: str, headers: Headers, trusted: TrustedProxies) -> str:
-    """The nearest address on the request's way that is no trusted proxy; `unknown` without one.
+    """Return the nearest address on the request's path that is no trusted proxy; or `unknown`.
 
-    `X-Forwarded-For` and `Forwarded` are read from right to left. What cannot be read ends the
-    way, and two headers that lead to different clients lead to none: the last proxy counts then.
+    `X-Forwarded-For` and `Forwarded` are read from right to left. A hop that cannot be read ends
+    the path, and when the two headers lead to different clients the last proxy counts.
     """
     if not trusted:
-        return _spelled(peer)
+        return _normalize(peer)
     address = _address(peer)
     if address is None:
         return UNKNOWN
     if not _is_trusted(address, trusted):
         return str(address)
     forwarded_for, forwarded = _hops(headers, b"x-forwarded-for"), _hops(headers, b"forwarded")
-    ways = [
-        _walk(address, hops, trusted)
-        for hops in (forwarded_for, [_named_in(hop) for hop in forwarded])
+    clients = [
+        _follow(address, hops, trusted)
+        for hops in (forwarded_for, [_node_of(hop) for hop in forwarded])
         if hops
     ]
-    return str(ways[0]) if ways and len(set(ways)) == 1 else str(address)
+    return str(clients[0]) if clients and len(set(clients)) == 1 else str(address)
 
 
-@lru_cache(maxsize=4096)  # what a server was told of a connection: nobody chooses its length
-def _spelled(peer: str) -> str:
+@lru_cache(maxsize=4096)  # the server's own peer address: no stranger chooses its length
+def _normalize(peer: str) -> str:
     address = _address(peer)
     return UNKNOWN if address is None else str(address)
 
 
 @lru_cache(maxsize=4096)
 def client_name(address: str) -> str:
-    """The name under which an address is counted: one that costs something to change."""
+    """Return the name that an address is counted under: one that costs something to change."""
     parsed = _address(address)
     if parsed is None:
         return UNKNOWN
@@ -69,7 +69,7 @@ def client_name(address: str) -> str:
     return str(parsed)
 
 
-def _walk(peer: Address, hops: Sequence[str], trusted: TrustedProxies) -> Address:
+def _follow(peer: Address, hops: Sequence[str], trusted: TrustedProxies) -> Address:
     current = peer
     for hop in reversed(hops):
         if not _is_trusted(current, trusted):
@@ -82,26 +82,27 @@ def _walk(peer: Address, hops: Sequence[str], trusted: TrustedProxies) -> Addres
 
 
 def _hops(headers: Headers, name: bytes) -> list[str]:
-    """The last entries of a header, all of its lines taken as one list."""
+    """Return the last entries of a header, all of its lines taken as one list."""
     lines = [value for each, value in headers if each == name]
-    hops = b",".join(lines).rsplit(b",", _MOST_HOPS)[-_MOST_HOPS:] if lines else []
+    hops = b",".join(lines).rsplit(b",", _MAX_HOPS)[-_MAX_HOPS:] if lines else []
     return [hop.decode("latin-1").strip(" \t") for hop in hops]
 
 
-def _named_in(element: str) -> str:
-    """The node an element of `Forwarded` names with `for`; nothing when it names none or two.
+def _node_of(element: str) -> str:
+    """Return the node that an element of `Forwarded` names with `for`; empty for none or two.
 
-    Nor when it may be a part of a quoted text, such as a name of the host that a stranger chose.
+    Also empty when the element may be part of a quoted text, such as a host name that a stranger
+    chose.
     """
-    if len(element) > _LONGEST_ELEMENT or element.count('"') % 2 or "\\" in element:
+    if len(element) > _MAX_ELEMENT or element.count('"') % 2 or "\\" in element:
         return ""
-    found = _FOR.findall(element)
-    return found[0].strip('"') if len(found) == 1 else ""
+    nodes = _FOR.findall(element)
+    return nodes[0].strip('"') if len(nodes) == 1 else ""
 
 
 def _address(text: str) -> Address | None:
-    """An address with or without a port; one of IPv4 inside IPv6 is that of IPv4."""
-    return _read_address(text) if len(text) <= _LONGEST_ADDRESS else None
+    """Parse an address with or without a port; an IPv4 address inside IPv6 becomes IPv4."""
+    return _read_address(text) if len(text) <= _MAX_ADDRESS else None
 
 
 @lru_cache(maxsize=4096)
@@ -116,12 +117,18 @@ def _read_address(text: str) -> Address | None:
     return parsed
 
 
+def is_trusted_peer(peer: str, trusted: TrustedProxies) -> bool:
+    """Return whether a connection comes from a proxy that the operator named."""
+    address = _address(peer)
+    return address is not None and _is_trusted(address, trusted)
+
+
 def _is_trusted(address: Address, trusted: TrustedProxies) -> bool:
     return any(address in network for network in trusted)
 
 
 class ClientAddress:
-    """Finds the address of every request; `client_of` tells it, and the log has it."""
+    """Finds the client address of every request; `client_of` returns it, and it is logged."""
 
     def __init__(self, app: ASGIApp, trusted: TrustedProxies) -> None:
         self._app, self._trusted = app, trusted
@@ -129,13 +136,13 @@ class ClientAddress:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         peer = str(scope["client"][0]) if scope.get("client") else ""
         scope[KEY] = client_address(peer, scope["headers"], self._trusted)
-        note_of(scope).say(client=scope[KEY])
+        context_of(scope).add_log_fields(client=scope[KEY])
         await self._app(scope, receive, send)
 
 
 def client_of(scope: Scope) -> str:
-    """The address a request comes from; the peer's own where nobody looked further."""
-    found: str | None = scope.get(KEY)
-    if found is not None:
-        return found
+    """Return the client address of a request; without the middleware, the peer's own."""
+    address: str | None = scope.get(KEY)
+    if address is not None:
+        return address
     return str(scope["client"][0]) if scope.get("client") else UNKNOWN

@@ -1,6 +1,6 @@
-"""What stands before a route that not everybody may use."""
+"""The guard of a route: authenticates the caller, checks its access, and counts the request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -13,46 +13,55 @@ from farebox.kernel.caller import (
     SessionRequired,
     Unauthenticated,
 )
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
-from farebox.web.request_note import note_of
+from farebox.web.client_address import client_name, client_of
+from farebox.web.request_context import context_of
 
 KEY: Final = "farebox.caller"
-OUTAGE: Final = "farebox.caller_unknown"  # why nobody can tell
+OUTAGE: Final = "farebox.caller_outage"  # why the caller could not be authenticated
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-class GrantMissing(Refusal):
-    """The key does not carry the scope this needs."""
+class ScopeMissing(Refusal):
+    """The key does not carry the scope that the route needs."""
 
     def __init__(self, grant: Grant) -> None:
-        super().__init__("scope_missing", f"The key needs the scope {grant.value}.")
+        message = f"The key needs the scope {grant.value}."
+        super().__init__(ErrorCode.SCOPE_MISSING, message)
 
 
-class Authenticates(Protocol):
-    """Tells who shows these headers."""
+class Authentication(Protocol):
+    """Authenticates the sender of a request."""
 
     async def caller(self, method: str, headers: Headers) -> Caller | None:
-        """The caller; None when no credential is shown at all.
+        """Return the caller; None for a request without credentials.
 
         Raises:
-            Unauthenticated: what is shown is not valid.
+            Unauthenticated: the credential is not valid.
             Refusal: a browser's session without proof that our own page sent the request.
+            Outage: callers cannot be authenticated now.
         """
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """Who may use a route: a key needs `grant`; None means that no key will do."""
+class Access:
+    """The callers that a route admits: a key needs `grant`; None admits no key.
+
+    With `fails_open` the route admits a request as one without credentials while callers cannot
+    be authenticated; the handler may still ask for a caller (`require_access`).
+    """
 
     grant: Grant | None = None
-    is_optional: bool = False  # also somebody who shows nothing
-    is_for_any_key: bool = False  # whatever its grants: what it may do is the use case's to say
+    is_optional: bool = False  # admits requests without credentials too
+    is_for_any_key: bool = False  # admits every key: the use case checks what it may do
+    fails_open: bool = False
 
-    def judge(self, caller: Caller | None) -> None:
-        """Returns if `caller` may.
+    def check(self, caller: Caller | None) -> None:
+        """Return if `caller` is admitted.
 
         Raises:
-            Refusal: the caller may not, and why.
+            Refusal: it is not, and why.
         """
         if caller is None:
             if not self.is_optional:
@@ -63,74 +72,118 @@ class Needs:
         if self.grant is None:
             raise SessionRequired
         if self.grant not in caller.grants:
-            raise GrantMissing(self.grant)
+            raise ScopeMissing(self.grant)
+
+    @property
+    def codes(self) -> set[ErrorCode]:
+        """The codes that a request is refused with."""
+        codes = {ErrorCode.UNAUTHENTICATED, ErrorCode.CROSS_SITE_REQUEST}
+        if not self.is_for_any_key:
+            is_scoped = self.grant is not None
+            codes.add(ErrorCode.SCOPE_MISSING if is_scoped else ErrorCode.SESSION_REQUIRED)
+        return codes
+
+    @property
+    def sentence(self) -> str:
+        """A sentence for the callers of the API."""
+        if self.is_for_any_key:
+            return "A session, the operator, or any key."
+        if self.grant is None:
+            return "A wallet's session or the operator; a key will not do."
+        return f"A session, the operator, or a key with the scope {self.grant.value}."
 
 
-class Guarded:
-    """An endpoint that only those reach whom `needs` lets pass; `caller_of` tells it who.
+class Guard:
+    """A handler that only admitted callers reach; `caller_of` returns the caller.
 
-    One that `goes_on` is reached while nobody can tell who the caller is, as by somebody who shows
-    nothing: what it does needs nobody, unless it asks for somebody (`require`).
+    `count` counts every request, admitted or not, once its caller is known.
     """
 
     def __init__(
         self,
-        endpoint: ASGIApp,
-        authenticates: Authenticates,
-        needs: Needs,
-        *,
-        goes_on: bool = False,
+        handler: ASGIApp,
+        authentication: Authentication,
+        access: Access,
+        count: Callable[[Scope], Awaitable[None]] | None = None,
     ) -> None:
-        self._endpoint, self._authenticates = endpoint, authenticates
-        self.needs, self._goes_on = needs, goes_on
-
-    def with_endpoint(self, change: Callable[[ASGIApp], ASGIApp]) -> "Guarded":
-        """The same guard before what `change` makes of its endpoint."""
-        endpoint = change(self._endpoint)
-        return Guarded(endpoint, self._authenticates, self.needs, goes_on=self._goes_on)
+        self._handler, self._authentication = handler, authentication
+        self._access, self._count = access, count
+        self._fails_open = access.fails_open and access.is_optional
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            caller = await self._authenticates.caller(scope["method"], scope["headers"])
+            caller = await self._authentication.caller(scope["method"], scope["headers"])
         except Outage as outage:
-            if not (self._goes_on and self.needs.is_optional):
+            if not self._fails_open:
                 raise
             caller, scope[OUTAGE] = None, outage
-        self.needs.judge(caller)
         scope[KEY] = caller
         if caller is not None:
-            note_of(scope).say(caller=caller.owner, caller_kind=caller.kind.value)
-        await self._endpoint(scope, receive, send)
+            context = context_of(scope)
+            context.is_private = True
+            context.add_log_fields(caller=caller.owner, caller_kind=caller.kind.value)
+        if self._count is not None:
+            await self._count(scope)
+        self._access.check(caller)
+        await self._handler(scope, receive, send)
 
 
-def require(scope: Scope, needs: Needs) -> Caller | None:
-    """Who sent a request that passed a guard, if it meets these needs too.
+def require_access(scope: Scope, access: Access) -> Caller | None:
+    """Return the caller of a request that passed a guard, if it meets this access too.
 
     Raises:
-        Refusal: the caller may not.
-        Outage: nobody can tell now.
+        Refusal: the caller is not admitted.
+        Outage: the caller could not be authenticated.
     """
-    caller = known_caller_of(scope)
-    if caller is None and not needs.is_optional and OUTAGE in scope:
+    caller = optional_caller_of(scope)
+    if caller is None and not access.is_optional and OUTAGE in scope:
         outage: Outage = scope[OUTAGE]
         raise outage
-    needs.judge(caller)
+    access.check(caller)
     return caller
 
 
 def caller_of(scope: Scope) -> Caller:
-    """Who sent a request that passed a guard.
+    """Return the caller of a request that passed a guard.
 
     Raises:
-        Unauthenticated: nobody is known, as on an optional route without credentials.
+        Unauthenticated: there is none, as on an optional route without credentials.
     """
-    caller = known_caller_of(scope)
+    caller = optional_caller_of(scope)
     if caller is None:
         raise Unauthenticated
     return caller
 
 
-def known_caller_of(scope: Scope) -> Caller | None:
-    """Who sent the request, where that is known."""
+def optional_caller_of(scope: Scope) -> Caller | None:
+    """Return the caller of a request, where it is known."""
     caller: Caller | None = scope.get(KEY)
     return caller
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitKey:
+    """The name whose rate limit a request counts against: a key or owner, or a client address."""
+
+    name: str
+    is_client: bool
+
+
+def rate_limit_key(scope: Scope) -> RateLimitKey:
+    """Return the name that a request counts against.
+
+    A caller who is not established counts by its address, with or without a key: wallets are free.
+    """
+    caller = optional_caller_of(scope)
+    if caller is None or not caller.is_established:
+        return RateLimitKey(client_name(client_of(scope)), is_client=True)
+    return RateLimitKey(caller.key_id or caller.owner, is_client=False)
+
+
+def quota_client(scope: Scope) -> str | None:
+    """Return the client address whose quota new records count against.
+
+    None for an established caller: the owner's own quota is enough.
+    """
+    key = rate_limit_key(scope)
+    return key.name if key.is_client else None

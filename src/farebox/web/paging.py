@@ -1,74 +1,104 @@
-"""Lists that are walked in pages: how many are wanted, and behind which place they go on."""
+"""Lists in pages: the parameters `limit` and `cursor`, and the cursor of the next page."""
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
+from farebox.web.endpoint import Parameter, integer, text
 
 T = TypeVar("T")
-USUAL: Final = 20
-MOST: Final = 100
-_LONGEST: Final = 512  # characters of a cursor
-_FIELDS: Final = 64
+Item = TypeVar("Item")
+DEFAULT_LIMIT: Final = 20
+MAX_LIMIT: Final = 100
+_MAX_CURSOR: Final = 512  # characters
+_MAX_FIELDS: Final = 64
+PAGE_PARAMETERS: Final = (
+    Parameter("limit", "How many at most; 100 are given at most.", integer(1, 999_999)),
+    Parameter("cursor", "nextCursor of the page before.", text(max_length=_MAX_CURSOR)),
+)
+PAGE_ERRORS: Final = (
+    ErrorCode.INVALID_QUERY_STRING,
+    ErrorCode.INVALID_LIMIT,
+    ErrorCode.INVALID_CURSOR,
+)
 
 
 class BadPage(Refusal):
-    """The limit or the cursor is not one."""
+    """The limit or the cursor is malformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """What is asked for: at most `limit` items, the first ones behind `after`."""
+    """A request for at most `limit` items, the first ones behind the position `after`."""
 
-    limit: int = USUAL
+    limit: int = DEFAULT_LIMIT
     after: T | None = None  # None: from the beginning
 
 
-def read_page(query: bytes, place: type[T]) -> Page[T]:
-    """The page a query string asks for with `limit` and `cursor`; other parameters are not read.
+def read_page(query: bytes, position: type[T]) -> Page[T]:
+    """Read `limit` and `cursor` from a query string; other parameters are ignored.
 
-    Anybody can write a cursor: `place` has to say exactly what may stand in it, with `Meta`.
+    Anybody can write a cursor: `position` declares exactly which values it may hold, with `Meta`.
 
     Raises:
-        BadPage: `invalid_limit` or `invalid_cursor`.
+        BadPage: `invalid_query_string`, `invalid_limit` or `invalid_cursor`.
     """
     try:
-        given = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_FIELDS)
+        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:  # bytes that are not ASCII, or too many parameters
-        raise BadPage("invalid_query_string", "The query string cannot be read.") from None
-    limits = {value for name, value in given if name == "limit"}
-    cursors = {value for name, value in given if name == "cursor"}
-    return Page(_limit(limits), _place(cursors, place))
+        raise BadPage(ErrorCode.INVALID_QUERY_STRING) from None
+    limits = {value for name, value in pairs if name == "limit"}
+    cursors = {value for name, value in pairs if name == "cursor"}
+    return Page(_read_limit(limits), _read_cursor(cursors, position))
 
 
-def _limit(given: set[str]) -> int:
-    if not given:
-        return USUAL
-    text = given.pop()
-    if given or not (text.isascii() and text.isdigit() and len(text) <= 6 and int(text) >= 1):
-        raise BadPage("invalid_limit", f"The limit is one whole number from 1 to {MOST}.")
-    return min(int(text), MOST)
+def _read_limit(values: set[str]) -> int:
+    if not values:
+        return DEFAULT_LIMIT
+    digits = values.pop()
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= 6 and int(digits) >= 1
+    if values or not is_number:
+        message = f"The limit is one whole number from 1 to {MAX_LIMIT}."
+        raise BadPage(ErrorCode.INVALID_LIMIT, message)
+    return min(int(digits), MAX_LIMIT)
 
 
-def _place(given: set[str], place: type[T]) -> T | None:
-    if not given:
+def _read_cursor(values: set[str], position: type[T]) -> T | None:
+    if not values:
         return None
-    text = given.pop()
-    refused = BadPage("invalid_cursor", "The cursor is not one this service has given.")
-    if given or len(text) > _LONGEST or not text.isascii():
-        raise refused
+    cursor = values.pop()
+    refusal = BadPage(ErrorCode.INVALID_CURSOR)
+    if values or len(cursor) > _MAX_CURSOR or not cursor.isascii():
+        raise refusal
     try:
-        raw = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return msgspec.msgpack.decode(raw, type=place)
+        raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        return msgspec.msgpack.decode(raw, type=position)
     except (binascii.Error, ValueError, msgspec.MsgspecError):
-        raise refused from None
+        raise refusal from None
 
 
-def write_cursor(place: object) -> str:
-    """The cursor of the page behind a place; `read_page` reads it back."""
-    return urlsafe_b64encode(msgspec.msgpack.encode(place)).rstrip(b"=").decode()
+def cut_page(
+    items: Sequence[Item], limit: int, position_of: Callable[[Item], object]
+) -> tuple[Sequence[Item], str | None]:
+    """Return the page of `limit` + 1 items that were read, and the cursor of the next page.
+
+    Args:
+        items: one more than the page holds, if there is one more.
+        position_of: the position of an item, as `read_page` reads it back.
+
+    Returns:
+        The items of the page, and the cursor; None when no page follows.
+    """
+    page = items[:limit]
+    return page, write_cursor(position_of(page[-1])) if len(items) > limit else None
+
+
+def write_cursor(position: object) -> str:
+    return urlsafe_b64encode(msgspec.msgpack.encode(position)).rstrip(b"=").decode()

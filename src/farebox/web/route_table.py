@@ -1,45 +1,64 @@
-"""Which route a request goes to."""
+"""The routing table: path and method to the handler of a route."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
 from starlette.exceptions import HTTPException
-from starlette.routing import BaseRoute, Match, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-_PARAMETER: Final = "{"
+from farebox.web.endpoint import Rate, RateClass, RouteDeclaration
+
+_PARAMETER: Final = re.compile(r"\\\{(\w+)\\\}")
+_UNKNOWN_ROUTE: Final = Rate(RateClass.MANAGEMENT)
+
+
+class _Path:
+    """The routes of one path by method; a GET route answers HEAD too."""
+
+    def __init__(self, template: str) -> None:
+        pattern = _PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(template))
+        self.match = re.compile(rf"{pattern}\Z").match
+        self.by_method: dict[str, ASGIApp] = {}
+        self.rates: dict[str, Rate | None] = {}
+
+    def add(self, route: RouteDeclaration, handler: ASGIApp) -> None:
+        for method in ("GET", "HEAD") if route.method == "GET" else (route.method,):
+            if method in self.by_method:
+                raise ValueError(f"declared twice: {method} {route.path}")
+            self.by_method[method] = handler
+            self.rates[method] = route.rate
 
 
 class RouteTable:
-    """Finds a path without parameters in one step, and tries the others one after the other.
+    """Finds a path without parameters in one step, and tries the others one after the other."""
 
-    Several routes may have one path where their methods differ; a method that none of them takes
-    is answered with all that are. Nothing but plain routes is taken.
-    """
-
-    def __init__(self, routes: Iterable[BaseRoute]) -> None:
-        self._exact: dict[str, list[Route]] = {}
-        self._others: list[Route] = []
-        for route in routes:
-            if not isinstance(route, Route):
-                raise TypeError(f"not a plain route: {route!r}")
-            if _PARAMETER in route.path:
-                self._others.append(route)
-            else:
-                self._exact.setdefault(route.path, []).append(route)
+    def __init__(self, routes: Iterable[tuple[RouteDeclaration, ASGIApp]]) -> None:
+        self._exact: dict[str, _Path] = {}
+        self._templates: dict[str, _Path] = {}
+        for route, handler in routes:
+            paths = self._templates if "{" in route.path else self._exact
+            paths.setdefault(route.path, _Path(route.path)).add(route, handler)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        here = self._exact.get(scope["path"]) or self._matching(scope)
-        for route in here:
-            if scope["method"] in (route.methods or ()):
-                if _PARAMETER in route.path:
-                    scope.update(route.matches(scope)[1])
-                await route.handle(scope, receive, send)
-                return
-        if not here:
+        path = self._exact.get(scope["path"])
+        if path is None:
+            path, scope["path_params"] = self._find_template(scope["path"])
+        if path is None:
             raise HTTPException(status_code=404)
-        allowed = {method for route in here for method in route.methods or ()}
-        raise HTTPException(status_code=405, headers={"Allow": ", ".join(sorted(allowed))})
+        handler = path.by_method.get(scope["method"])
+        if handler is None:
+            allowed = ", ".join(sorted(path.by_method))
+            raise HTTPException(status_code=405, headers={"Allow": allowed})
+        await handler(scope, receive, send)
 
-    def _matching(self, scope: Scope) -> list[Route]:
-        return [route for route in self._others if route.matches(scope)[0] is not Match.NONE]
+    def rate_of(self, method: str, path: str) -> Rate | None:
+        """Return how requests for a route are counted; None for one without a rate limit."""
+        found = self._exact.get(path) or self._find_template(path)[0]
+        return _UNKNOWN_ROUTE if found is None else found.rates.get(method, _UNKNOWN_ROUTE)
+
+    def _find_template(self, path: str) -> tuple[_Path | None, dict[str, str]]:
+        for each in self._templates.values():
+            if match := each.match(path):
+                return each, match.groupdict()
+        return None, {}

@@ -1,4 +1,4 @@
-"""The base64 headers of the HTTP transport, both ways.
+"""The base64 headers of the HTTP transport, encoded and decoded.
 
 Written in the standard alphabet, padded, without line breaks; read leniently (outer white space,
 either alphabet, padding optional), because the stock clients differ in what they accept.
@@ -9,6 +9,8 @@ import binascii
 from typing import Final
 
 import msgspec
+
+from farebox.x402.wire import has_repeated_name
 
 EXTENSION_RESPONSES: Final = "EXTENSION-RESPONSES"
 PAYMENT_REQUIRED: Final = "PAYMENT-REQUIRED"
@@ -24,16 +26,20 @@ def encode_header(value: object) -> str:
 
 
 def decode_header(text: str) -> dict[str, object] | None:
-    """Read a header back into its JSON object; None when it does not hold one."""
+    """Read a header back into its JSON object; None when it does not hold one.
+
+    None too when an object has a member name twice: two readers would find two values.
+    """
     raw = header_bytes(text)
     try:
-        return None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
+        value = None if raw is None else msgspec.json.decode(raw, type=dict[str, object])
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    return None if value is None or raw is None or has_repeated_name(raw) else value
 
 
 def header_bytes(text: str) -> bytes | None:
-    """The bytes that a header stands for; None when it is no base64."""
+    """The decoded bytes of a header; None when it is not base64."""
     bare = text.strip().rstrip("=").translate(_TO_STANDARD)
     padded = bare + "=" * (-len(bare) % 4)
     try:

@@ -1,4 +1,4 @@
-"""A payment as both routes see it: what the seller asks, and what the buyer signed."""
+"""A payment: the seller's terms and the buyer's signed transaction."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.x402.discovery import DiscoveryText
+from farebox.x402.extensions import DiscoveryText
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class PaymentTerms:
     max_timeout_s: int
 
     def canonical(self) -> str:
-        """One spelling of the terms, for hashing: equal terms have equal text."""
+        """The canonical text of the terms, for hashing: equal terms have equal text."""
         spelled = (self.network, self.asset, self.amount, self.pay_to, self.max_timeout_s)
         return "\n".join(("exact", *map(str, spelled)))
 
@@ -33,19 +33,19 @@ class Payment:
     terms: PaymentTerms
     transaction: Secret[bytes]
     # neither is signed, and neither is part of the digest
-    identifier: str | None = None  # what the buyer calls it
-    discovery: DiscoveryText | None = None  # what it says of the resource it pays for
+    identifier: str | None = None  # the buyer's name for the payment
+    discovery: DiscoveryText | None = None  # the description of the resource
 
     @property
-    def kept_discovery(self) -> bytes | None:
-        """What of `discovery` is kept with the settlement: all of it, or nothing of too much."""
+    def stored_discovery(self) -> bytes | None:
+        """`discovery` as stored with the settlement; None when it is oversized."""
         text = self.discovery
         return None if text is None or text.is_oversized else text.to_bytes()
 
     def request_digest(self) -> bytes:
-        """SHA-256 of the transaction's bytes and the canonical terms: what makes two requests one.
+        """SHA-256 of the transaction's bytes and the canonical terms: it identifies equal requests.
 
-        The terms are hashed first and have a fixed length then, so no two pairs run together.
+        The terms are hashed first to a fixed length, so that no two pairs have the same input.
         """
         terms = hashlib.sha256(self.terms.canonical().encode()).digest()
         return hashlib.sha256(terms + self.transaction.reveal()).digest()

@@ -1,4 +1,4 @@
-"""Every reason code that `/verify` and `/settle` can give: the one registry.
+"""The registry of all reason codes of `/verify` and `/settle`.
 
 Codes are upstream's where upstream has one (x402 version 2, scheme `exact` on Stellar); finer
 codes exist only where the cause is proven. A code never changes its meaning.
@@ -11,7 +11,7 @@ from typing import Final
 
 
 class Retry(StrEnum):
-    """What a caller may do with the same request."""
+    """Whether a caller may repeat the same request."""
 
     NEVER = "never"  # the same request will be refused again
     LATER = "later"  # nothing was sent: the same request may be repeated
@@ -23,7 +23,7 @@ _SETTLE: Final = "settle_exact_stellar_"
 
 
 class Reason(StrEnum):
-    """A machine-readable reason."""
+    """A machine-readable reason code."""
 
     INVALID_JSON = "invalid_json"
     INVALID_PAYLOAD = "invalid_payload"
@@ -62,6 +62,7 @@ class Reason(StrEnum):
     EXPIRES_TOO_SOON = "invalid_exact_stellar_signature_expires_too_soon"
 
     SIMULATION_FAILED = _PAYLOAD + "simulation_failed"
+    INSUFFICIENT_FUNDS = "insufficient_funds"
     RESTORE_REQUIRED = _PAYLOAD + "restore_required"
     FEE_EXCEEDS_MAXIMUM = _PAYLOAD + "fee_exceeds_maximum"
     EVENT_NOT_TRANSFER = _PAYLOAD + "event_not_transfer"
@@ -109,7 +110,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a reason means to a person, and what the caller may do next."""
+    """The sentence for a reason, and its retry class."""
 
     sentence: str
     retry: Retry
@@ -131,10 +132,12 @@ REGISTRY: Final = MappingProxyType(
     {
         Reason.INVALID_JSON: _never("The body is not a JSON document."),
         Reason.INVALID_PAYLOAD: _never(
-            "paymentPayload is missing or does not have the x402 version 2 form."
+            "paymentPayload is missing, does not have the x402 version 2 form, or an object of the "
+            "body has a member name twice."
         ),
         Reason.INVALID_PAYMENT_REQUIREMENTS: _never(
-            "paymentRequirements is missing, or one of its fields is not spelled canonically."
+            "paymentRequirements is missing, one of its fields is not spelled canonically, or a "
+            "member name stands in it twice."
         ),
         Reason.INVALID_X402_VERSION: _never("Only x402 version 2 is served."),
         Reason.UNSUPPORTED_SCHEME: _never("Only the scheme exact is served."),
@@ -177,6 +180,7 @@ REGISTRY: Final = MappingProxyType(
         Reason.EXPIRED: _never("The authorization has expired."),
         Reason.EXPIRES_TOO_SOON: _never("Too few ledgers remain to land the payment safely."),
         Reason.SIMULATION_FAILED: _never("The network would refuse the transfer as it stands."),
+        Reason.INSUFFICIENT_FUNDS: _later("The payer holds too little of the asset."),
         Reason.RESTORE_REQUIRED: _later("A ledger entry it needs is archived; restore it first."),
         Reason.FEE_EXCEEDS_MAXIMUM: _never("The network fee would exceed the operator's ceiling."),
         Reason.EVENT_NOT_TRANSFER: _never("The call would move tokens by more than the transfer."),
@@ -187,7 +191,7 @@ REGISTRY: Final = MappingProxyType(
         Reason.EVENT_WRONG_FROM: _never("The transfer would not come from the payer."),
         Reason.EVENT_WRONG_TO: _never("The transfer would not reach payTo."),
         Reason.EVENT_WRONG_AMOUNT: _never("The transfer would move another amount."),
-        Reason.EVENT_MUXED_ID: _never("The transfer carries a mux id nobody asked for."),
+        Reason.EVENT_MUXED_ID: _never("The transfer carries a mux id that was not asked for."),
         Reason.NETWORK_UNAVAILABLE: _later(
             "The network cannot be reached or read now; nothing was sent."
         ),
@@ -204,7 +208,8 @@ REGISTRY: Final = MappingProxyType(
             "A budget for network fees is used up until the next day (UTC); nothing was sent."
         ),
         Reason.PAYER_STOPPED: _later(
-            "Too many payments of this payer failed on the ledger today (UTC); nothing was sent."
+            "Failed payments of this payer today (UTC), with those under way, may cost too much; "
+            "nothing was sent."
         ),
         Reason.UNEXPECTED_VERIFY_ERROR: _later("An unexpected fault; nothing was sent."),
         Reason.UNEXPECTED_SETTLE_ERROR: _reconcile(
@@ -241,7 +246,7 @@ REGISTRY: Final = MappingProxyType(
             "Whether the transaction landed can no longer be shown; the operator must look."
         ),
         Reason.FOREIGN_LANDING: _never(
-            "A transaction of somebody else used the authorization and moved the payment; "
+            "A transaction of another party used the authorization and moved the payment; "
             "the hash is that transaction's."
         ),
         Reason.BODY_TOO_LARGE: _never("The body is larger than 256 KB."),

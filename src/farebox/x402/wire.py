@@ -1,18 +1,20 @@
 """The JSON shapes of x402 version 2, read strictly, in the order in which rules are judged."""
 
 import binascii
+import json
+import re
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import msgspec
+import orjson
 
 from farebox.kernel.addresses import Address, parse_contract, parse_party
 from farebox.kernel.amounts import BaseUnits, parse_base_units
 from farebox.kernel.networks import Network, parse_network
 from farebox.kernel.secret import Secret
-from farebox.x402.discovery import read_discovery_text
+from farebox.x402.extensions import read_discovery_text, read_payment_identifier
 from farebox.x402.payment import Payment, PaymentTerms
-from farebox.x402.payment_identifier import read_payment_identifier
 from farebox.x402.reasons import Reason
 
 X402_VERSION: Final = 2
@@ -20,6 +22,9 @@ SCHEME: Final = "exact"
 MAX_TIMEOUT_S: Final = 86_400  # a day: longer than any authorization worth waiting for
 _MAX_NETWORK_TEXT: Final = 64
 _MUXED_LENGTH: Final = 69
+_PAYLOAD_NAME: Final = "paymentPayload"
+_TERMS_NAME: Final = "paymentRequirements"
+_TRANSACTION: Final = "payload.transaction"
 
 _UNSET = msgspec.UNSET
 S = TypeVar("S", bound=msgspec.Struct)
@@ -30,7 +35,7 @@ class WireModel(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RequestBody(WireModel, frozen=True):
-    """What both routes take; its members stay raw until their turn to be judged."""
+    """The body of both routes; each member stays raw until it is judged."""
 
     payment_payload: msgspec.Raw = msgspec.Raw()
     payment_requirements: msgspec.Raw = msgspec.Raw()
@@ -50,7 +55,7 @@ class TermsBody(WireModel, frozen=True):
 
 
 class PayloadBody(WireModel, frozen=True):
-    """`paymentPayload`: upstream's form with `accepted`, or scheme and network beside it."""
+    """`paymentPayload`: upstream's form with `accepted`, or with scheme and network as members."""
 
     x402_version: object = _UNSET
     scheme: object = _UNSET
@@ -63,10 +68,15 @@ class PayloadBody(WireModel, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Unacceptable:
-    """A request that names no payment we could judge, and the network it spoke of, if any."""
+    """A request without a payment that can be judged.
+
+    `network` is the one in the request; `member` is the path of the wrong member, as in
+    `paymentRequirements.payTo`. Both are empty where they are not known.
+    """
 
     reason: Reason
     network: str = ""
+    member: str = ""
 
 
 _REQUEST = msgspec.json.Decoder(RequestBody)
@@ -77,31 +87,43 @@ _TERMS = msgspec.json.Decoder(TermsBody)
 def read_payment(body: bytes) -> Payment | Unacceptable:
     """Read a request of `/verify` or `/settle` into the payment it is about.
 
-    Total over all bytes: whatever is wrong comes back as the first rule that fails.
+    Total over all bytes: the first rule that fails names the reason.
     """
-    request = _decode(_REQUEST, body)
-    if request is None:
-        return Unacceptable(Reason.INVALID_JSON)
-    if request.x402_version is not _UNSET and not _is_version(request.x402_version):
-        return Unacceptable(Reason.INVALID_X402_VERSION)
+    request = _read_request(body)
+    if isinstance(request, Unacceptable):
+        return request
     payload = _decode(_PAYLOAD, request.payment_payload)
     terms = _decode(_TERMS, request.payment_requirements)
     network = _text(terms.network if terms else None) or _text(payload.network if payload else None)
     if payload is None:
-        return Unacceptable(Reason.INVALID_PAYLOAD, network)
+        return Unacceptable(Reason.INVALID_PAYLOAD, network, _PAYLOAD_NAME)
     if terms is None:
-        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network)
+        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network, _TERMS_NAME)
     parsed = _read_terms(payload, terms)
-    if isinstance(parsed, Reason):
-        return Unacceptable(parsed, network)
+    if isinstance(parsed, Unacceptable):
+        return Unacceptable(parsed.reason, network, parsed.member)
     transaction = _read_transaction(payload.payload)
-    if isinstance(transaction, Reason):
-        return Unacceptable(transaction, network)
+    if isinstance(transaction, Unacceptable):
+        return Unacceptable(transaction.reason, network, transaction.member)
     identifier = read_payment_identifier(payload.extensions)
     if isinstance(identifier, Reason):
-        return Unacceptable(identifier, network)
+        return Unacceptable(identifier, network, f"{_PAYLOAD_NAME}.extensions")
     discovery = read_discovery_text(payload.resource, payload.extensions)
     return Payment(parsed, Secret(transaction), identifier, discovery)
+
+
+def _read_request(body: bytes) -> RequestBody | Unacceptable:
+    request = _decode(_REQUEST, body)
+    if request is None:
+        return Unacceptable(Reason.INVALID_JSON)
+    if has_repeated_name(body):
+        terms = bytes(request.payment_requirements)
+        if terms and has_repeated_name(terms):
+            return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, member=_TERMS_NAME)
+        return Unacceptable(Reason.INVALID_PAYLOAD)
+    if request.x402_version is not _UNSET and not _is_version(request.x402_version):
+        return Unacceptable(Reason.INVALID_X402_VERSION, member="x402Version")
+    return request
 
 
 def _decode(decoder: msgspec.json.Decoder[S], raw: bytes | msgspec.Raw) -> S | None:
@@ -116,64 +138,80 @@ def _is_version(value: object) -> bool:
 
 
 def _text(value: object) -> str:
-    """What a refusal may say back as the network: short text, or nothing."""
+    """The network that a refusal may repeat: a short text, or empty."""
     return value if isinstance(value, str) and len(value) <= _MAX_NETWORK_TEXT else ""
 
 
-def _read_terms(payload: PayloadBody, terms: TermsBody) -> PaymentTerms | Reason:
+def _read_terms(payload: PayloadBody, terms: TermsBody) -> PaymentTerms | Unacceptable:
     if not _is_version(payload.x402_version):
-        return Reason.INVALID_X402_VERSION
+        return _in_payload(Reason.INVALID_X402_VERSION, "x402Version")
     accepted = payload.accepted
     if accepted is _UNSET and (payload.scheme is _UNSET or payload.network is _UNSET):
-        return Reason.INVALID_PAYLOAD
+        return _in_payload(Reason.INVALID_PAYLOAD, "accepted")
     if terms.scheme != SCHEME or not _agrees(payload.scheme, accepted, "scheme", SCHEME):
-        return Reason.UNSUPPORTED_SCHEME
+        return _in_terms(Reason.UNSUPPORTED_SCHEME, "scheme")
     if not _agrees(payload.network, accepted, "network", terms.network):
-        return Reason.NETWORK_MISMATCH
+        return _in_terms(Reason.NETWORK_MISMATCH, "network")
     network = parse_network(terms.network) if isinstance(terms.network, str) else None
     if network is None:
-        return Reason.INVALID_NETWORK
+        return _in_terms(Reason.INVALID_NETWORK, "network")
     parsed = _read_values(network, terms)
-    if isinstance(parsed, Reason) or not isinstance(accepted, TermsBody):
+    if isinstance(parsed, Unacceptable) or not isinstance(accepted, TermsBody):
         return parsed
-    return parsed if _is_same_money(accepted, terms) else Reason.ACCEPTED_MISMATCH
+    member = _difference(accepted, terms)
+    return _in_payload(Reason.ACCEPTED_MISMATCH, f"accepted.{member}") if member else parsed
+
+
+def _in_payload(reason: Reason, member: str) -> Unacceptable:
+    return Unacceptable(reason, member=f"{_PAYLOAD_NAME}.{member}")
+
+
+def _in_terms(reason: Reason, member: str) -> Unacceptable:
+    return Unacceptable(reason, member=f"{_TERMS_NAME}.{member}")
 
 
 def _agrees(
     flat: object, accepted: TermsBody | msgspec.UnsetType, member: str, wanted: object
 ) -> bool:
-    """Whether every spelling the payload gives of a member is the one wanted (decision D7)."""
+    """Whether both forms of the payload, flat and `accepted`, have the wanted value.
+
+    A payload may have either, or both (docs/decisions/0037).
+    """
     if not isinstance(accepted, TermsBody):
         return flat == wanted
     return getattr(accepted, member) == wanted and (flat is _UNSET or flat == wanted)
 
 
-def _is_same_money(accepted: TermsBody, terms: TermsBody) -> bool:
-    return (
-        accepted.asset == terms.asset
-        and accepted.amount == terms.amount
-        and accepted.pay_to == terms.pay_to
-        and _fees_are_sponsored(accepted.extra)
-    )
+def _difference(accepted: TermsBody, terms: TermsBody) -> str:
+    """The first member in which the money of both differs; empty when none does."""
+    if accepted.asset != terms.asset:
+        return "asset"
+    if accepted.amount != terms.amount:
+        return "amount"
+    if accepted.pay_to != terms.pay_to:
+        return "payTo"
+    return "" if _fees_are_sponsored(accepted.extra) else "extra.areFeesSponsored"
 
 
 def _fees_are_sponsored(extra: object) -> bool:
     return isinstance(extra, dict) and extra.get("areFeesSponsored") is True
 
 
-def _read_values(network: Network, terms: TermsBody) -> PaymentTerms | Reason:
+def _read_values(network: Network, terms: TermsBody) -> PaymentTerms | Unacceptable:
     asset = parse_contract(terms.asset) if isinstance(terms.asset, str) else None
     amount = parse_base_units(terms.amount) if isinstance(terms.amount, str) else None
     pay_to = _read_pay_to(terms.pay_to)
     timeout = terms.max_timeout_seconds
-    if asset is None or not amount:  # an amount of zero pays nothing and costs the sponsor (D9)
-        return Reason.INVALID_PAYMENT_REQUIREMENTS
+    if asset is None:
+        return _in_terms(Reason.INVALID_PAYMENT_REQUIREMENTS, "asset")
+    if not amount:  # an amount of zero pays nothing and costs the sponsor: docs/decisions/0038
+        return _in_terms(Reason.INVALID_PAYMENT_REQUIREMENTS, "amount")
     if isinstance(pay_to, Reason):
-        return pay_to
+        return _in_terms(pay_to, "payTo")
     if type(timeout) is not int or not 0 < timeout <= MAX_TIMEOUT_S:
-        return Reason.INVALID_PAYMENT_REQUIREMENTS
+        return _in_terms(Reason.INVALID_PAYMENT_REQUIREMENTS, "maxTimeoutSeconds")
     if not _fees_are_sponsored(terms.extra):
-        return Reason.FEES_NOT_SPONSORED
+        return _in_terms(Reason.FEES_NOT_SPONSORED, "extra.areFeesSponsored")
     return PaymentTerms(network, asset, BaseUnits(amount), pay_to, timeout)
 
 
@@ -185,16 +223,60 @@ def _read_pay_to(value: object) -> Address | Reason:
     return parse_party(value) or Reason.INVALID_PAYMENT_REQUIREMENTS
 
 
-def _read_transaction(payload: object) -> bytes | Reason:
+def _read_transaction(payload: object) -> bytes | Unacceptable:
     """The envelope's bytes; canonical standard base64 only, so that one payment has one text."""
     if not isinstance(payload, dict):
-        return Reason.INVALID_PAYLOAD
+        return _in_payload(Reason.INVALID_PAYLOAD, "payload")
     text = payload.get("transaction")
     if not isinstance(text, str) or not text.isascii():
-        return Reason.MALFORMED
+        return _in_payload(Reason.MALFORMED, _TRANSACTION)
     try:
         raw = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error:
-        return Reason.MALFORMED
+        return _in_payload(Reason.MALFORMED, _TRANSACTION)
     is_canonical = binascii.b2a_base64(raw, newline=False) == text.encode()
-    return raw if is_canonical else Reason.MALFORMED
+    return raw if is_canonical else _in_payload(Reason.MALFORMED, _TRANSACTION)
+
+
+_COLON: Final = b":"
+_MAYBE_ESCAPED: Final = b"\\u003"
+_ESCAPED_COLON: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u003[Aa]")  # an odd run of backslashes
+
+
+def has_repeated_name(text: bytes) -> bool:
+    """Whether an object at any depth of `text`, a valid JSON text, has a member name twice.
+
+    Readers differ in which of two members they take (RFC 8259, section 4), so that a proxy may have
+    read another amount or recipient. Names are compared after resolving their escapes. A text
+    nested too deeply to be compared counts as one that does.
+    """
+    try:
+        # A reader keeps one member of each name, and a member has one colon outside of strings: a
+        # text read and written again has as many colons as before, unless a member was lost.
+        return orjson.dumps(orjson.loads(text)).count(_COLON) != _colons(text)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return _has_repeated_name(text)
+
+
+def _colons(text: bytes) -> int:
+    """Colons of the text once its escapes are resolved."""
+    escaped = len(_ESCAPED_COLON.findall(text)) if _MAYBE_ESCAPED in text else 0
+    return text.count(_COLON) + escaped
+
+
+class _Repeated(Exception):
+    """A name stands twice in one object."""
+
+
+def _has_repeated_name(text: bytes) -> bool:
+    """The same for what orjson does not read or write: lone surrogates, hundreds of levels."""
+    try:
+        json.loads(text, object_pairs_hook=_refuse_repeated, parse_int=len)
+    except (_Repeated, RecursionError, ValueError):
+        return True
+    return False
+
+
+def _refuse_repeated(members: list[tuple[str, object]]) -> None:
+    if len({name for name, _ in members}) != len(members):
+        raise _Repeated

@@ -1,4 +1,4 @@
-"""How often anybody may ask for what stands before a sign-in."""
+"""The rate limit of challenge requests."""
 
 import pytest
 
@@ -14,11 +14,11 @@ PATHS = (
 
 
 @pytest.mark.parametrize(("method", "path"), PATHS)
-async def test_a_request_counts_once_for_its_address(
+async def test_challenge_request_counts_once_per_address(
     postgres_url: Secret[str], database: Database, method: str, path: str
 ) -> None:
     async with replica(postgres_url, {"FAREBOX_RATE_PER_ADDRESS": "600"}) as client:
         await client.request(method, path, body=b"[]")
     async with database.connection() as db:
-        asked = await db.fetchval("SELECT coalesce(sum(asked), 0) FROM ingress_counts")
-    assert asked == 1
+        counted = await db.fetchval("SELECT coalesce(sum(asked), 0) FROM ingress_counts")
+    assert counted == 1

@@ -1,22 +1,27 @@
+"""`/health/live` and `/health/ready`."""
+
 import asyncio
 
 import orjson
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.asgi import Application
 from farebox.app.assembly import Services
-from farebox.app.health import Part, PartHealth, health_routes
+from farebox.app.health import Component, ComponentHealth, health_endpoints
 from farebox.kernel.errors import Outage
+from support.manual_clock import ManualClock
+from support.routes import RoutedApp
 from support.serving import exchange, serving
+from support.waiting import until
 
 GET_READY = b"GET /health/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
 class _Part:
-    def __init__(self, name: str, says: PartHealth | Exception | None) -> None:
+    def __init__(self, name: str, says: ComponentHealth | Exception | None) -> None:
         self.name, self._says = name, says
 
-    async def health(self) -> PartHealth:
+    async def health(self) -> ComponentHealth:
         if self._says is None:
             await asyncio.Event().wait()
         if isinstance(self._says, Exception):
@@ -25,8 +30,8 @@ class _Part:
         return self._says
 
 
-def _app(*parts: Part) -> ASGIApp:
-    return Application(Services(routes=[], parts=parts), stop=lambda: None)
+def _app(*parts: Component) -> ASGIApp:
+    return Application(Services(endpoints=[], parts=parts), stop=lambda: None)
 
 
 async def _ask(app: ASGIApp, request: bytes = GET_READY) -> tuple[int, object]:
@@ -36,16 +41,16 @@ async def _ask(app: ASGIApp, request: bytes = GET_READY) -> tuple[int, object]:
     return int(head.split()[1]), orjson.loads(body)
 
 
-async def test_live_says_ok_whatever_is_away() -> None:
+async def test_live_returns_ok_during_any_outage() -> None:
     app = _app(_Part("database", Outage("database", "away")))
     request = GET_READY.replace(b"ready", b"live")
     assert await _ask(app, request) == (200, {"status": "ok"})
 
 
-async def test_ready_has_one_entry_for_each_part() -> None:
+async def test_ready_has_one_entry_per_component() -> None:
     app = _app(
-        _Part("database", PartHealth(is_usable=True)),
-        _Part("stellar:testnet", PartHealth(is_usable=True, reasons=("balance_low",))),
+        _Part("database", ComponentHealth(is_usable=True)),
+        _Part("stellar:testnet", ComponentHealth(is_usable=True, reasons=("balance_low",))),
     )
     assert await _ask(app) == (
         200,
@@ -59,10 +64,10 @@ async def test_ready_has_one_entry_for_each_part() -> None:
     )
 
 
-async def test_one_part_away_is_503_and_the_others_still_say_what_they_are() -> None:
+async def test_ready_returns_503_and_other_components_when_one_is_unavailable() -> None:
     app = _app(
-        _Part("database", PartHealth(is_usable=True)),
-        _Part("stellar:testnet", PartHealth(is_usable=False, reasons=("clock_stale",))),
+        _Part("database", ComponentHealth(is_usable=True)),
+        _Part("stellar:testnet", ComponentHealth(is_usable=False, reasons=("clock_stale",))),
         _Part("stellar:pubnet", Outage("stellar:pubnet", "https://rpc.test/planted-key is away")),
     )
     status, body = await _ask(app)
@@ -77,9 +82,11 @@ async def test_one_part_away_is_503_and_the_others_still_say_what_they_are() -> 
     }
 
 
-async def test_a_probe_that_hangs_or_breaks_is_a_reason_and_not_a_fault_of_the_answer() -> None:
-    routes = health_routes([_Part("slow", None), _Part("broken", ValueError("x"))], deadline_s=0.05)
-    status, body = await _ask(Application(Services(routes=routes), stop=lambda: None))
+async def test_ready_returns_reason_when_check_hangs_or_raises() -> None:
+    checks = health_endpoints(
+        [_Part("slow", None), _Part("broken", ValueError("x"))], deadline_s=0.05
+    )
+    status, body = await _ask(RoutedApp(*checks))
     assert status == 503
     assert body == {
         "status": "unavailable",
@@ -88,3 +95,45 @@ async def test_a_probe_that_hangs_or_breaks_is_a_reason_and_not_a_fault_of_the_a
             "broken": {"status": "unavailable", "reasons": ["probe_failed"]},
         },
     }
+
+
+class _Counting:
+    """A part that counts how often it is asked, and answers when it is let."""
+
+    name = "database"
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.may_answer = asyncio.Event()
+
+    async def health(self) -> ComponentHealth:
+        self.requests += 1
+        await self.may_answer.wait()
+        return ComponentHealth(is_usable=True)
+
+
+async def test_ready_shares_one_check_among_requests_of_one_second() -> None:
+    part, clock = _Counting(), ManualClock()
+    (_, ready) = health_endpoints([part], deadline_s=5, monotonic=clock.monotonic)
+    app, arrived = RoutedApp(ready), 0
+
+    async def counting(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal arrived
+        arrived += scope["type"] == "http"
+        await app(scope, receive, send)
+
+    async with serving(counting) as address:
+        early = [asyncio.create_task(exchange(address, GET_READY)) for _ in range(20)]
+        await until(lambda: arrived == 20 and part.requests)
+        assert part.requests == 1
+        early[0].cancel()
+        await asyncio.sleep(0.05)  # the server notices that the first client has left
+        part.may_answer.set()
+        answers = await asyncio.gather(*early[1:])
+        assert {answer.split()[1] for answer in answers} == {b"200"}
+        clock.turn(0.9)
+        await exchange(address, GET_READY)
+        assert part.requests == 1
+        clock.turn(0.1)
+        await exchange(address, GET_READY)
+        assert part.requests == 2

@@ -1,3 +1,5 @@
+"""The lifespan: resources and loops, their order and their failures."""
+
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,10 +33,10 @@ class _Trail:
             self.steps.append("loop ends")
 
 
-async def test_resources_open_before_the_loops_and_close_in_reverse_after_them() -> None:
+async def test_lifespan_opens_resources_before_loops_and_closes_in_reverse() -> None:
     trail = _Trail()
     services = Services(
-        routes=[],
+        endpoints=[],
         tasks=[Loop("clock", trail.loop)],
         resources=[trail.resource("pool"), trail.resource("client")],
     )
@@ -52,13 +54,15 @@ async def test_resources_open_before_the_loops_and_close_in_reverse_after_them()
     ]
 
 
-async def test_a_loop_that_dies_stops_the_service_and_is_raised_at_its_end() -> None:
+async def test_lifespan_stops_service_and_raises_when_loop_fails() -> None:
     trail, stopped = _Trail(), asyncio.Event()
 
     async def dies() -> None:
         raise ValueError("planted")
 
-    services = Services(routes=[], tasks=[Loop("clock", dies)], resources=[trail.resource("pool")])
+    services = Services(
+        endpoints=[], tasks=[Loop("clock", dies)], resources=[trail.resource("pool")]
+    )
     lifespan = Lifespan(services, stop=stopped.set)
     with pytest.raises(ValueError, match="planted"):
         async with lifespan(None):
@@ -68,19 +72,19 @@ async def test_a_loop_that_dies_stops_the_service_and_is_raised_at_its_end() -> 
     assert isinstance(lifespan.failure, ValueError)
 
 
-async def test_a_loop_that_returns_is_as_bad_as_one_that_dies() -> None:
+async def test_lifespan_stops_service_when_loop_returns() -> None:
     stopped = asyncio.Event()
 
     async def returns() -> None:
         return None
 
-    lifespan = Lifespan(Services(routes=[], tasks=[Loop("clock", returns)]), stop=stopped.set)
+    lifespan = Lifespan(Services(endpoints=[], tasks=[Loop("clock", returns)]), stop=stopped.set)
     with pytest.raises(LoopEnded, match="clock"):
         async with lifespan(None):
             await stopped.wait()
 
 
-async def test_a_resource_that_cannot_open_closes_those_before_it() -> None:
+async def test_lifespan_closes_opened_resources_when_one_fails_to_open() -> None:
     trail = _Trail()
 
     @asynccontextmanager
@@ -90,7 +94,7 @@ async def test_a_resource_that_cannot_open_closes_those_before_it() -> None:
         yield
 
     services = Services(
-        routes=[], tasks=[Loop("clock", trail.loop)], resources=[trail.resource("pool"), away()]
+        endpoints=[], tasks=[Loop("clock", trail.loop)], resources=[trail.resource("pool"), away()]
     )
     lifespan = Lifespan(services, stop=lambda: None)
     with pytest.raises(Outage):

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the seller's own name for a request, and the answer it gets again."""
+"""`Idempotency-Key`: the seller's key, and the response replayed under it."""
 
 import asyncio
 from contextlib import suppress
@@ -10,15 +10,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from farebox.app.asgi import create_app
 from farebox.app.configuration import read_settings
-from farebox.facilitator.requests.idempotency import RequestNames
+from farebox.facilitator.journal.journal import SettlementJournal
+from farebox.facilitator.settling.idempotency import StoredResponses
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
-from support import node
-from support.asgi import Answer, AsgiClient, HungUp, started
+from support import node_proxy
+from support.asgi import Answer, AsgiClient, ClientDisconnected, started
 from support.payments import Draft, Json
 from support.stage import Stage, service, until_ready
+from support.waiting import until
 
 KEY: Final = "order-4711"
 SEND: Final = "sendTransaction"
@@ -28,7 +30,7 @@ async def keyed(stage: Stage, body: object, key: str = KEY) -> Answer:
     return await stage.client.post("/settle", body, {"idempotency-key": key})
 
 
-async def test_a_success_is_replayed_byte_for_byte(stage: Stage) -> None:
+async def test_success_is_replayed_byte_for_byte(stage: Stage) -> None:
     draft = await stage.draft()
     first = await keyed(stage, draft.request())
     assert first.json()["success"] is True
@@ -37,7 +39,7 @@ async def test_a_success_is_replayed_byte_for_byte(stage: Stage) -> None:
     assert stage.node().counts()[SEND] == 1
 
 
-async def test_without_the_key_or_under_another_the_one_success_is_gone(stage: Stage) -> None:
+async def test_success_is_not_replayed_without_its_key(stage: Stage) -> None:
     draft = await stage.draft()
     await keyed(stage, draft.request())
     for other in (
@@ -47,7 +49,7 @@ async def test_without_the_key_or_under_another_the_one_success_is_gone(stage: S
         assert (other["success"], other["errorReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
 
 
-async def test_the_same_body_may_be_spelled_in_other_json(stage: Stage) -> None:
+async def test_same_body_in_other_json_spelling_is_replayed(stage: Stage) -> None:
     draft = await stage.draft()
     first = await keyed(stage, draft.request())
     body = draft.request()
@@ -56,10 +58,10 @@ async def test_the_same_body_may_be_spelled_in_other_json(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("state", ["settled", "pending"])
-async def test_another_body_under_the_same_key_is_a_conflict(hasty: Stage, state: str) -> None:
+async def test_another_body_with_same_key_is_a_conflict(hasty: Stage, state: str) -> None:
     draft = await hasty.draft()
     if state == "pending":
-        node.lose_sight(hasty.node())
+        node_proxy.hide_transactions(hasty.node())
     first = await keyed(hasty, draft.request())
     answer = await keyed(hasty, draft.request(maxTimeoutSeconds=901))
     assert answer.status == 409
@@ -75,16 +77,16 @@ async def test_another_body_under_the_same_key_is_a_conflict(hasty: Stage, state
     assert (await _final(hasty, draft)).json()["transaction"] == first.json()["transaction"]
 
 
-async def test_strangers_with_the_same_key_do_not_meet(stage: Stage) -> None:
+async def test_keys_of_anonymous_callers_are_scoped_to_their_payments(stage: Stage) -> None:
     one, two = await stage.draft(), await stage.draft()
     answers = await asyncio.gather(*(keyed(stage, each.request()) for each in (one, two)))
     assert [answer.json()["success"] for answer in answers] == [True, True]
     assert len({answer.json()["transaction"] for answer in answers}) == 2
 
 
-async def test_pending_is_not_kept_and_the_repeat_goes_on_to_the_result(hasty: Stage) -> None:
+async def test_pending_response_is_not_stored_and_repeat_returns_result(hasty: Stage) -> None:
     draft = await hasty.draft()
-    node.lose_sight(hasty.node())
+    node_proxy.hide_transactions(hasty.node())
     pending = await keyed(hasty, draft.request())
     assert pending.json()["errorReason"] == Reason.SETTLEMENT_PENDING
     hasty.node().reset()
@@ -97,7 +99,7 @@ async def test_pending_is_not_kept_and_the_repeat_goes_on_to_the_result(hasty: S
     assert hasty.node().counts()[SEND] == 0
 
 
-async def test_twenty_at_once_on_two_replicas_are_one_settlement_with_one_answer(
+async def test_twenty_concurrent_requests_on_two_replicas_get_one_response(
     stage: Stage,
 ) -> None:
     draft = await stage.draft()
@@ -112,7 +114,7 @@ async def test_twenty_at_once_on_two_replicas_are_one_settlement_with_one_answer
     assert await stage.ledger().balance(draft.asset, draft.pay_to) == before + draft.amount
 
 
-async def test_a_restart_replays_what_was_answered_before(stage: Stage) -> None:
+async def test_stored_response_is_replayed_after_restart(stage: Stage) -> None:
     draft = await stage.draft()
     first = await keyed(stage, draft.request())
     async with service(stage.environment) as client:
@@ -120,13 +122,13 @@ async def test_a_restart_replays_what_was_answered_before(stage: Stage) -> None:
     assert again.body == first.body
 
 
-async def test_an_answer_lost_on_the_wire_is_there_for_the_key(stage: Stage) -> None:
+async def test_response_lost_on_the_wire_is_replayed(stage: Stage) -> None:
     draft = await stage.draft()
     app = create_app(read_settings(stage.environment))
     async with started(app):
         deaf = AsgiClient(_cut_off(app))
         await until_ready(AsgiClient(app))
-        with pytest.raises(HungUp):
+        with pytest.raises(ClientDisconnected):
             await deaf.post("/settle", draft.request(), {"idempotency-key": KEY})
     (row,) = await stage.query("SELECT answered_at FROM settlements")
     assert row["answered_at"] is not None
@@ -151,7 +153,7 @@ def _cut_off(app: ASGIApp) -> ASGIApp:
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "ä", "x" * 256, "a\tb"])
-async def test_a_malformed_key_is_a_bad_request_and_settles_nothing(stage: Stage, key: str) -> None:
+async def test_malformed_key_is_a_400_and_settles_nothing(stage: Stage, key: str) -> None:
     draft = await stage.draft()
     body = draft.request()
     headers = {"content-type": "application/json", "idempotency-key": key}
@@ -165,24 +167,24 @@ async def test_a_malformed_key_is_a_bad_request_and_settles_nothing(stage: Stage
 @pytest.mark.parametrize(
     "key", ["x", "~" * 255, '"quoted"', "8e03978e-40d5-43e8-bc93-6894a57f9324"]
 )
-async def test_any_visible_ascii_is_a_key(stage: Stage, key: str) -> None:
+async def test_any_visible_ascii_key_is_accepted(stage: Stage, key: str) -> None:
     draft = await stage.draft()
     first = await keyed(stage, draft.request(), key)
     assert (await keyed(stage, draft.request(), key)).body == first.body
 
 
-async def test_a_refused_request_uses_up_no_key(stage: Stage) -> None:
+async def test_refused_request_leaves_key_free(stage: Stage) -> None:
     draft = await stage.draft()
     short = draft.but(amount=10**15)
     refused = await keyed(stage, short.request())
-    assert refused.json()["errorReason"] == Reason.SIMULATION_FAILED
-    assert await _names(stage) == []
+    assert refused.json()["errorReason"] == Reason.INSUFFICIENT_FUNDS
+    assert await _keys(stage) == []
     assert (await keyed(stage, draft.request())).json()["success"] is True
 
 
-async def test_a_payment_of_which_nothing_was_sent_frees_its_key(hasty: Stage) -> None:
+async def test_key_is_free_again_when_nothing_was_sent(hasty: Stage) -> None:
     draft = await hasty.draft()
-    hasty.node().on(SEND, node.busy)
+    hasty.node().on(SEND, node_proxy.busy)
     refused = await keyed(hasty, draft.request())
     assert (refused.json()["success"], refused.json()["transaction"]) == (False, "")
     hasty.node().reset()
@@ -190,32 +192,33 @@ async def test_a_payment_of_which_nothing_was_sent_frees_its_key(hasty: Stage) -
     assert other.json()["success"] is True, other.json()
 
 
-async def test_a_key_is_kept_a_day_past_the_authorization_and_then_forgotten(stage: Stage) -> None:
+async def test_stored_response_expires_a_day_after_authorization(stage: Stage) -> None:
     draft = await stage.draft()
     await keyed(stage, draft.request())
-    (row,) = await _names(stage)
+    (row,) = await _keys(stage)
     left = draft.expires_at_ledger - await stage.ledger().latest()
     ends_at = datetime.now(UTC) + timedelta(seconds=5 * left)
     assert abs(row["keep_until"] - ends_at - timedelta(hours=24)) < timedelta(minutes=2)
     async with Database(Secret(stage.environment["FAREBOX_DATABASE_URL"])) as database:
-        names = RequestNames(database, SystemClock())
-        assert await names.sweep() == 0
+        clock = SystemClock()
+        responses = StoredResponses(database, SettlementJournal(database, clock), {}, clock)
+        assert await responses.delete_expired() == 0
         await stage.query("UPDATE request_names SET keep_until = now() - interval '1 second'")
         late = await keyed(stage, draft.request())
         assert late.json()["errorReason"] == Reason.DUPLICATE_SETTLEMENT, "its time is over"
         await stage.query("UPDATE request_names SET keep_until = now() - interval '1 second'")
-        assert await names.sweep() == 1
-    assert await _names(stage) == []
+        assert await responses.delete_expired() == 1
+    assert await _keys(stage) == []
 
 
-async def _names(stage: Stage) -> list[Json]:
+async def _keys(stage: Stage) -> list[Json]:
     return [dict(row) for row in await stage.query("SELECT * FROM request_names")]
 
 
 async def _final(stage: Stage, draft: Draft) -> Answer:
-    for _ in range(200):
+    async def final() -> Answer | None:
         answer = await keyed(stage, draft.request())
-        if answer.json().get("errorReason") != Reason.SETTLEMENT_PENDING:
-            return answer
-        await asyncio.sleep(0.05)
-    raise TimeoutError("it stays pending")
+        is_pending = answer.json().get("errorReason") == Reason.SETTLEMENT_PENDING
+        return None if is_pending else answer
+
+    return await until(final)

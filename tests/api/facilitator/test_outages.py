@@ -1,4 +1,4 @@
-"""What the facilitator says and does while something it needs is away."""
+"""The facilitator while its node or its database is unavailable."""
 
 import asyncio
 import json
@@ -10,22 +10,25 @@ from typing import Final
 import pytest
 from stellar_sdk import Keypair
 
-from farebox.facilitator.http import failure_bodies
+from farebox.facilitator.settle_http import SETTLE
+from farebox.facilitator.verify_http import VERIFY
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
-from farebox.web.errors import Failure
+from farebox.web.error_responses import Failure
 from farebox.x402.reasons import REGISTRY, Reason, Retry
-from support import node
+from support import node_proxy
 from support.payments import Draft
 from support.promises import promise
 from support.stage import Stage, environment_for, own_relayer, service, until_ready
+from support.waiting import until
 
 RPC: Final = ("getLatestLedger", "simulateTransaction", "getNetwork", "getVersionInfo", "getHealth")
 
 
 @promise("health:live", "health:ready")
-async def test_a_service_with_all_its_parts_is_live_and_ready(stage: Stage) -> None:
+async def test_service_is_live_and_ready_with_all_components(stage: Stage) -> None:
     live, ready = [await stage.client.get(f"/health/{probe}") for probe in ("live", "ready")]
     assert (live.status, live.json()) == (200, {"status": "ok"})
     assert (ready.status, ready.json()) == (
@@ -42,20 +45,20 @@ async def test_a_service_with_all_its_parts_is_live_and_ready(stage: Stage) -> N
 
 
 @promise("error:one-network-away", "error:other-network-stays", "health:ready")
-async def test_one_network_away_is_named_and_the_other_goes_on(stage: Stage) -> None:
+async def test_unavailable_network_is_named_and_other_network_settles(stage: Stage) -> None:
     draft = await stage.draft()
     for method in RPC:
-        stage.node().on(method, node.http(503))
-    await stage.refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
-    await stage.settled((await stage.draft(Network.PUBNET)).request())
+        stage.node().on(method, node_proxy.http(503))
+    await stage.assert_refused(draft.request(), Reason.NETWORK_UNAVAILABLE, payer=draft.payer)
+    await stage.assert_settles((await stage.draft(Network.PUBNET)).request())
     stage.node().reset()
-    await stage.settled(draft.but().request())
+    await stage.assert_settles(draft.but().request())
 
 
 @promise("error:one-network-away", "error:other-network-stays", "health:ready")
-async def test_readiness_names_the_network_that_is_away_and_recovers(stage: Stage) -> None:
+async def test_ready_names_unavailable_network_and_recovers(stage: Stage) -> None:
     for method in RPC:
-        stage.node().on(method, node.http(503))
+        stage.node().on(method, node_proxy.http(503))
     async with service(stage.environment, is_ready=False) as client:
         other = Stage(client, stage.networks, stage.environment)
         pubnet = await other.draft(Network.PUBNET)
@@ -101,10 +104,10 @@ async def mortal(stage: Stage) -> AsyncIterator[_Mortal]:
 
 
 @promise("error:database-away-fails-readiness", "error:database-away-stops-writes")
-async def test_without_its_database_it_verifies_but_settles_nothing(mortal: _Mortal) -> None:
+async def test_service_verifies_but_does_not_settle_without_database(mortal: _Mortal) -> None:
     stage = mortal.stage
     draft = await stage.draft()
-    await stage.settled(draft.request())
+    await stage.assert_settles(draft.request())
     await mortal.lose_its_database()
     await until_ready(stage.client, 503)
     parts = (await stage.client.get("/health/ready")).json()["parts"]
@@ -114,20 +117,20 @@ async def test_without_its_database_it_verifies_but_settles_nothing(mortal: _Mor
     stage.node().calls.clear()
     assert (await stage.verify(other.request()))["isValid"] is True
     answer = await stage.client.post("/settle", other.request())
-    assert answer.status == 503
-    told = answer.json()
-    assert (told["success"], told["errorReason"], told["transaction"]) == (
+    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+    outcome = answer.json()
+    assert (outcome["success"], outcome["errorReason"], outcome["transaction"]) == (
         False,
         Reason.SERVICE_UNAVAILABLE,
         "",
     )
-    assert REGISTRY[Reason(told["errorReason"])].retry is Retry.LATER
+    assert REGISTRY[Reason(outcome["errorReason"])].retry is Retry.LATER
     assert stage.node().counts()["sendTransaction"] == 0
     assert (await stage.client.get("/health/live")).status == 200
 
 
 @promise("operator:account-needs-native-coin")
-async def test_an_operator_account_that_was_never_funded_shows_and_settles_nothing(
+async def test_unfunded_operator_account_is_not_ready_and_settles_nothing(
     stage: Stage,
 ) -> None:
     poor = stage.environment | {"FAREBOX_RELAYER_SECRET_TESTNET": Keypair.random().secret}
@@ -146,12 +149,12 @@ async def test_an_operator_account_that_was_never_funded_shows_and_settles_nothi
 
 async def _until_known(stage: Stage, draft: Draft) -> None:
     """Return once the draft's network is judged by more than its absence."""
-    for _ in range(100):
+
+    async def is_judged() -> bool:
         verdict = await stage.verify(draft.request())
-        if verdict.get("invalidReason") != Reason.NETWORK_UNAVAILABLE:
-            return
-        await asyncio.sleep(0.05)
-    raise TimeoutError("the network stays unavailable")
+        return bool(verdict.get("invalidReason") != Reason.NETWORK_UNAVAILABLE)
+
+    await until(is_judged)
 
 
 _PLANTED: Final = """
@@ -161,7 +164,7 @@ _PLANTED: Final = """
 
 
 @promise("error:no-internals")
-async def test_a_fault_of_ours_tells_the_caller_nothing_of_the_inside(mortal: _Mortal) -> None:
+async def test_internal_error_response_holds_no_internal_detail(mortal: _Mortal) -> None:
     stage = mortal.stage
     draft = await stage.draft()
     # the loops go on: they insert nothing
@@ -170,9 +173,9 @@ async def test_a_fault_of_ours_tells_the_caller_nothing_of_the_inside(mortal: _M
         "CREATE TRIGGER planted BEFORE INSERT ON settlements EXECUTE FUNCTION planted()"
     )
     answer = await stage.client.post("/settle", draft.request())
-    told = answer.json()
-    assert (answer.status, told["success"], told["transaction"]) == (500, False, "")
-    assert told["errorReason"] == Reason.UNEXPECTED_SETTLE_ERROR
+    outcome = answer.json()
+    assert (answer.status, outcome["success"], outcome["transaction"]) == (500, False, "")
+    assert outcome["errorReason"] == Reason.UNEXPECTED_SETTLE_ERROR
     for inside in (b"settlements", b"asyncpg", b"Traceback", b".py", b"relation"):
         assert inside not in answer.body
     assert stage.node().counts()["sendTransaction"] == 0
@@ -182,16 +185,20 @@ async def test_a_fault_of_ours_tells_the_caller_nothing_of_the_inside(mortal: _M
 @pytest.mark.parametrize(
     ("code", "verify", "settle"),
     [
-        ("internal_error", Reason.UNEXPECTED_VERIFY_ERROR, Reason.UNEXPECTED_SETTLE_ERROR),
-        ("request_timeout", Reason.REQUEST_TIMEOUT, Reason.REQUEST_TIMEOUT),
-        ("body_too_large", Reason.BODY_TOO_LARGE, Reason.BODY_TOO_LARGE),
+        (ErrorCode.INTERNAL_ERROR, Reason.UNEXPECTED_VERIFY_ERROR, Reason.UNEXPECTED_SETTLE_ERROR),
+        (ErrorCode.REQUEST_TIMEOUT, Reason.REQUEST_TIMEOUT, Reason.REQUEST_TIMEOUT),
+        (ErrorCode.BODY_TOO_LARGE, Reason.BODY_TOO_LARGE, Reason.BODY_TOO_LARGE),
     ],
 )
-def test_a_failure_without_a_verdict_has_the_body_of_one(
-    code: str, verify: Reason, settle: Reason
+def test_error_without_verdict_has_body_of_a_refusal(
+    code: ErrorCode, verify: Reason, settle: Reason
 ) -> None:
-    failure = Failure(500, code, "planted words of the inside", "id")
-    bodies = {path: json.loads(make(failure)) for path, make in failure_bodies().items()}
+    failure = Failure(code, "planted words of the inside", "id")
+    bodies = {
+        route.path: json.loads(route.failure.render(failure))
+        for route in (VERIFY, SETTLE)
+        if route.failure is not None
+    }
     assert bodies == {
         "/verify": {
             "isValid": False,

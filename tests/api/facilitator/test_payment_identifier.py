@@ -1,4 +1,4 @@
-"""The `payment-identifier` extension: the buyer's name for a payment, which replays nothing."""
+"""The `payment-identifier` extension: the buyer's id of a payment, which replays nothing."""
 
 import asyncio
 from typing import Any, Final
@@ -6,10 +6,11 @@ from typing import Any, Final
 import pytest
 
 from farebox.x402.reasons import Reason
-from support import node
+from support import node_proxy
 from support.payments import Draft, Json
 from support.promises import case
 from support.stage import Stage, key_of, service
+from support.waiting import until
 
 ID: Final = "pay_7d5d747be160e280504c099d984bcfe0"
 SEND: Final = "sendTransaction"
@@ -25,9 +26,9 @@ def named(draft: Draft, name: Any = ID, *, required: Any = False, **terms: Any) 
 
 
 @case("PV-150")
-async def test_the_same_id_and_body_is_a_repeat_and_never_a_second_success(stage: Stage) -> None:
+async def test_repeated_id_and_body_gives_no_second_success(stage: Stage) -> None:
     draft = await stage.draft()
-    tx_hash = await stage.settled(named(draft))
+    tx_hash = await stage.assert_settles(named(draft))
     again = await stage.settle(named(draft))
     assert (again["success"], again["errorReason"], again["transaction"]) == (
         False,
@@ -38,25 +39,25 @@ async def test_the_same_id_and_body_is_a_repeat_and_never_a_second_success(stage
 
 
 @case("PV-150")
-async def test_a_pending_payment_goes_on_to_its_success_under_its_id(hasty: Stage) -> None:
+async def test_pending_payment_succeeds_when_repeated_with_its_id(hasty: Stage) -> None:
     draft = await hasty.draft()
-    node.lose_sight(hasty.node())
+    node_proxy.hide_transactions(hasty.node())
     pending = await hasty.settle(named(draft))
     assert pending["errorReason"] == Reason.SETTLEMENT_PENDING
     hasty.node().reset()
-    outcome = await hasty.settle(named(draft))
-    for _ in range(200):
-        if outcome["success"]:
-            break
-        await asyncio.sleep(0.05)
+
+    async def success() -> Json | None:
         outcome = await hasty.settle(named(draft))
-    assert (outcome["success"], outcome["transaction"]) == (True, pending["transaction"])
+        return outcome if outcome["success"] else None
+
+    outcome = await until(success)
+    assert outcome["transaction"] == pending["transaction"]
 
 
 @case("PV-150")
-async def test_the_same_id_for_another_payment_is_a_conflict(stage: Stage) -> None:
+async def test_id_of_another_payment_is_a_conflict(stage: Stage) -> None:
     first = await stage.draft()
-    await stage.settled(named(first))
+    await stage.assert_settles(named(first))
     before = await stage.ledger().balance(first.asset, first.pay_to)
     answer = await stage.client.post("/settle", named(first.but()))
     assert (answer.status, answer.json()["errorReason"]) == (409, Reason.PAYMENT_IDENTIFIER_REUSED)
@@ -67,7 +68,7 @@ async def test_the_same_id_for_another_payment_is_a_conflict(stage: Stage) -> No
 
 
 @case("PV-150")
-async def test_one_id_for_many_payments_at_once_on_two_replicas_settles_one(stage: Stage) -> None:
+async def test_concurrent_payments_with_one_id_settle_once_on_two_replicas(stage: Stage) -> None:
     drafts = [await stage.draft() for _ in range(6)]
     async with service(stage.environment) as client:
         clients = [stage.client, client] * 3
@@ -83,37 +84,37 @@ async def test_one_id_for_many_payments_at_once_on_two_replicas_settles_one(stag
     assert await stage.rows() == 1
 
 
-async def test_another_payer_has_its_ids_to_itself(stage: Stage) -> None:
+async def test_ids_are_scoped_to_payer(stage: Stage) -> None:
     draft = await stage.draft()
     stranger = await stage.another_payer()
     key = key_of(stranger)
-    await stage.settled(named(draft.but(payer=key.public_key, signers=(key,))))
-    await stage.settled(named(draft))
+    await stage.assert_settles(named(draft.but(payer=key.public_key, signers=(key,))))
+    await stage.assert_settles(named(draft))
 
 
-async def test_a_refused_payment_uses_up_no_id(stage: Stage) -> None:
+async def test_refused_payment_leaves_id_free(stage: Stage) -> None:
     draft = await stage.draft()
     refused = await stage.settle(named(draft.but(amount=10**15)))
-    assert refused["errorReason"] == Reason.SIMULATION_FAILED
-    await stage.settled(named(draft))
+    assert refused["errorReason"] == Reason.INSUFFICIENT_FUNDS
+    await stage.assert_settles(named(draft))
 
 
-async def test_an_id_of_which_nothing_was_sent_may_be_used_for_the_next_payment(
+async def test_id_is_free_again_when_nothing_was_sent(
     hasty: Stage,
 ) -> None:
     draft = await hasty.draft()
-    hasty.node().on(SEND, node.busy)
+    hasty.node().on(SEND, node_proxy.busy)
     refused = await hasty.settle(named(draft))
     assert (refused["success"], refused["transaction"]) == (False, "")
     hasty.node().reset()
-    await hasty.settled(named(draft.but()))
+    await hasty.assert_settles(named(draft.but()))
 
 
 @case("PV-150")
 @pytest.mark.parametrize(
     "name", ["short", "x" * 15, "x" * 129, "sixteen letters!", ID + "\n", 7, True, [ID], {"id": ID}]
 )
-async def test_a_malformed_id_is_a_bad_request_on_both_routes(stage: Stage, name: Any) -> None:
+async def test_malformed_id_is_a_400_on_both_routes(stage: Stage, name: Any) -> None:
     draft = await stage.draft()
     await _refused(stage, named(draft, name), Reason.INVALID_PAYMENT_IDENTIFIER)
 
@@ -122,33 +123,33 @@ async def test_a_malformed_id_is_a_bad_request_on_both_routes(stage: Stage, name
 @pytest.mark.parametrize(
     "extension", ["id", [], {}, {"info": "x"}, {"info": {"id": ID}}, {"info": {"required": 1}}]
 )
-async def test_an_extension_of_another_form_is_a_bad_request(stage: Stage, extension: Any) -> None:
+async def test_malformed_extension_is_a_400(stage: Stage, extension: Any) -> None:
     body = (await stage.draft()).request()
     body["paymentPayload"]["extensions"] = {"payment-identifier": extension}
     await _refused(stage, body, Reason.INVALID_PAYMENT_IDENTIFIER)
 
 
 @case("PV-150")
-async def test_a_required_id_that_is_missing_is_a_bad_request(stage: Stage) -> None:
+async def test_missing_required_id_is_a_400(stage: Stage) -> None:
     draft = await stage.draft()
     await _refused(stage, named(draft, None, required=True), Reason.PAYMENT_IDENTIFIER_REQUIRED)
 
 
 @pytest.mark.parametrize("name", ["x" * 16, "x" * 128, "Az09_-Az09_-Az09", ID])
-async def test_every_id_of_the_allowed_form_is_taken(stage: Stage, name: str) -> None:
-    await stage.settled(named(await stage.draft(), name, required=True))
+async def test_every_valid_id_is_accepted(stage: Stage, name: str) -> None:
+    await stage.assert_settles(named(await stage.draft(), name, required=True))
 
 
 @pytest.mark.parametrize("extensions", [None, "x", [], {}, {"payment-identifier": None}])
-async def test_without_an_id_nothing_changes(stage: Stage, extensions: Any) -> None:
+async def test_payment_without_id_settles(stage: Stage, extensions: Any) -> None:
     body = (await stage.draft()).request()
     body["paymentPayload"]["extensions"] = extensions
-    await stage.settled(body)
+    await stage.assert_settles(body)
     assert await stage.query("SELECT FROM request_names") == []
 
 
-async def test_a_declaration_echoed_without_an_id_nothing_requires_is_no_id(stage: Stage) -> None:
-    await stage.settled(named(await stage.draft(), None))
+async def test_echoed_declaration_without_id_settles_when_id_is_optional(stage: Stage) -> None:
+    await stage.assert_settles(named(await stage.draft(), None))
 
 
 async def _refused(stage: Stage, body: Json, reason: Reason) -> None:

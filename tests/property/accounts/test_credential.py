@@ -1,12 +1,12 @@
-"""Whatever headers come, they are read; and only a whole token of ours makes a session or key."""
+"""Any headers are read; only a whole token makes a session or an API key."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.accounts.credential import Credential, Form, Misuse, read_credential
-from farebox.accounts.token import TokenForm, digest_of, new_token
+from farebox.accounts.credential import Credential, CredentialFault, CredentialType, read_credential
+from farebox.accounts.token import TokenType, digest_of, new_token
 
-TOKENS = [new_token(form).shown.reveal().encode() for form in TokenForm]
+TOKENS = [new_token(form).value.reveal().encode() for form in TokenType]
 OPERATOR = b"operator-key-of-sixteen"
 names = st.sampled_from(
     [b"authorization", b"x-api-key", b"cookie", b"origin", b"host", b"x-farebox-csrf", b"accept"]
@@ -28,20 +28,20 @@ origins = st.sampled_from([None, "https://farebox.example"])
 
 
 @given(methods, headers, origins)
-def test_any_headers_are_read_and_nothing_is_made_of_what_is_no_token(
+def test_find_credential_accepts_only_whole_tokens_in_any_headers(
     method: str, sent: list[tuple[bytes, bytes]], origin: str | None
 ) -> None:
-    shown = read_credential(method, sent, origin=origin)
-    assert shown is None or isinstance(shown, Misuse | Credential)
-    if not isinstance(shown, Credential):
+    read = read_credential(method, sent, origin=origin)
+    assert read is None or isinstance(read, CredentialFault | Credential)
+    if not isinstance(read, Credential):
         return
     whole = b"\n".join(value for _, value in sent)
-    if shown.form is not Form.OPERATOR:
-        assert shown.digest in {digest_of(token) for token in TOKENS if token in whole}
+    if read.type is not CredentialType.OPERATOR:
+        assert read.digest in {digest_of(token) for token in TOKENS if token in whole}
     names_sent = [name for name, _ in sent]
     in_headers = {b"authorization", b"x-api-key"} & set(names_sent)
     if not in_headers:
-        assert shown.form is Form.SESSION
+        assert read.type is CredentialType.SESSION
         if method not in ("GET", "HEAD", "OPTIONS"):
             assert {b"origin", b"x-farebox-csrf"} <= set(names_sent)
     assert all(names_sent.count(name) == 1 for name in in_headers)

@@ -1,4 +1,4 @@
-"""The rules of discovery data over everything that can be sent."""
+"""Canonical URLs, route templates and discovery data for every possible input."""
 
 import time
 from typing import Final
@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from farebox.catalog.discovery.canonical_url import MAX_URL, CanonicalUrl, read_url
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
-from farebox.catalog.discovery.read import Read, read_closely
 from farebox.catalog.discovery.route_template import RouteTemplate, parse_route_template
 from farebox.outbound.target import Target, parse_target
-from support.damage import damaged
+from support.damaged_bytes import damaged
 from support.discovery import SELLER, Json, discovery, http_info, schema_of, tool_info
 
 ODD: Final = "/.%:@?#\\{}[]~;=&+'\"<>|^`é中\u202e\u0000\n 25eE2fF0aAlocalhostxn--12"
@@ -69,7 +69,7 @@ schemas = st.recursive(
 
 @settings(max_examples=100, deadline=None)
 @given(urls)
-def test_a_canonical_url_is_its_own_canonical_form(text: str) -> None:
+def test_canonical_url_is_idempotent(text: str) -> None:
     url = read_url(text)
     if isinstance(url, CanonicalUrl):
         assert read_url(str(url)) == url
@@ -81,12 +81,12 @@ def test_a_canonical_url_is_its_own_canonical_form(text: str) -> None:
         assert (split.scheme, split.netloc, split.path) == (url.scheme, url.authority, url.path)
         assert (split.username, split.query, split.fragment) == (None, "", "")
         if url.scheme == "https" and ":" not in url.authority:
-            assert isinstance(parse_target(str(url)), Target)  # it can be asked whose it is
+            assert isinstance(parse_target(str(url)), Target)  # its ownership can be verified
 
 
 @settings(max_examples=60, deadline=None)
 @given(urls, urls)
-def test_only_urls_of_one_place_share_a_form(one: str, other: str) -> None:
+def test_equal_canonical_urls_have_one_host(one: str, other: str) -> None:
     first, second = read_url(one), read_url(other)
     if isinstance(first, CanonicalUrl) and first == second:
         assert urlsplit(str(first)).hostname == urlsplit(str(second)).hostname
@@ -94,7 +94,7 @@ def test_only_urls_of_one_place_share_a_form(one: str, other: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(templates)
-def test_no_template_climbs_or_brings_a_separator(text: str) -> None:
+def test_route_template_decodes_to_no_parent_segment_and_no_separator(text: str) -> None:
     template = parse_route_template(text)
     if template is None:
         return
@@ -112,49 +112,49 @@ def test_no_template_climbs_or_brings_a_separator(text: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(alphabet="abcdez-_.~", min_size=1, max_size=6), min_size=1, max_size=5))
-def test_a_template_covers_every_path_it_was_made_of(segments: list[str]) -> None:
+def test_route_template_matches_the_path_it_was_made_of(segments: list[str]) -> None:
     path = read_url("https://a.example/" + "/".join(segments))
     assert isinstance(path, CanonicalUrl)
     given_path = path.path.split("/")[1:]
     wanted = "/" + "/".join(":p" if n % 2 else s for n, s in enumerate(given_path))
     template = parse_route_template(wanted)
     if isinstance(template, RouteTemplate):
-        assert template.covers(path.path) == all(s or not n % 2 for n, s in enumerate(given_path))
-        assert not template.covers(path.path + "/x")
+        assert template.matches(path.path) == all(s or not n % 2 for n, s in enumerate(given_path))
+        assert not template.matches(path.path + "/x")
 
 
 @settings(max_examples=100, deadline=None)
 @given(damaged(st.sampled_from([discovery(), discovery("mcp://tool/weather", tool_info())])))
-def test_damaged_bytes_have_an_answer(text: bytes) -> None:
-    answered(text)
+def test_parse_discovery_returns_for_damaged_bytes(text: bytes) -> None:
+    check_parsed(text)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200))
-def test_arbitrary_bytes_are_dropped(text: bytes) -> None:
-    assert isinstance(read_closely(text, pay_to=SELLER), Dropped)
+def test_parse_discovery_drops_arbitrary_bytes(text: bytes) -> None:
+    assert isinstance(parse_discovery(text, pay_to=SELLER), Dropped)
 
 
 @settings(max_examples=80, deadline=None)
 @given(urls, values, schemas, templates)
-def test_arbitrary_words_have_an_answer(
+def test_parse_discovery_returns_for_arbitrary_members(
     url: str, more: object, schema: object, template: str
 ) -> None:
     info = http_info(queryParams=more) if isinstance(more, dict) else http_info(extra=more)
     resource: Json = {"description": more, "tags": more, "iconUrl": url, "serviceName": url}
-    answered(discovery(url, info, schema, resource=resource, routeTemplate=template))
-    answered(discovery(info=info, schema=schema, resource=resource, routeTemplate=template))
+    check_parsed(discovery(url, info, schema, resource=resource, routeTemplate=template))
+    check_parsed(discovery(info=info, schema=schema, resource=resource, routeTemplate=template))
 
 
-def answered(text: bytes) -> None:
+def check_parsed(text: bytes) -> None:
     started = time.perf_counter()
-    found = read_closely(text, pay_to=SELLER)
+    found = parse_discovery(text, pay_to=SELLER)
     assert time.perf_counter() - started < 1
     if isinstance(found, Dropped):
         assert isinstance(found.reason, DropReason)
         assert len(found.sentence) < 400
         return
-    assert isinstance(found, Read)
+    assert isinstance(found, DiscoveredResource)
     resource = found.resource
     assert len(resource.key) <= MAX_URL + 200
     assert msgspec.json.decode(resource.extensions).keys() == {"bazaar"}
@@ -163,9 +163,9 @@ def answered(text: bytes) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.text(max_size=8), values, max_size=4))
-def test_extension_data_is_kept_to_the_letter(query: dict[str, object]) -> None:
+def test_parse_discovery_keeps_extension_data_byte_for_byte(query: dict[str, object]) -> None:
     info = http_info(queryParams=query)
     text = discovery(info=info, schema=schema_of(info))
-    found = read_closely(text, pay_to=SELLER)
-    if isinstance(found, Read):
+    found = parse_discovery(text, pay_to=SELLER)
+    if isinstance(found, DiscoveredResource):
         assert found.resource.extensions[len(b'{"bazaar":') : -1] in text

@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
-from prove.odd_answers import Seen, faults
-from prove.odd_queries import PATHS, GivenCursor, OddQuery, Stock, odd_query
+from prove.query_generator import (
+    PATHS,
+    GeneratedQuery,
+    IssuedCursor,
+    QueryVocabulary,
+    generate_query,
+)
+from prove.response_check import RawResponse, find_faults
 from support.asgi import AsgiClient
 from support.listings import SELLER, Listed, list_many
 from support.stage import Stage
@@ -34,27 +40,29 @@ LISTED: Final = [
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """Where queries are answered, and what there is to ask with."""
+class Service:
+    """The service, and the vocabulary that queries are made from."""
 
     client: AsgiClient
-    stock: Stock
+    vocabulary: QueryVocabulary
 
-    async def ask(self, asked: OddQuery) -> list[str]:
-        """What is wrong with the answer."""
-        answer = await self.client.get(asked.target)
-        return faults(asked, Seen(answer.status, answer.body, 0))
+    async def ask(self, query_sent: GeneratedQuery) -> list[str]:
+        """Send the query; return the faults of the response."""
+        answer = await self.client.get(query_sent.target)
+        return find_faults(query_sent, RawResponse(answer.status, answer.body, 0))
 
 
 @pytest.fixture
-async def desk(stage: Stage) -> AsyncIterator[Desk]:
+async def service(stage: Stage) -> AsyncIterator[Service]:
     async with Database(Secret(stage.environment["FAREBOX_DATABASE_URL"])) as database:
         ids = await list_many(database, LISTED)
         query = "query=weather&limit=2"
         answer = await stage.client.get(f"/discovery/search?{query}")
-        cursor = GivenCursor(answer.json()["pagination"]["cursor"], query)
-        stock = Stock(WORDS, ("find me a weather forecast for Paris",), (SELLER, "x"), (cursor,))
-        yield Desk(stage.client, stock)
+        cursor = IssuedCursor(answer.json()["pagination"]["cursor"], query)
+        vocabulary = QueryVocabulary(
+            WORDS, ("find me a weather forecast for Paris",), (SELLER, "x"), (cursor,)
+        )
+        yield Service(stage.client, vocabulary)
         async with database.connection() as db:
             await db.execute("DELETE FROM listings WHERE id = ANY ($1)", ids)
             await db.execute("DELETE FROM search_documents WHERE listing_id = ANY ($1)", ids)
@@ -69,9 +77,9 @@ _MANY: Final = settings(
 
 @_MANY
 @given(seed=st.integers(min_value=0, max_value=2**64))
-async def test_what_was_thought_of_to_ask(desk: Desk, seed: int) -> None:
-    asked = odd_query(Random(seed), desk.stock)
-    assert await desk.ask(asked) == []
+async def test_prepared_odd_queries_get_a_page_or_a_refusal(service: Service, seed: int) -> None:
+    query_sent = generate_query(Random(seed), service.vocabulary)
+    assert await service.ask(query_sent) == []
 
 
 @_MANY
@@ -80,30 +88,36 @@ async def test_what_was_thought_of_to_ask(desk: Desk, seed: int) -> None:
     name=st.sampled_from(("query", "type", "network", "payTo", "extensions", "cursor", "limit")),
     value=st.text(max_size=60),
 )
-async def test_any_text_as_any_value(desk: Desk, path: str, name: str, value: str) -> None:
+async def test_any_text_as_a_parameter_gets_a_page_or_a_refusal(
+    service: Service, path: str, name: str, value: str
+) -> None:
     encoded = quote(value, safe="", errors="surrogatepass")
-    assert await desk.ask(OddQuery(path, f"{name}={encoded}")) == []
+    assert await service.ask(GeneratedQuery(path, f"{name}={encoded}")) == []
 
 
 @_MANY
 @given(path=st.sampled_from(PATHS), query=st.text(st.characters(codec="ascii"), max_size=120))
-async def test_any_query_string(desk: Desk, path: str, query: str) -> None:
-    assert await desk.ask(OddQuery(path, query)) == []
+async def test_any_query_string_gets_a_page_or_a_refusal(
+    service: Service, path: str, query: str
+) -> None:
+    assert await service.ask(GeneratedQuery(path, query)) == []
 
 
 @_MANY
 @given(raw=st.binary(max_size=400))
-async def test_any_bytes_as_a_cursor(desk: Desk, raw: bytes) -> None:
-    asked = OddQuery(PATHS[1], f"query=weather&cursor={quote(raw, safe='')}", is_forged=bool(raw))
-    assert await desk.ask(asked) == []
+async def test_any_bytes_as_a_cursor_get_a_page_or_a_refusal(service: Service, raw: bytes) -> None:
+    query_sent = GeneratedQuery(
+        PATHS[1], f"query=weather&cursor={quote(raw, safe='')}", is_forged=bool(raw)
+    )
+    assert await service.ask(query_sent) == []
 
 
-async def test_a_cursor_with_a_changed_letter_is_refused(desk: Desk) -> None:
-    """Every letter of the tag and the first ones behind it; the proof changes the others."""
-    (given_cursor,) = desk.stock.cursors
+async def test_a_cursor_with_a_changed_letter_is_refused(service: Service) -> None:
+    """Every letter of the tag and the first ones after it; the proof changes the others."""
+    (given_cursor,) = service.vocabulary.cursors
     for place in range(48):
         letter = given_cursor.text[place]
         other = "A" if letter != "A" else "B"
         changed = given_cursor.text[:place] + other + given_cursor.text[place + 1 :]
         query = f"{given_cursor.query}&cursor={changed}"
-        assert await desk.ask(OddQuery(PATHS[1], query, is_forged=True)) == []
+        assert await service.ask(GeneratedQuery(PATHS[1], query, is_forged=True)) == []

@@ -1,18 +1,18 @@
-"""What reads settlements into listings, over an index that keeps what it is told."""
+"""The ingestion of settlements into listings, with an index that keeps its documents."""
 
 import pytest
 
-from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.discovery.reader import DirectReader
 from farebox.catalog.ingestion.ingest import Ingestion
 from farebox.storage.pool import Database
-from support.catalog_index import KeptIndex
+from support.catalog_index import RecordingIndex
 
 
 @pytest.fixture
-def index() -> KeptIndex:
-    return KeptIndex()
+def index() -> RecordingIndex:
+    return RecordingIndex()
 
 
 @pytest.fixture
-def ingestion(database: Database, index: KeptIndex) -> Ingestion:
-    return Ingestion(database, index, read_discovery)
+def ingestion(database: Database, index: RecordingIndex) -> Ingestion:
+    return Ingestion(database, index, DirectReader())

@@ -1,4 +1,4 @@
-"""From a settlement's row to a listing: whose it is, which text stands, and that it counts once."""
+"""A confirmed settlement becomes a listing: its owner, its terms, and its count."""
 
 import asyncio
 from dataclasses import replace
@@ -8,24 +8,29 @@ from typing import Any
 import pytest
 
 from farebox.catalog.ingestion.ingest import KEYS_PER_RECIPIENT, Ingestion
-from farebox.catalog.ingestion.listing_outcome import Listed, NotListed, Rejected, Undecided
-from farebox.catalog.settled import SettledResource
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.catalog.ingestion.listing_outcome import (
+    Listed,
+    ListingRejected,
+    OwnershipCheckPending,
+    RejectionReason,
+)
+from farebox.catalog.settled_payment import SettledResource
+from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
-from support.catalog_index import KeptIndex
-from support.promises import case, promise
-from support.settled import (
+from support.catalog_index import RecordingIndex
+from support.journal_rows import (
     OTHER_SELLER,
     SELLER,
     WEATHER,
     Paid,
     discovery,
     http_bazaar,
-    journal,
+    insert_settlement,
     party,
     tool_bazaar,
 )
+from support.promises import case, promise
 
 
 async def rows(database: Database, sql: str, *args: object) -> list[dict[str, Any]]:
@@ -49,10 +54,10 @@ async def outcome(database: Database, identity: PaymentIdentity) -> str | None:
 
 
 @promise("ingest:settled-terms", "entry:terms-as-settled", "catalog:listed-after-settle")
-async def test_a_settlement_lists_its_resource_with_the_settled_terms(
-    database: Database, ingestion: Ingestion, index: KeptIndex
+async def test_list_stores_the_resource_with_the_settled_terms(
+    database: Database, ingestion: Ingestion, index: RecordingIndex
 ) -> None:
-    identity = await journal(database, Paid(amount=10**38 + 1))
+    identity = await insert_settlement(database, Paid(amount=10**38 + 1))
     assert await ingestion.list(identity) == Listed()
     (listed,) = await listings(database)
     assert (listed["url"], listed["pay_to"], listed["service_name"]) == (WEATHER, SELLER, "Skies")
@@ -66,28 +71,29 @@ async def test_a_settlement_lists_its_resource_with_the_settled_terms(
     )
     assert await outcome(database, identity) == "listed"
     (document,) = index.documents.values()
-    assert (document.service_name, document.payers) == ("Skies", 0)  # nobody is counted yet
+    assert (document.service_name, document.payers) == ("Skies", 0)  # no payer is counted yet
     assert await rows(database, "SELECT * FROM listing_attempts") == []
     assert await rows(database, "SELECT * FROM listing_decisions") == []
 
 
-async def test_a_settlement_counts_once_however_often_it_is_listed(
+async def test_list_counts_a_settlement_once_when_repeated(
     database: Database, ingestion: Ingestion
 ) -> None:
-    identity = await journal(database, Paid())
-    said = await asyncio.gather(*(ingestion.list(identity) for _ in range(8)))
-    assert [*said, await ingestion.list(identity)] == [Listed()] * 9
+    identity = await insert_settlement(database, Paid())
+    outcomes = await asyncio.gather(*(ingestion.list(identity) for _ in range(8)))
+    assert [*outcomes, await ingestion.list(identity)] == [Listed()] * 9
     (payer,) = await rows(database, "SELECT settlements FROM listing_payers")
     assert payer["settlements"] == 1
 
 
-async def test_a_settlement_that_was_decided_and_not_marked_is_marked_and_not_counted_again(
+async def test_list_marks_a_decided_settlement_without_counting_it_again(
     database: Database, ingestion: Ingestion
 ) -> None:
-    identity = await journal(database, Paid())
+    identity = await insert_settlement(database, Paid())
     await ingestion.list(identity)
     async with database.connection() as db:  # as a crash between the two leaves it
-        await db.execute("UPDATE settlements SET listing_outcome = NULL")
+        text = discovery()
+        await db.execute("UPDATE settlements SET listing_outcome = NULL, discovery = $1", text)
         await db.execute(
             "INSERT INTO listing_decisions SELECT network, payer, nonce, 'listed' FROM settlements"
         )
@@ -97,45 +103,59 @@ async def test_a_settlement_that_was_decided_and_not_marked_is_marked_and_not_co
     assert payer["settlements"] == 1
 
 
+async def test_list_deletes_the_discovery_text_and_keeps_the_outcome(
+    database: Database, ingestion: Ingestion
+) -> None:
+    good = await insert_settlement(database, Paid())
+    bad = await insert_settlement(database, Paid(text=b"no json"))
+    outcomes = [await ingestion.list(identity) for identity in (good, bad)]
+    kept = await rows(database, "SELECT nonce FROM settlements WHERE discovery IS NOT NULL")
+    assert kept == []
+    assert [await ingestion.list(identity) for identity in (good, bad)] == outcomes
+    assert [await outcome(database, each) for each in (good, bad)] == ["listed", outcomes[1].reason]  # type: ignore[union-attr]  # it is rejected
+    (payer,) = await rows(database, "SELECT settlements FROM listing_payers")
+    assert payer["settlements"] == 1, "listed again, counted once"
+
+
 @promise("catalog:bad-metadata-stays-out")
-async def test_what_the_rules_refuse_is_written_down_with_its_reason(
+async def test_list_records_the_reason_of_a_rejected_resource(
     database: Database, ingestion: Ingestion
 ) -> None:
     text = discovery("http://10.0.0.1/private")
-    identity = await journal(database, Paid(text=text))
-    said = await ingestion.list(identity)
-    assert isinstance(said, Rejected)
-    assert await outcome(database, identity) == said.reason
+    identity = await insert_settlement(database, Paid(text=text))
+    rejected = await ingestion.list(identity)
+    assert isinstance(rejected, ListingRejected)
+    assert await outcome(database, identity) == rejected.reason
     assert await listings(database) == []
-    assert await ingestion.list(identity) == said
+    assert await ingestion.list(identity) == rejected
 
 
-async def test_a_settlement_without_text_is_told_so_and_left_alone(
+async def test_list_rejects_a_settlement_without_discovery_text(
     database: Database, ingestion: Ingestion
 ) -> None:
-    identity = await journal(database, Paid(text=None))
-    assert await ingestion.list(identity) == Rejected(NotListed.NOT_KEPT)
+    identity = await insert_settlement(database, Paid(text=None))
+    assert await ingestion.list(identity) == ListingRejected(RejectionReason.NOT_KEPT)
     assert await outcome(database, identity) is None
 
 
 @case("CT-002")
 @pytest.mark.parametrize("state", ["sending", "submitted", "failed", "dead", "unproven"])
-async def test_a_settlement_that_is_not_confirmed_lists_nothing(
+async def test_list_rejects_a_settlement_that_is_not_confirmed(
     database: Database, ingestion: Ingestion, state: str
 ) -> None:
-    identity = await journal(database, Paid(state=state))
-    assert await ingestion.list(identity) == Rejected(NotListed.NOT_KEPT)
+    identity = await insert_settlement(database, Paid(state=state))
+    assert await ingestion.list(identity) == ListingRejected(RejectionReason.NOT_KEPT)
     assert await listings(database) == []
 
 
 @case("CT-045")
-async def test_of_two_settlements_the_later_on_the_ledger_stands(
-    database: Database, ingestion: Ingestion, index: KeptIndex
+async def test_list_keeps_the_terms_of_the_later_ledger(
+    database: Database, ingestion: Ingestion, index: RecordingIndex
 ) -> None:
     late = Paid(discovery(description="new words"), ledger=101, amount=7, payer=party(2))
     early = Paid(discovery(description="old words"), ledger=100, amount=5, at=late.at)
     for each in (late, early):  # finished, and so listed, the wrong way round
-        assert await ingestion.list(await journal(database, each)) == Listed()
+        assert await ingestion.list(await insert_settlement(database, each)) == Listed()
     (listed,) = await listings(database)
     assert listed["description"] == "new words"
     (terms,) = await rows(database, "SELECT amount FROM listing_terms")
@@ -145,28 +165,30 @@ async def test_of_two_settlements_the_later_on_the_ledger_stands(
 
 
 @case("CT-045")
-async def test_inside_one_ledger_the_later_known_stands_and_time_never_goes_back(
+async def test_list_keeps_the_later_confirmation_within_one_ledger(
     database: Database, ingestion: Ingestion
 ) -> None:
     first = Paid(discovery(description="first"))
     second = replace(first, text=discovery(description="second"), at=first.at + timedelta(1))
     for each in (second, first):
-        await ingestion.list(await journal(database, each))
+        await ingestion.list(await insert_settlement(database, each))
     (listed,) = await listings(database)
     assert (listed["description"], listed["updated_at"]) == ("second", second.at)
 
 
-async def test_each_asset_has_its_own_last_terms(database: Database, ingestion: Ingestion) -> None:
+async def test_list_keeps_the_last_terms_of_each_asset(
+    database: Database, ingestion: Ingestion
+) -> None:
     other = party(77)
     for paid in (Paid(amount=1), Paid(amount=2, asset=other), Paid(amount=3, ledger=200)):
-        await ingestion.list(await journal(database, paid))
+        await ingestion.list(await insert_settlement(database, paid))
     terms = await rows(database, "SELECT asset, amount FROM listing_terms")
     assert {row["asset"]: int(row["amount"]) for row in terms} == {Paid().asset: 3, other: 2}
 
 
 @case("CT-030")
 @promise("catalog:http-and-mcp", "entry:mcp-key", "entry:http-key")
-async def test_tools_and_http_resources_at_one_url_are_entries_of_their_own(
+async def test_list_keeps_tools_and_http_resources_of_one_url_apart(
     database: Database, ingestion: Ingestion
 ) -> None:
     url, elsewhere = "https://tools.example/mcp", "https://tools.example/other"
@@ -176,21 +198,24 @@ async def test_tools_and_http_resources_at_one_url_are_entries_of_their_own(
         discovery(url, tool_bazaar("two")),
         discovery(elsewhere, tool_bazaar("one")),
     ):
-        assert await ingestion.list(await journal(database, Paid(text))) == Listed()
+        assert await ingestion.list(await insert_settlement(database, Paid(text))) == Listed()
     changed = discovery(url, tool_bazaar("two"), description="changed")
-    assert await ingestion.list(await journal(database, Paid(changed, ledger=200))) == Listed()
+    assert (
+        await ingestion.list(await insert_settlement(database, Paid(changed, ledger=200)))
+        == Listed()
+    )
     found = {
         (row["type"], row["url"], row["tool_name"]): row["description"]
         for row in await listings(database)
     }
     assert len(found) == 4
-    assert [key for key, said in found.items() if said == "changed"] == [("mcp", url, "two")]
+    assert [key for key, text in found.items() if text == "changed"] == [("mcp", url, "two")]
 
 
-async def test_networks_never_share_a_listing(database: Database, ingestion: Ingestion) -> None:
+async def test_list_keeps_networks_apart(database: Database, ingestion: Ingestion) -> None:
     for network in Network:
         paid = Paid(network=network, pay_to=SELLER if network is Network.TESTNET else OTHER_SELLER)
-        assert await ingestion.list(await journal(database, paid)) == Listed()
+        assert await ingestion.list(await insert_settlement(database, paid)) == Listed()
     assert {row["network"]: row["pay_to"] for row in await listings(database)} == {
         "stellar:testnet": SELLER,
         "stellar:pubnet": OTHER_SELLER,
@@ -198,13 +223,13 @@ async def test_networks_never_share_a_listing(database: Database, ingestion: Ing
 
 
 @case("CT-040")
-async def test_a_key_stays_with_its_first_recipient(
+async def test_list_leaves_a_bound_key_with_its_first_recipient(
     database: Database, ingestion: Ingestion
 ) -> None:
-    await ingestion.list(await journal(database, Paid()))
+    await ingestion.list(await insert_settlement(database, Paid()))
     intruder = Paid(discovery(description="mine"), pay_to=OTHER_SELLER, ledger=900)
-    identity = await journal(database, intruder)
-    assert await ingestion.list(identity) == Undecided()
+    identity = await insert_settlement(database, intruder)
+    assert await ingestion.list(identity) == OwnershipCheckPending()
     assert await outcome(database, identity) is None
     (listed,) = await listings(database)
     assert (listed["pay_to"], listed["description"]) == (SELLER, "Tomorrow's weather")
@@ -213,12 +238,14 @@ async def test_a_key_stays_with_its_first_recipient(
 
 
 @case("CT-040")
-async def test_a_proven_owner_takes_the_key_and_none_of_the_history(
-    database: Database, ingestion: Ingestion, index: KeptIndex
+async def test_verified_owner_takes_the_key_without_its_history(
+    database: Database, ingestion: Ingestion, index: RecordingIndex
 ) -> None:
     for payer in (1, 2, 3):
-        await ingestion.list(await journal(database, Paid(payer=party(payer), amount=payer)))
-    identity = await journal(
+        await ingestion.list(
+            await insert_settlement(database, Paid(payer=party(payer), amount=payer))
+        )
+    identity = await insert_settlement(
         database, Paid(discovery(description="the owner"), pay_to=OTHER_SELLER, payer=party(4))
     )
     assert await place_proven(ingestion, identity) == Listed()
@@ -234,11 +261,11 @@ async def test_a_proven_owner_takes_the_key_and_none_of_the_history(
 
 
 async def place_proven(ingestion: Ingestion, identity: PaymentIdentity) -> object:
-    text = await ingestion.find_text(identity)
+    text = await ingestion.find_discovery(identity)
     assert text is not None
-    found = ingestion.read(text)
-    assert not isinstance(found, Rejected)
-    return await ingestion.place(SettledResource(text.settled, found), is_proven=True)
+    found = await ingestion.parse(text)
+    assert not isinstance(found, ListingRejected)
+    return await ingestion.store(SettledResource(text.settled, found), is_verified=True)
 
 
 async def many_keys(database: Database, count: int) -> None:
@@ -257,61 +284,66 @@ async def many_keys(database: Database, count: int) -> None:
 
 
 @case("CT-043")
-async def test_one_recipient_has_a_thousand_keys_and_no_more_even_at_once(
+async def test_list_stops_at_a_thousand_keys_per_recipient_under_concurrency(
     database: Database, ingestion: Ingestion
 ) -> None:
     await many_keys(database, KEYS_PER_RECIPIENT - 3)
     identities = [
-        await journal(database, Paid(discovery(f"https://api.example/{number}")))
+        await insert_settlement(database, Paid(discovery(f"https://api.example/{number}")))
         for number in range(8)
     ]
-    said = await asyncio.gather(*(ingestion.list(each) for each in identities))
-    assert said.count(Listed()) == 3
-    assert said.count(Rejected(NotListed.TOO_MANY)) == 5
+    outcomes = await asyncio.gather(*(ingestion.list(each) for each in identities))
+    assert outcomes.count(Listed()) == 3
+    assert outcomes.count(ListingRejected(RejectionReason.TOO_MANY)) == 5
     assert len(await listings(database)) == KEYS_PER_RECIPIENT
     known = Paid(discovery("https://many.example/7", description="still mine"))
-    assert await ingestion.list(await journal(database, known)) == Listed()
+    assert await ingestion.list(await insert_settlement(database, known)) == Listed()
     others = Paid(pay_to=OTHER_SELLER)
-    assert await ingestion.list(await journal(database, others)) == Listed()
-    assert await ingestion.list(await journal(database, Paid(network=Network.PUBNET))) == Listed()
+    assert await ingestion.list(await insert_settlement(database, others)) == Listed()
+    assert (
+        await ingestion.list(await insert_settlement(database, Paid(network=Network.PUBNET)))
+        == Listed()
+    )
 
 
 @case("CT-043")
-async def test_a_full_recipient_takes_no_key_over(database: Database, ingestion: Ingestion) -> None:
-    await ingestion.list(await journal(database, Paid(pay_to=OTHER_SELLER)))
+async def test_takeover_is_rejected_at_the_recipients_limit_of_keys(
+    database: Database, ingestion: Ingestion
+) -> None:
+    await ingestion.list(await insert_settlement(database, Paid(pay_to=OTHER_SELLER)))
     await many_keys(database, KEYS_PER_RECIPIENT)
-    identity = await journal(database, Paid())
-    assert await place_proven(ingestion, identity) == Rejected(NotListed.TOO_MANY)
+    identity = await insert_settlement(database, Paid())
+    assert await place_proven(ingestion, identity) == ListingRejected(RejectionReason.TOO_MANY)
     bound = await rows(database, "SELECT pay_to FROM listings WHERE url = $1", WEATHER)
     assert bound == [{"pay_to": OTHER_SELLER}]
 
 
-async def test_two_recipients_at_once_leave_one_bound(
+async def test_concurrent_recipients_leave_one_bound(
     database: Database, ingestion: Ingestion
 ) -> None:
     sellers = [party(8_000 + number) for number in range(6)]
-    identities = [await journal(database, Paid(pay_to=seller)) for seller in sellers]
-    said = await asyncio.gather(*(ingestion.list(each) for each in identities))
-    assert said.count(Listed()) == 1
-    assert said.count(Undecided()) == 5
+    identities = [await insert_settlement(database, Paid(pay_to=seller)) for seller in sellers]
+    outcomes = await asyncio.gather(*(ingestion.list(each) for each in identities))
+    assert outcomes.count(Listed()) == 1
+    assert outcomes.count(OwnershipCheckPending()) == 5
     (listed,) = await listings(database)
-    assert listed["pay_to"] == sellers[said.index(Listed())]
+    assert listed["pay_to"] == sellers[outcomes.index(Listed())]
 
 
 @case("CT-042")
-async def test_the_recipients_own_payments_count_for_nothing(
-    database: Database, ingestion: Ingestion, index: KeptIndex
+async def test_list_does_not_count_the_recipient_as_payer(
+    database: Database, ingestion: Ingestion, index: RecordingIndex
 ) -> None:
-    await ingestion.list(await journal(database, Paid(payer=SELLER)))
+    await ingestion.list(await insert_settlement(database, Paid(payer=SELLER)))
     (document,) = index.documents.values()
     assert document.payers == 0
 
 
-async def test_a_listing_that_cannot_be_indexed_is_no_listing(
-    database: Database, ingestion: Ingestion, index: KeptIndex
+async def test_list_stores_nothing_when_the_index_fails(
+    database: Database, ingestion: Ingestion, index: RecordingIndex
 ) -> None:
     index.breaks_on = "weather"
-    identity = await journal(database, Paid())
+    identity = await insert_settlement(database, Paid())
     with pytest.raises(ValueError, match="broken"):
         await ingestion.list(identity)
     assert await listings(database) == []
@@ -319,12 +351,14 @@ async def test_a_listing_that_cannot_be_indexed_is_no_listing(
     assert await ingestion.list(identity) == Listed()
 
 
-async def test_a_removed_listing_stays_out_of_the_search(
-    database: Database, ingestion: Ingestion, index: KeptIndex
+async def test_list_does_not_index_a_removed_listing(
+    database: Database, ingestion: Ingestion, index: RecordingIndex
 ) -> None:
-    await ingestion.list(await journal(database, Paid()))
+    await ingestion.list(await insert_settlement(database, Paid()))
     index.documents.clear()
     async with database.connection() as db:
         await db.execute("UPDATE listings SET removed_at = now()")
-    await ingestion.list(await journal(database, Paid(text=discovery(bazaar=http_bazaar("POST")))))
+    await ingestion.list(
+        await insert_settlement(database, Paid(text=discovery(bazaar=http_bazaar("POST"))))
+    )
     assert index.documents == {}

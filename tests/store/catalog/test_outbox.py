@@ -1,36 +1,48 @@
-"""The outbox is worked off: all of it, by several at once, through outages, bugs and rivals."""
+"""The outbox lists every settlement: with several workers, outages, bugs and takeovers."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from farebox.catalog.discovery.read import read_discovery
+from farebox.catalog.discovery.reader import DirectReader, ReaderUnavailable, ReadFailed
 from farebox.catalog.ingestion.ingest import Ingestion
-from farebox.catalog.ingestion.outbox import Outbox, Ownership
+from farebox.catalog.ingestion.outbox import Outbox, OwnershipVerdict
 from farebox.catalog.listing import Resource
-from farebox.catalog.settled import SettledResource
+from farebox.catalog.settled_payment import SettledResource
 from farebox.kernel.addresses import Address
+from farebox.kernel.caller import user_id
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
-from support.catalog_index import KeptIndex
+from support.catalog_index import RecordingIndex
+from support.journal_rows import (
+    OTHER_SELLER,
+    SELLER,
+    WEATHER,
+    Paid,
+    discovery,
+    insert_settlement,
+    party,
+)
 from support.manual_clock import START, ManualClock
 from support.promises import case
-from support.settled import OTHER_SELLER, SELLER, WEATHER, Paid, discovery, journal, party
 
 
 @dataclass
-class Says:
-    """A resource that says of every recipient what a test lets it say."""
+class FixedVerifier:
+    """An ownership verifier with one verdict for every recipient."""
 
-    answer: Ownership
-    asked: list[tuple[str, Address]] = field(default_factory=list)
+    answer: OwnershipVerdict
+    requests: list[tuple[str, Address]] = field(default_factory=list)
 
-    async def ask(self, resource: Resource, network: Network, pay_to: Address) -> Ownership:
-        self.asked.append((resource.url, pay_to))
+    async def verify(
+        self, resource: Resource, network: Network, pay_to: Address
+    ) -> OwnershipVerdict:
+        self.requests.append((resource.url, pay_to))
         return self.answer
 
 
@@ -42,10 +54,10 @@ def outbox(database: Database, ingestion: Ingestion, clock: ManualClock) -> Outb
 async def outcomes(database: Database) -> dict[str, int]:
     async with database.connection() as db:
         rows = await db.fetch(
-            "SELECT coalesce(listing_outcome, 'open') AS said, count(*) AS many"
+            "SELECT coalesce(listing_outcome, 'open') AS outcome, count(*) AS settlements"
             " FROM settlements GROUP BY 1"
         )
-    return {row["said"]: row["many"] for row in rows}
+    return {row["outcome"]: row["settlements"] for row in rows}
 
 
 async def pay_to_of(database: Database, url: str = WEATHER) -> str:
@@ -57,58 +69,58 @@ async def pay_to_of(database: Database, url: str = WEATHER) -> str:
 async def many(database: Database, count: int) -> None:
     for number in range(count):
         text = discovery(f"https://api.example/{number}")
-        await journal(database, Paid(text, payer=party(number)))
+        await insert_settlement(database, Paid(text, payer=party(number)))
 
 
-async def test_everything_that_no_answer_listed_is_listed(
+async def test_outbox_lists_every_settlement_without_an_outcome(
     database: Database, outbox: Outbox
 ) -> None:
     await many(database, 25)
-    assert [await outbox.work_off() for _ in range(3)] == [20, 5, 0]
+    assert [await outbox.list_batch() for _ in range(3)] == [20, 5, 0]
     assert await outcomes(database) == {"listed": 25}
     async with database.connection() as db:
         assert await db.fetchval("SELECT count(*) FROM listing_attempts") == 0
 
 
-async def test_what_was_just_settled_is_left_to_its_answer(
+async def test_outbox_leaves_a_fresh_settlement_to_its_settle_response(
     database: Database, outbox: Outbox, clock: ManualClock
 ) -> None:
-    await journal(database, Paid(at=START))
-    assert await outbox.work_off() == 0
+    await insert_settlement(database, Paid(at=START))
+    assert await outbox.list_batch() == 0
     clock.turn(3)
-    assert await outbox.work_off() == 1
+    assert await outbox.list_batch() == 1
 
 
-async def test_several_at_once_share_the_work_and_count_everything_once(
+async def test_concurrent_workers_list_every_settlement_once(
     database: Database, ingestion: Ingestion, clock: ManualClock
 ) -> None:
     for number in range(40):
-        await journal(database, Paid(payer=party(number % 4)))
+        await insert_settlement(database, Paid(payer=party(number % 4)))
     workers = [Outbox(database, ingestion, clock) for _ in range(4)]
     taken = [0]
-    while any(taken := await asyncio.gather(*(each.work_off(limit=7) for each in workers))):
+    while any(taken := await asyncio.gather(*(each.list_batch(limit=7) for each in workers))):
         assert sum(taken) <= 40
     assert await outcomes(database) == {"listed": 40}
     async with database.connection() as db:
         assert await db.fetchval("SELECT sum(settlements) FROM listing_payers") == 40
 
 
-async def test_a_settlement_that_breaks_the_program_is_given_up_and_stops_no_other(
-    database: Database, outbox: Outbox, index: KeptIndex, clock: ManualClock
+async def test_outbox_gives_up_a_settlement_that_keeps_raising(
+    database: Database, outbox: Outbox, index: RecordingIndex, clock: ManualClock
 ) -> None:
     index.breaks_on = "poison"
-    await journal(database, Paid(discovery("https://a.example/", description="poison")))
+    await insert_settlement(database, Paid(discovery("https://a.example/", description="poison")))
     await many(database, 5)
-    await outbox.work_off()
+    await outbox.list_batch()
     assert await outcomes(database) == {"listed": 5, "open": 1}
-    assert await outbox.work_off() == 0, "it is left alone for a time"
+    assert await outbox.list_batch() == 0, "it is left alone for a time"
     for _ in range(4):
         clock.turn(600)
-        assert await outbox.work_off() == 1
+        assert await outbox.list_batch() == 1
     assert await outcomes(database) == {"listed": 5, "listing_failed": 1}
 
 
-async def test_a_worker_that_died_loses_what_it_took_with_time(
+async def test_outbox_takes_over_expired_claims_of_a_dead_worker(
     database: Database, outbox: Outbox, ingestion: Ingestion, clock: ManualClock
 ) -> None:
     await many(database, 3)
@@ -118,13 +130,13 @@ async def test_a_worker_that_died_loses_what_it_took_with_time(
             " SELECT network, payer, nonce, $1 FROM settlements",
             START + timedelta(seconds=20),
         )
-    assert await outbox.work_off() == 0
+    assert await outbox.list_batch() == 0
     clock.turn(20)
-    assert await outbox.work_off() == 3
+    assert await outbox.list_batch() == 3
 
 
-class Away(Ingestion):
-    """Meets an outage on one settlement until it is told to stop."""
+class AwayIngestion(Ingestion):
+    """Ingestion that meets an outage on the settlements of `away_for`."""
 
     away_for: str | None = None
 
@@ -134,136 +146,233 @@ class Away(Ingestion):
         return await super().list(identity)
 
 
-async def test_a_settlement_that_always_meets_an_outage_keeps_none_behind_it_waiting(
-    database: Database, index: KeptIndex, clock: ManualClock
+async def test_outbox_continues_past_a_settlement_that_keeps_meeting_an_outage(
+    database: Database, index: RecordingIndex, clock: ManualClock
 ) -> None:
-    ingestion = Away(database, index, read_discovery)
+    ingestion = AwayIngestion(database, index, DirectReader())
     ingestion.away_for = party(0)
     outbox = Outbox(database, ingestion, clock)
     await many(database, 4)
     with pytest.raises(DatabaseUnavailable):
-        await outbox.work_off()
-    assert await outbox.work_off() == 3
+        await outbox.list_batch()
+    assert await outbox.list_batch() == 3
     assert await outcomes(database) == {"listed": 3, "open": 1}
     ingestion.away_for = None
     clock.turn(10)
-    assert await outbox.work_off() == 1
+    assert await outbox.list_batch() == 1
     assert await outcomes(database) == {"listed": 4}
 
 
 @case("CT-040")
-async def test_a_rival_without_a_way_to_ask_is_rejected(database: Database, outbox: Outbox) -> None:
-    await journal(database, Paid())
-    await outbox.work_off()
-    await journal(database, Paid(pay_to=OTHER_SELLER))
-    await outbox.work_off()
+async def test_takeover_is_rejected_without_a_verifier(database: Database, outbox: Outbox) -> None:
+    await insert_settlement(database, Paid())
+    await outbox.list_batch()
+    await insert_settlement(database, Paid(pay_to=OTHER_SELLER))
+    await outbox.list_batch()
     assert await outcomes(database) == {"listed": 1, "bound_to_another_recipient": 1}
 
 
 @case("CT-040")
 @pytest.mark.parametrize(
-    ("answer", "said", "owner"),
+    ("answer", "expected", "owner"),
     [
-        (Ownership.NAMES_IT, "listed", OTHER_SELLER),
-        (Ownership.NAMES_OTHERS, "bound_to_another_recipient", SELLER),
+        (OwnershipVerdict.CONFIRMED, "listed", OTHER_SELLER),
+        (OwnershipVerdict.DENIED, "bound_to_another_recipient", SELLER),
     ],
 )
-async def test_the_resource_itself_says_who_owns_it(
+async def test_takeover_follows_the_ownership_verdict(
     database: Database,
     ingestion: Ingestion,
     clock: ManualClock,
-    answer: Ownership,
-    said: str,
+    answer: OwnershipVerdict,
+    expected: str,
     owner: Address,
 ) -> None:
-    resource = Says(answer)
-    outbox = Outbox(database, ingestion, clock, takeovers=resource)
-    await journal(database, Paid())
-    await outbox.work_off()
-    rival = await journal(database, Paid(pay_to=OTHER_SELLER, payer=party(2)))
-    assert await outbox.work_off() == 1
-    assert await outbox.work_off() == 0, "the loop that lists does not wait for anybody's network"
-    assert await outbox.check() == 1
-    assert resource.asked == [(WEATHER, OTHER_SELLER)]
+    resource = FixedVerifier(answer)
+    outbox = Outbox(database, ingestion, clock, verifier=resource)
+    await insert_settlement(database, Paid())
+    await outbox.list_batch()
+    rival = await insert_settlement(database, Paid(pay_to=OTHER_SELLER, payer=party(2)))
+    assert await outbox.list_batch() == 1
+    assert await outbox.list_batch() == 0, "the loop that lists makes no call"
+    assert await outbox.check_batch() == 1
+    assert resource.requests == [(WEATHER, OTHER_SELLER)]
     assert await pay_to_of(database) == owner
     async with database.connection() as db:
         found = await db.fetchval(
             "SELECT listing_outcome FROM settlements WHERE nonce = $1", rival.nonce
         )
-    assert found == said
-    assert await outbox.check() == 0
+    assert found == expected
+    assert await outbox.check_batch() == 0
+    async with database.connection() as db:
+        events = await db.fetch("SELECT owner, actor, action FROM audit_trail")
+    moved = [SELLER, OTHER_SELLER] if owner == OTHER_SELLER else []
+    assert {tuple(event) for event in events} == {
+        (user_id(Network.TESTNET, party), "service", "listing.taken_over") for party in moved
+    }
 
 
 @dataclass
-class Moving:
-    """A resource that is asked about a key which another payment moves meanwhile."""
+class MovingVerifier:
+    """An ownership verifier during whose check another payment moves the key."""
 
     ingestion: Ingestion
     mover: SettledResource | None = None
 
-    async def ask(self, resource: Resource, network: Network, pay_to: Address) -> Ownership:
+    async def verify(
+        self, resource: Resource, network: Network, pay_to: Address
+    ) -> OwnershipVerdict:
         if self.mover is not None:
-            await self.ingestion.place(self.mover, is_proven=True)
-        return Ownership.NAMES_OTHERS  # as it says of the recipient that holds the key by then
+            await self.ingestion.store(self.mover, is_verified=True)
+        # its verdict on the recipient that holds the key by then
+        return OwnershipVerdict.DENIED
 
 
 @case("CT-040")
 @pytest.mark.parametrize("is_moved_before", [True, False])
-async def test_of_two_payments_to_the_owner_the_one_that_comes_after_the_move_is_listed_too(
+async def test_payment_to_the_owner_is_listed_when_another_payment_moved_the_key(
     database: Database, ingestion: Ingestion, clock: ManualClock, is_moved_before: bool
 ) -> None:
-    resource = Moving(ingestion)
-    outbox = Outbox(database, ingestion, clock, takeovers=resource)
-    await journal(database, Paid())
-    await outbox.work_off()
+    resource = MovingVerifier(ingestion)
+    outbox = Outbox(database, ingestion, clock, verifier=resource)
+    await insert_settlement(database, Paid())
+    await outbox.list_batch()
     first, _ = [
-        await journal(database, Paid(pay_to=OTHER_SELLER, payer=party(number))) for number in (2, 3)
+        await insert_settlement(database, Paid(pay_to=OTHER_SELLER, payer=party(number)))
+        for number in (2, 3)
     ]
-    await outbox.work_off()
-    text = await ingestion.find_text(first)
+    await outbox.list_batch()
+    text = await ingestion.find_discovery(first)
     assert text is not None
-    found = ingestion.read(text)
+    found = await ingestion.parse(text)
     assert isinstance(found, Resource)
     mover = SettledResource(text.settled, found)
     if is_moved_before:
-        await ingestion.place(mover, is_proven=True)
+        await ingestion.store(mover, is_verified=True)
     else:
         resource.mover = mover
-    await outbox.check()
+    await outbox.check_batch()
     assert await outcomes(database) == {"listed": 3}
     assert await pay_to_of(database) == OTHER_SELLER
 
 
 @case("CT-041")
-async def test_a_resource_that_is_silent_is_asked_a_few_times_and_then_no_more(
+async def test_takeover_is_rejected_after_six_unknown_verdicts(
     database: Database, ingestion: Ingestion, clock: ManualClock
 ) -> None:
-    resource = Says(Ownership.SILENT)
-    outbox = Outbox(database, ingestion, clock, takeovers=resource)
-    await journal(database, Paid())
-    await outbox.work_off()
-    await journal(database, Paid(pay_to=OTHER_SELLER))
-    await outbox.work_off()
-    for _ in range(4):
-        assert await outbox.check() == 1
-        assert await outbox.check() == 0, "not at once again"
-        clock.turn(600)
-    assert len(resource.asked) == 4
+    resource = FixedVerifier(OwnershipVerdict.UNKNOWN)
+    outbox = Outbox(database, ingestion, clock, verifier=resource)
+    await insert_settlement(database, Paid())
+    await outbox.list_batch()
+    await insert_settlement(database, Paid(pay_to=OTHER_SELLER))
+    await outbox.list_batch()
+    started, asked_at = clock.now(), list[float]()
+    while "open" in await outcomes(database):
+        if await outbox.check_batch():
+            asked_at.append((clock.now() - started).total_seconds())
+        clock.turn(60)
+    assert len(resource.requests) == len(asked_at) == 6
+    assert asked_at[:4] == [0, 60, 60 + 480, 540 + 3840]
+    assert asked_at[-1] > 8 * 3600
     assert await pay_to_of(database) == SELLER
     assert await outcomes(database) == {"listed": 1, "bound_to_another_recipient": 1}
 
 
-async def test_a_rival_that_is_asked_about_twice_at_once_counts_once(
+@case("CT-041")
+@pytest.mark.parametrize(
+    ("verdict", "left"),
+    [
+        (OwnershipVerdict.NOT_CHECKED, "open"),
+        (
+            OwnershipVerdict.UNKNOWN,
+            "bound_to_another_recipient",
+        ),  # the control: a verdict after a check
+    ],
+)
+async def test_takeover_is_not_rejected_when_the_resource_was_not_checked(
+    database: Database,
+    ingestion: Ingestion,
+    clock: ManualClock,
+    verdict: OwnershipVerdict,
+    left: str,
+) -> None:
+    resource = FixedVerifier(verdict)
+    outbox = Outbox(database, ingestion, clock, verifier=resource)
+    await insert_settlement(database, Paid())
+    await outbox.list_batch()
+    await insert_settlement(database, Paid(pay_to=OTHER_SELLER))
+    await outbox.list_batch()
+    for _ in range(20):
+        await outbox.check_batch()
+        clock.turn(4 * 3600)
+    assert await outcomes(database) == {"listed": 1, left: 1}
+    resource.answer = OwnershipVerdict.CONFIRMED
+    await outbox.check_batch()
+    assert (await pay_to_of(database) == OTHER_SELLER) == (left == "open")
+
+
+async def test_pending_takeovers_are_limited_per_recipient_and_in_total(
+    database: Database, ingestion: Ingestion, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("farebox.catalog.ingestion.outbox.MAX_PENDING_PER_RECIPIENT", 2)
+    monkeypatch.setattr("farebox.catalog.ingestion.outbox.MAX_PENDING_TAKEOVERS", 3)
+    outbox = Outbox(database, ingestion, clock, verifier=FixedVerifier(OwnershipVerdict.UNKNOWN))
+    await insert_settlement(database, Paid())
+    await outbox.list_batch()
+    rivals = [OTHER_SELLER] * 3 + [party(90), party(91)]
+    for number, rival in enumerate(rivals):
+        await insert_settlement(database, Paid(pay_to=rival, payer=party(number)))
+        await outbox.list_batch()
+        await outbox.check_batch()
+    found = await outcomes(database)
+    assert found == {"listed": 1, "open": 3, "bound_to_another_recipient": 2}
+
+
+class FailingReader:
+    """A reader that raises `failure` for every text, while there is one."""
+
+    def __init__(self, failure: Exception) -> None:
+        self.failure: Exception | None = failure
+
+    async def read(self, text: bytes, *, pay_to: Address) -> Any:
+        if self.failure is not None:
+            raise self.failure
+        return await DirectReader().read(text, pay_to=pay_to)
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"), [(ReaderUnavailable(), "listed"), (ReadFailed(), "listing_failed")]
+)
+async def test_outbox_retries_while_the_reader_is_unavailable_and_gives_up_on_failures(
+    database: Database,
+    index: RecordingIndex,
+    clock: ManualClock,
+    failure: Exception,
+    expected: str,
+) -> None:
+    reader = FailingReader(failure)
+    outbox = Outbox(database, Ingestion(database, index, reader), clock)
+    await insert_settlement(database, Paid())
+    for _ in range(8):
+        with suppress(ReaderUnavailable):
+            await outbox.list_batch()
+        clock.turn(600)
+    reader.failure = None
+    await outbox.list_batch()
+    assert await outcomes(database) == {expected: 1}
+
+
+async def test_concurrent_checks_count_each_takeover_once(
     database: Database, ingestion: Ingestion, clock: ManualClock
 ) -> None:
-    resource = Says(Ownership.NAMES_IT)
-    workers = [Outbox(database, ingestion, clock, takeovers=resource) for _ in range(3)]
-    await journal(database, Paid())
-    await workers[0].work_off()
+    resource = FixedVerifier(OwnershipVerdict.CONFIRMED)
+    workers = [Outbox(database, ingestion, clock, verifier=resource) for _ in range(3)]
+    await insert_settlement(database, Paid())
+    await workers[0].list_batch()
     for number in range(2, 5):
-        await journal(database, replace(Paid(), pay_to=OTHER_SELLER, payer=party(number)))
-    await workers[0].work_off()
-    assert sum(await asyncio.gather(*(each.check() for each in workers))) == 3
+        await insert_settlement(database, replace(Paid(), pay_to=OTHER_SELLER, payer=party(number)))
+    await workers[0].list_batch()
+    assert sum(await asyncio.gather(*(each.check_batch() for each in workers))) == 3
     async with database.connection() as db:
         assert await db.fetchval("SELECT sum(settlements) FROM listing_payers") == 3
     assert await pay_to_of(database) == OTHER_SELLER

@@ -5,13 +5,13 @@ from typing import Final
 import pytest
 
 from farebox.kernel.addresses import account_address
-from farebox.stellar.signers import Relayer, parse_secret_seed
+from farebox.stellar.signers import SigningAccount, parse_secret_seed
 
 SEED: Final = "SCRLORXQ7J7KHCZSNXNAKVM6DWJQPZIGIGVE6EH2JVGEYUVS6NWTPR53"
 
 
 @pytest.fixture
-def relayer() -> Relayer:
+def relayer() -> SigningAccount:
     key = parse_secret_seed(SEED)
     assert key is not None
-    return Relayer(account_address(bytes(key.reveal().verify_key)), key)
+    return SigningAccount(account_address(bytes(key.reveal().verify_key)), key)

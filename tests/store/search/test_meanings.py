@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.kernel.networks import Network
 from farebox.search import vector_store
 from farebox.search.meaning.meaning import LanguageModel
@@ -79,9 +79,9 @@ async def test_filters_narrow_what_is_near(
     elsewhere = dataclasses.replace(PRICES, network=Network.PUBNET)
     await write(database, [WEATHER, elsewhere])
     await read_all(database, model, clock)
-    scope = Scope(View(AT), Filters(network=Network.PUBNET.value))
+    scope = Scope(View(AT), ListingFilters(network=Network.PUBNET.value))
     assert [listing for listing, _ in await _near(database, await _sense(model), scope)] == [3]
-    nobody = Scope(View(AT), Filters(pay_to="G" + "A" * 55))
+    nobody = Scope(View(AT), ListingFilters(pay_to="G" + "A" * 55))
     assert await _near(database, await _sense(model), nobody) == []
 
 
@@ -97,7 +97,7 @@ async def test_a_walk_sees_no_vector_that_came_after_it_began(
         digest = await db.fetchval("SELECT text_digest FROM search_documents WHERE listing_id = 1")
     await read_all(database, model, clock)
     sense = await _sense(model)
-    assert await _near(database, sense, Scope(began, Filters())) == []
+    assert await _near(database, sense, Scope(began, ListingFilters())) == []
     assert len(await _near(database, sense)) == 2
     async with database.connection() as db:
         meanings = StoredMeanings(clock)

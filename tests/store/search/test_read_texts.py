@@ -2,16 +2,16 @@
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from farebox.search import text_store
+from farebox.search import text_store, word_store
 from farebox.search.meaning.meaning import LanguageModel
 from farebox.search.read_texts import TextReader
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 from support.manual_clock import ManualClock
 from support.meaning import document, read_all, write
 
@@ -133,3 +133,64 @@ async def test_words_are_counted_up_to_a_bound(
     await read_all(database, model, clock)
     async with database.connection() as db:
         assert await db.fetchval("SELECT texts FROM search_words WHERE word = 'tides'") == 200
+
+
+async def _words(database: Database) -> set[str]:
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT word FROM search_words")
+    return {row["word"] for row in rows}
+
+
+async def _delete_unseen(database: Database, *, most: int = 2) -> None:
+    at: str | None = ""
+    while at is not None:
+        async with database.connection() as db:
+            at = await word_store.delete_unseen(db, after=at, most=most)
+
+
+async def test_words_that_no_document_has_any_more_are_forgotten(
+    database: Database, model: LanguageModel, clock: ManualClock
+) -> None:
+    await write(database, [document(1, "The tides of Ostend"), document(2, "Currents and tides")])
+    await read_all(database, model, clock)
+    await _delete_unseen(database)
+    assert await _words(database) == {"the", "tides", "ostend", "currents", "and"}
+    async with database.connection() as db:
+        await db.execute("DELETE FROM search_documents WHERE listing_id = 1")
+    await _delete_unseen(database)
+    assert await _words(database) == {"the", "tides", "currents", "and"}
+
+
+async def test_one_text_brings_a_bounded_number_of_new_words(
+    database: Database, model: LanguageModel, clock: ManualClock
+) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = [f"q{a}{b}z" for a in letters for b in letters]
+    await write(database, [document(1, "tides"), document(2, " ".join(["tides", *words]))])
+    await read_all(database, model, clock)
+    kept = await _words(database)
+    assert kept == {"tides", *words[:299]}
+    async with database.connection() as db:  # what is known is counted beside them
+        assert await db.fetchval("SELECT texts FROM search_words WHERE word = 'tides'") == 2
+
+
+async def test_a_text_whose_words_cannot_be_kept_holds_up_no_other(
+    database: Database,
+    model: LanguageModel,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ("Tides of the North Sea", "broken", "Currents")
+    await write(database, [document(each, text) for each, text in enumerate(texts, start=1)])
+    real = word_store.add_words
+
+    async def add(db: Connection, texts_by_word: Mapping[str, int]) -> None:
+        words = dict(texts_by_word)
+        if "broken" in words:
+            words["sur\ud800rogate"] = 1  # what the driver cannot encode
+        await real(db, words)
+
+    monkeypatch.setattr(word_store, "add_words", add)
+    assert await read_all(database, model, clock) == 3
+    assert await _words(database) == {"tides", "the", "north", "sea", "currents"}
+    assert await _count(database, "search_texts_waiting") == 0

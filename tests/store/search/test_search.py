@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.kernel.networks import Network
 from farebox.search.search import QueryRequired, Search, SearchPage, SearchRequest
 from farebox.search.vocabulary.alternative import Alternative, Kinship
@@ -71,7 +71,7 @@ def names(page: SearchPage) -> list[str | None]:
 
 async def found(search: Search, query: str, **filters: str) -> list[str | None]:
     """What a query finds."""
-    page = await search.find(SearchRequest(query, Filters(**filters)))
+    page = await search.find(SearchRequest(query, ListingFilters(**filters)))
     assert page.cursor is None
     return names(page)
 

@@ -80,7 +80,7 @@ async def test_an_explanation_says_what_came_of_it(
     search, _ = await opened(database, SaidMeaning(odds), {1: 8, 3: 9})
     page = await search.find(SearchRequest(QUERY, is_explained=True))
     assert page.explanation is not None
-    explained: Any = search_body(page, [])["explain"]
+    explained: Any = search_body(page, []).explain
     said = explained["readTogether"]
     if odds is None:
         assert said == {"answered": True, "inTime": False, "listings": []}

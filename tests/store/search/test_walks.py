@@ -10,13 +10,13 @@ from typing import Any, Final
 
 import pytest
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.search.finding import gather
 from farebox.search.finding.candidate import Candidate
 from farebox.search.finding.cursor import CURSOR_LIFE, BadCursor
 from farebox.search.finding.stage_store import find
 from farebox.search.index_store import StoredIndex, prune_versions
-from farebox.search.query.plan import Stage
+from farebox.search.query.plan import RecallStage
 from farebox.search.search import Search, SearchPage, SearchRequest
 from farebox.storage.pool import Connection, Database
 from support.listings import UPDATED, Listed, list_many
@@ -100,9 +100,9 @@ async def test_a_walk_that_is_known_here_is_not_looked_for_again(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     search = await opened(database, 1, [tides(n) for n in range(40)])
-    looked_for: list[Stage] = []
+    looked_for: list[RecallStage] = []
 
-    async def counted(db: Connection, stage: Stage, *others: Any) -> list[Candidate]:
+    async def counted(db: Connection, stage: RecallStage, *others: Any) -> list[Candidate]:
         looked_for.append(stage)
         return await find(db, stage, *others)
 
@@ -204,7 +204,7 @@ async def test_a_cursor_is_refused_elsewhere_and_later(database: Database) -> No
     refused = {
         "cursor_mismatch": [
             SearchRequest("tide", cursor=cursor),
-            SearchRequest("tides", Filters(type="http"), cursor=cursor),
+            SearchRequest("tides", ListingFilters(type="http"), cursor=cursor),
         ],
         "invalid_cursor": [
             SearchRequest("tides", cursor=cursor[:-2]),

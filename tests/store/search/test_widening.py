@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.kernel.secret import Secret
 from farebox.search.meaning.senses import Sense
 from farebox.search.search import Search, SearchRequest
@@ -67,7 +67,7 @@ async def test_of_one_recipient_one_listing_with_every_word_is_enough(
 ) -> None:
     meaning = SaidMeaning()
     search, ids = await opened(database, tide_tables(1), meaning=meaning)
-    page = await search.find(SearchRequest(query, Filters(pay_to=SELLER)))
+    page = await search.find(SearchRequest(query, ListingFilters(pay_to=SELLER)))
     assert [hit.listing.id for hit in page.hits] == ([] if asked else [ids[0]])
     assert len(meaning.asked) == asked
 

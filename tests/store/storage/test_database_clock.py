@@ -1,4 +1,4 @@
-"""Whose time it is: the database's, whatever this machine believes."""
+"""The service follows the database's clock, whatever the machine's clock says."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,10 +24,10 @@ class OverNow(Exception):
 
 
 @case("RL-040")
-async def test_a_wall_clock_that_is_off_or_jumps_decides_nothing(database: Database) -> None:
+async def test_database_clock_ignores_a_wrong_or_jumping_wall_clock(database: Database) -> None:
     local = WrongClock()
     clock = DatabaseClock(database, local)
-    assert clock.now() > datetime.now(UTC) + timedelta(minutes=9), "nothing better is known yet"
+    assert clock.now() > datetime.now(UTC) + timedelta(minutes=9), "the database was not read yet"
     async with clock:
         before = clock.now()
         assert abs(before - datetime.now(UTC)) < timedelta(seconds=2)
@@ -40,17 +40,17 @@ async def test_a_wall_clock_that_is_off_or_jumps_decides_nothing(database: Datab
 
 
 @case("RL-040")
-async def test_two_machines_agree_on_the_time(database: Database) -> None:
+async def test_database_clocks_of_two_machines_agree(database: Database) -> None:
     one, other = WrongClock(), WrongClock()
     other.ahead = timedelta(minutes=-10)
     async with DatabaseClock(database, one) as here, DatabaseClock(database, other) as there:
         assert abs(here.now() - there.now()) < timedelta(seconds=2)
 
 
-async def test_the_databases_time_is_followed(database: Database) -> None:
+async def test_database_clock_follows_the_databases_time(database: Database) -> None:
     local = WrongClock()
     async with DatabaseClock(database, local) as clock:
-        local.turn(3600)  # this machine's seconds ran away
+        local.turn(3600)  # this machine's clock runs fast
         rounds = 0
         sleep = local.sleep
 

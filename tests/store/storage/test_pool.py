@@ -1,15 +1,21 @@
+"""Connections, transactions and snapshots of a pool, and its errors."""
+
 import asyncio
 import time
 
+import asyncpg
 import pytest
 
 from farebox.kernel.secret import Secret
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.faults import Conflict, DatabaseUnavailable
 from farebox.storage.pool import Database
+from support.waiting import until
+
+_RAISE = "DO $$ BEGIN RAISE 'planted' USING ERRCODE = '{}'; END $$"
 
 
-async def test_a_transaction_that_raises_leaves_nothing(empty_database_url: Secret[str]) -> None:
+async def test_a_transaction_that_raises_is_rolled_back(empty_database_url: Secret[str]) -> None:
     async with Database(empty_database_url) as database:
         with pytest.raises(ZeroDivisionError):
             async with database.transaction() as db:
@@ -19,7 +25,7 @@ async def test_a_transaction_that_raises_leaves_nothing(empty_database_url: Secr
             assert await db.fetchval("SELECT to_regclass('t')::text") is None
 
 
-async def test_a_transaction_that_ends_is_seen_by_other_connections(
+async def test_a_committed_transaction_is_visible_to_other_connections(
     empty_database_url: Secret[str],
 ) -> None:
     async with Database(empty_database_url) as database:
@@ -29,7 +35,7 @@ async def test_a_transaction_that_ends_is_seen_by_other_connections(
             assert await one.fetchval("SELECT n FROM t") == await other.fetchval("SELECT n FROM t")
 
 
-async def test_a_snapshot_is_one_moment_with_settings_of_its_own(
+async def test_a_snapshot_is_repeatable_and_has_its_own_settings(
     empty_database_url: Secret[str],
 ) -> None:
     async with Database(empty_database_url, connections=2) as database:
@@ -51,7 +57,7 @@ async def test_a_snapshot_is_one_moment_with_settings_of_its_own(
                 assert await db.fetchval("SHOW enable_seqscan") == "on"
 
 
-async def test_a_refused_row_is_a_conflict_that_names_its_constraint(
+async def test_a_constraint_violation_is_a_conflict_that_names_the_constraint(
     empty_database_url: Secret[str],
 ) -> None:
     async with Database(empty_database_url) as database:
@@ -64,7 +70,25 @@ async def test_a_refused_row_is_a_conflict_that_names_its_constraint(
         assert caught.value.constraint == "only_once"
 
 
-async def test_a_pool_opens_while_the_server_is_away_and_each_use_says_so() -> None:
+@pytest.mark.parametrize("sqlstate", ["XX000", "XX001", "40P01", "40001", "53100", "57014"])
+async def test_a_server_error_is_an_outage_that_names_its_sqlstate(
+    postgres_url: Secret[str], sqlstate: str
+) -> None:
+    async with Database(postgres_url) as database:
+        with pytest.raises(DatabaseUnavailable, match=sqlstate):
+            async with database.connection() as db:
+                await db.execute(_RAISE.format(sqlstate))
+        await database.ping()
+
+
+async def test_a_programming_error_is_not_an_outage(postgres_url: Secret[str]) -> None:
+    async with Database(postgres_url) as database:
+        with pytest.raises(asyncpg.UndefinedTableError):
+            async with database.connection() as db:
+                await db.execute(_RAISE.format("42P01"))
+
+
+async def test_a_pool_opens_without_a_server_and_each_use_reports_the_outage() -> None:
     url = Secret("postgresql://user:hidden@127.0.0.1:1/x")
     async with Database(url, wait_s=2) as database:
         with pytest.raises(DatabaseUnavailable) as caught:
@@ -73,14 +97,14 @@ async def test_a_pool_opens_while_the_server_is_away_and_each_use_says_so() -> N
     assert "hidden" not in str(caught.value)
 
 
-async def test_a_statement_that_takes_too_long_is_an_outage(postgres_url: Secret[str]) -> None:
+async def test_a_statement_over_its_time_limit_is_an_outage(postgres_url: Secret[str]) -> None:
     async with Database(postgres_url, statement_s=0.05) as database:
         with pytest.raises(DatabaseUnavailable):
             async with database.connection() as db:
                 await db.execute("SELECT pg_sleep(30)")
 
 
-async def test_waiting_for_a_connection_ends(postgres_url: Secret[str]) -> None:
+async def test_waiting_for_a_connection_times_out(postgres_url: Secret[str]) -> None:
     async with Database(postgres_url, connections=1, wait_s=0.05) as database:
         async with database.connection():
             with pytest.raises(DatabaseUnavailable):
@@ -88,7 +112,7 @@ async def test_waiting_for_a_connection_ends(postgres_url: Secret[str]) -> None:
         await database.ping()
 
 
-async def test_a_connection_the_server_ends_is_an_outage_and_the_next_use_works(
+async def test_a_terminated_connection_is_an_outage_and_the_next_use_works(
     postgres_url: Secret[str], postgres_server: EmbeddedPostgres
 ) -> None:
     async with (
@@ -104,7 +128,7 @@ async def test_a_connection_the_server_ends_is_an_outage_and_the_next_use_works(
         await database.ping()
 
 
-async def test_a_wrong_statement_stays_a_bug(database: Database) -> None:
+async def test_a_wrong_statement_is_neither_an_outage_nor_a_conflict(database: Database) -> None:
     with pytest.raises(Exception, match="nowhere") as caught:
         async with database.connection() as db:
             await db.execute("SELECT * FROM nowhere")
@@ -119,7 +143,7 @@ async def test_a_closed_pool_is_an_outage(postgres_url: Secret[str]) -> None:
         await database.ping()
 
 
-async def test_many_callers_share_few_connections(postgres_url: Secret[str]) -> None:
+async def test_fifty_callers_share_two_connections(postgres_url: Secret[str]) -> None:
     async with Database(postgres_url, connections=2) as database:
 
         async def count() -> int:
@@ -129,38 +153,50 @@ async def test_many_callers_share_few_connections(postgres_url: Secret[str]) -> 
         assert sum(await asyncio.gather(*(count() for _ in range(50)))) == 50
 
 
-async def test_a_process_that_stood_still_inside_a_transaction_has_kept_nothing(
+async def is_over(database: Database, session: int) -> bool:
+    async with database.connection() as db:
+        running = "SELECT count(*) FROM pg_stat_activity WHERE pid = $1"
+        return bool(await db.fetchval(running, session) == 0)
+
+
+async def test_an_idle_transaction_is_rolled_back_by_the_server(
     empty_database_url: Secret[str],
 ) -> None:
-    """The server ends its session, so that nobody else waits for its locks."""
+    """The server ends the session, so that its locks are released."""
     async with Database(empty_database_url, connections=2) as database:
         with pytest.raises(DatabaseUnavailable):
             async with database.transaction() as db:
                 await db.execute("CREATE TABLE t (n int)")
+                session = await db.fetchval("SELECT pg_backend_pid()")
                 await db.execute("SET LOCAL idle_in_transaction_session_timeout = '20ms'")
-                async with database.connection() as other:
-                    await other.execute("SELECT pg_sleep(0.2)")
+                await until(lambda: is_over(database, session))
                 await db.execute("SELECT 1")
         async with database.connection() as db:
             assert await db.fetchval("SELECT to_regclass('t')::text") is None
             assert await db.fetchval("SHOW idle_in_transaction_session_timeout") == "5s"
 
 
-async def test_a_pool_closes_in_time_though_a_statement_hangs(postgres_url: Secret[str]) -> None:
+async def is_asleep(database: Database) -> bool:
+    async with database.connection() as db:
+        sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+        return bool(await db.fetchval(sleeping))
+
+
+async def test_a_pool_closes_in_time_while_a_statement_hangs(postgres_url: Secret[str]) -> None:
     async def hang(database: Database) -> None:
         async with database.connection() as db:
             await db.execute("SELECT pg_sleep(30)")
 
     async with Database(postgres_url, statement_s=60, close_s=0.1) as database:
         hanging = asyncio.ensure_future(hang(database))
-        await asyncio.sleep(0.2)
+        await until(lambda: is_asleep(database))
         began = time.monotonic()
     assert time.monotonic() - began < 5
     with pytest.raises(DatabaseUnavailable):
         await hanging
 
 
-async def test_a_pool_is_known_to_the_server_by_its_name(postgres_url: Secret[str]) -> None:
+async def test_a_pool_sets_its_application_name(postgres_url: Secret[str]) -> None:
     named = Database(postgres_url, name="farebox-catalog")
     async with named, named.connection() as db:
         assert await db.fetchval("SHOW application_name") == "farebox-catalog"

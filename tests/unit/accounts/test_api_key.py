@@ -1,4 +1,4 @@
-"""What may be asked of a key."""
+"""The terms of an API key, and who may rotate it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ from farebox.accounts.api_key import (
     judge_rotator,
     judge_terms,
 )
-from farebox.accounts.token import TokenForm, new_token
+from farebox.accounts.token import TokenType, new_token
 from farebox.kernel.caller import Caller, CallerKind, Grant, OwnerId, SessionRequired
 from farebox.kernel.errors import NotFound
 from farebox.kernel.ids import new_id
@@ -33,7 +33,7 @@ def judged(
     return judge_terms(name, grants, expires_at=expires_at, life=life, now=NOW)
 
 
-def test_a_key_may_read_unless_it_is_told_what_it_may() -> None:
+def test_key_has_the_read_scope_unless_others_are_named() -> None:
     assert judged() == KeyTerms("robot", READ, None)
     grants = [Grant.WRAPPERS, Grant.FACILITATOR]
     assert judged(grants=grants).grants == frozenset(grants)
@@ -52,14 +52,14 @@ def test_a_key_may_read_unless_it_is_told_what_it_may() -> None:
         ("robot 🤖", "robot 🤖"),
     ],
 )
-def test_a_name_is_kept_trimmed_and_in_one_spelling(given: str, kept: str) -> None:
+def test_key_name_is_trimmed_and_normalized(given: str, kept: str) -> None:
     assert judged(given).name == kept
 
 
 @pytest.mark.parametrize(
     "name", ["", " ", "x", " x ", "x" * 81, "a\nb", "a\x00b", "a\u200bb", "a\u202eb", "a\ud800b"]
 )
-def test_a_name_too_short_too_long_or_not_printable_is_refused(name: str) -> None:
+def test_key_name_is_refused_when_too_short_too_long_or_not_printable(name: str) -> None:
     with pytest.raises(BadKeyTerms) as refused:
         judged(name)
     assert refused.value.code == "invalid_name"
@@ -69,11 +69,11 @@ def test_a_name_too_short_too_long_or_not_printable_is_refused(name: str) -> Non
 @pytest.mark.parametrize(
     "secret",
     [
-        *(new_token(form).shown.reveal() for form in TokenForm),
+        *(new_token(form).value.reveal() for form in TokenType),
         "S" + "A" * 55,
     ],
 )
-def test_a_secret_that_was_pasted_for_a_name_is_refused_and_not_repeated(secret: str) -> None:
+def test_key_name_that_holds_a_secret_is_refused_without_repeating_it(secret: str) -> None:
     for name in (secret, f" {secret}", f"my key {secret}."):
         with pytest.raises(BadKeyTerms) as refused:
             judged(name)
@@ -83,20 +83,20 @@ def test_a_secret_that_was_pasted_for_a_name_is_refused_and_not_repeated(secret:
 
 
 @pytest.mark.parametrize("life", [SHORTEST_LIFE, LONGEST_LIFE])
-def test_a_life_counts_from_now(life: timedelta) -> None:
+def test_key_life_counts_from_now(life: timedelta) -> None:
     assert judged(life=life).expires_at == NOW + life
     assert judged(expires_at=NOW + life).expires_at == NOW + life
 
 
 @pytest.mark.parametrize("life", [SHORTEST_LIFE - TICK, LONGEST_LIFE + TICK, timedelta(-1)])
-def test_a_life_too_short_or_too_long_is_refused(life: timedelta) -> None:
+def test_key_life_is_refused_when_too_short_or_too_long(life: timedelta) -> None:
     for given in ({"life": life}, {"expires_at": NOW + life}):
         with pytest.raises(BadKeyTerms) as refused:
             judged(**given)
         assert refused.value.code == "invalid_expiry"
 
 
-def test_two_ends_are_refused_though_they_agree() -> None:
+def test_key_terms_with_both_a_life_and_an_expiry_are_refused() -> None:
     with pytest.raises(BadKeyTerms):
         judged(expires_at=NOW + SHORTEST_LIFE, life=SHORTEST_LIFE)
 
@@ -105,14 +105,14 @@ def caller(kind: CallerKind, key_id: str | None = None) -> Caller:
     return Caller(OwnerId("user_1"), kind, key_id=key_id)
 
 
-def test_a_key_rotates_itself_and_the_others_whatever_is_theirs() -> None:
+def test_key_may_rotate_only_itself_and_other_callers_any_key() -> None:
     own, other = new_id("key"), new_id("key")
     judge_rotator(caller(CallerKind.KEY, own), own)
     judge_rotator(caller(CallerKind.SESSION), own)
     judge_rotator(caller(CallerKind.OPERATOR), own)
-    for asked in (other, "nonsense", own.lower() + "x"):
+    for key_id in (other, "nonsense", own.lower() + "x"):
         with pytest.raises(SessionRequired):
-            judge_rotator(caller(CallerKind.KEY, own), asked)
+            judge_rotator(caller(CallerKind.KEY, own), key_id)
     with pytest.raises(NotFound):
         judge_rotator(caller(CallerKind.SESSION), "nonsense")
 
@@ -121,6 +121,6 @@ def test_a_key_rotates_itself_and_the_others_whatever_is_theirs() -> None:
     "key_id",
     ["", "key_", new_id("sec"), new_id("key") + "0", new_id("key") + "\n", "key_" + "é" * 22],
 )
-def test_an_id_no_key_can_have_is_as_one_that_none_has(key_id: str) -> None:
+def test_malformed_key_id_is_not_found(key_id: str) -> None:
     with pytest.raises(NotFound):
         judge_id(key_id)

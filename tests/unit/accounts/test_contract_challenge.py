@@ -1,4 +1,4 @@
-"""A contract account's challenge is read only as it was issued, but for what its wallet adds."""
+"""A contract account's challenge is read only as it was issued, apart from its signature."""
 
 import base64
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from stellar_sdk import Address, Keypair, StrKey, scval, xdr
 from farebox.accounts.contract_challenge import (
     LIFE_LEDGERS,
     MAX_DOCUMENT_BYTES,
-    Domain,
-    Ground,
-    draw,
-    read_answer,
+    WebAuthContract,
+    WebAuthDomain,
+    build_contract_challenge,
+    read_contract_challenge,
 )
-from farebox.accounts.login import UnreadableChallenge
+from farebox.accounts.web_auth_scheme import UnreadableChallenge
 from farebox.kernel.addresses import Address as OurAddress
 from farebox.kernel.addresses import parse_contract
 from farebox.kernel.networks import Network
@@ -48,34 +48,36 @@ def _contract(fill: int) -> OurAddress:
 
 
 ACCOUNT: Final = _contract(7)
-DOMAIN: Final = Domain(HOME, WEB_AUTH, relayer_of(Keypair.random()))
-GROUND: Final = Ground(NETWORK, _contract(9))
+DOMAIN: Final = WebAuthDomain(HOME, WEB_AUTH, relayer_of(Keypair.random()))
+GROUND: Final = WebAuthContract(NETWORK, _contract(9))
 
 
-def _draw(domain: Domain = DOMAIN, ground: Ground = GROUND) -> str:
-    return draw(ACCOUNT, domain, ground, latest_ledger=LATEST).document
+def _draw(domain: WebAuthDomain = DOMAIN, ground: WebAuthContract = GROUND) -> str:
+    return build_contract_challenge(ACCOUNT, domain, ground, latest_ledger=LATEST).document
 
 
 def _is_read(document: str) -> bool:
     try:
-        read_answer(document, DOMAIN, GROUND)
+        read_contract_challenge(document, DOMAIN, GROUND)
     except UnreadableChallenge:
         return False
     return True
 
 
-def test_what_was_issued_is_read_signed_and_unsigned_as_the_same_challenge() -> None:
-    drawn = draw(ACCOUNT, DOMAIN, GROUND, latest_ledger=LATEST)
+def test_issued_challenge_is_read_the_same_signed_and_unsigned() -> None:
+    drawn = build_contract_challenge(ACCOUNT, DOMAIN, GROUND, latest_ledger=LATEST)
     signed = sign_challenge(drawn.document, ACCOUNT, KEY, NETWORK, until=LATEST + 5)
     assert signed != drawn.document
     for document in (drawn.document, signed):
-        read = read_answer(document, DOMAIN, GROUND)
+        read = read_contract_challenge(document, DOMAIN, GROUND)
         assert (read.account, read.digest) == (ACCOUNT, drawn.digest)
         assert read.expires_at_ledger == LATEST + LIFE_LEDGERS
 
 
-def test_no_two_challenges_are_alike() -> None:
-    drawn = [draw(ACCOUNT, DOMAIN, GROUND, latest_ledger=LATEST) for _ in range(20)]
+def test_issued_challenges_differ_in_digest_and_nonces() -> None:
+    drawn = [
+        build_contract_challenge(ACCOUNT, DOMAIN, GROUND, latest_ledger=LATEST) for _ in range(20)
+    ]
     assert len({each.digest for each in drawn}) == len(drawn)
     nonces = {
         entry.credentials.address.nonce.int64
@@ -86,34 +88,34 @@ def test_no_two_challenges_are_alike() -> None:
     assert len(nonces) == 2 * len(drawn)
 
 
-def test_the_call_is_the_one_the_public_sdk_builds() -> None:
+def test_build_call_matches_the_public_sdk() -> None:
     arguments = {"web_auth_domain": WEB_AUTH, "account": ACCOUNT, "nonce": "abc", "home_domain": ""}
     built = xdr.InvokeContractArgs(
-        Address(GROUND.contract).to_xdr_sc_address(),
+        Address(GROUND.address).to_xdr_sc_address(),
         xdr.SCSymbol(b"web_auth_verify"),
         [scval.to_struct({name: scval.to_string(text) for name, text in arguments.items()})],
     )
-    call = build_call(GROUND.contract, arguments)
+    call = build_call(GROUND.address, arguments)
     assert call == built.to_xdr_bytes()
-    assert read_call(call) == (GROUND.contract, arguments)
+    assert read_call(call) == (GROUND.address, arguments)
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_but_a_call_of_ours_are_read_as_one(raw: bytes) -> None:
+def test_read_call_raises_malformed_for_other_bytes(raw: bytes) -> None:
     with pytest.raises(Malformed):
         read_call(raw)
 
 
 @case("AU-012")
-def test_whatever_is_changed_in_a_signed_challenge_it_is_another_one_or_none() -> None:
+def test_changed_signed_challenge_is_another_challenge_or_unreadable() -> None:
     """Only the wallet's own signature and how long it holds are left to it."""
-    drawn = draw(ACCOUNT, DOMAIN, GROUND, latest_ledger=LATEST)
+    drawn = build_contract_challenge(ACCOUNT, DOMAIN, GROUND, latest_ledger=LATEST)
     signed = sign_challenge(drawn.document, ACCOUNT, KEY, NETWORK)
-    was = read_answer(signed, DOMAIN, GROUND)
+    was = read_contract_challenge(signed, DOMAIN, GROUND)
     read_again = 0
     for at, changed in flips(signed, every=1):
         try:
-            now = read_answer(changed, DOMAIN, GROUND)
+            now = read_contract_challenge(changed, DOMAIN, GROUND)
         except UnreadableChallenge:
             continue
         if now.digest != drawn.digest:
@@ -137,10 +139,12 @@ def test_whatever_is_changed_in_a_signed_challenge_it_is_another_one_or_none() -
         (replace(DOMAIN, web_auth="other.example"), GROUND),
         (replace(DOMAIN, signer=relayer_of(Keypair.random())), GROUND),
         (DOMAIN, replace(GROUND, network=Network.PUBNET)),
-        (DOMAIN, replace(GROUND, contract=_contract(8))),
+        (DOMAIN, replace(GROUND, address=_contract(8))),
     ],
 )
-def test_a_challenge_for_another_place_is_none_of_ours(domain: Domain, ground: Ground) -> None:
+def test_challenge_of_another_domain_signer_network_or_contract_is_unreadable(
+    domain: WebAuthDomain, ground: WebAuthContract
+) -> None:
     assert _is_read(_draw())
     assert not _is_read(_draw(domain, ground))
 
@@ -181,16 +185,16 @@ def _of_another(entries: Entries) -> Entries:
     return entries
 
 
-def _of_nobody(entries: Entries) -> Entries:
+def _none(entries: Entries) -> Entries:
     return []
 
 
 @case("AU-012")
 @pytest.mark.parametrize(
     "change",
-    [_third, _alone, _swapped, _sub_invoked, _of_source, _of_version_2, _of_another, _of_nobody],
+    [_third, _alone, _swapped, _sub_invoked, _of_source, _of_version_2, _of_another, _none],
 )
-def test_entries_added_taken_or_made_over_are_no_challenge(
+def test_challenge_with_changed_entries_is_unreadable(
     change: Callable[[Entries], Entries],
 ) -> None:
     assert not _is_read(document_of(change(entries_of(_draw()))))
@@ -213,14 +217,14 @@ def _nested(depth: int) -> xdr.SCVal:
     ],
     ids=["deep", "wide", "long"],
 )
-def test_a_signature_out_of_all_bounds_is_refused_unread(signature: xdr.SCVal) -> None:
+def test_oversized_signature_is_unreadable(signature: xdr.SCVal) -> None:
     entries = entries_of(_draw())
     assert entries[0].credentials.address is not None
     entries[0].credentials.address.signature = signature
     assert not _is_read(document_of(entries))
 
 
-def test_a_signature_as_large_as_wallets_make_them_is_read() -> None:
+def test_signature_of_4096_bytes_is_read() -> None:
     entries = entries_of(_draw())
     assert entries[0].credentials.address is not None
     entries[0].credentials.address.signature = scval.to_bytes(bytes(4_096))
@@ -241,10 +245,10 @@ def test_a_signature_as_large_as_wallets_make_them_is_read() -> None:
         "A" * (2 * MAX_DOCUMENT_BYTES),
     ],
 )
-def test_what_is_no_list_of_entries_is_refused(document: str) -> None:
+def test_document_that_is_no_list_of_entries_is_unreadable(document: str) -> None:
     assert not _is_read(document)
 
 
-def test_bytes_behind_the_entries_are_refused() -> None:
+def test_bytes_after_the_entries_are_unreadable() -> None:
     raw = base64.b64decode(_draw())
     assert not _is_read(base64.b64encode(raw + bytes(4)).decode())

@@ -1,16 +1,22 @@
-"""What a request's headers show: read, not looked up."""
+"""The credential in a request's headers, read without looking it up."""
 
 import hashlib
 
 import pytest
 
-from farebox.accounts.credential import Credential, Form, Misuse, Shown, read_credential
-from farebox.accounts.token import TokenForm, new_token
+from farebox.accounts.credential import (
+    Credential,
+    CredentialFault,
+    CredentialType,
+    ReadCredential,
+    read_credential,
+)
+from farebox.accounts.token import TokenType, new_token
 from support.promises import case
 
-KEY = new_token(TokenForm.KEY).shown.reveal()
-OTHER_KEY = new_token(TokenForm.KEY).shown.reveal()
-SESSION = new_token(TokenForm.SESSION).shown.reveal()
+KEY = new_token(TokenType.KEY).value.reveal()
+OTHER_KEY = new_token(TokenType.KEY).value.reveal()
+SESSION = new_token(TokenType.SESSION).value.reveal()
 OPERATOR = "0f" * 32
 ORIGIN = "https://farebox.example"
 
@@ -19,24 +25,35 @@ def digest(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def shown(*headers: tuple[str, str], method: str = "GET", origin: str | None = ORIGIN) -> Shown:
+def shown(
+    *headers: tuple[str, str], method: str = "GET", origin: str | None = ORIGIN
+) -> ReadCredential:
     raw = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
     return read_credential(method, raw, origin=origin)
 
 
 @pytest.mark.parametrize(
-    ("token", "form"), [(KEY, Form.KEY), (SESSION, Form.SESSION), (OPERATOR, Form.OPERATOR)]
+    ("token", "form"),
+    [
+        (KEY, CredentialType.KEY),
+        (SESSION, CredentialType.SESSION),
+        (OPERATOR, CredentialType.OPERATOR),
+    ],
 )
 @pytest.mark.parametrize("name", ["bearer", "x-api-key"])
-def test_each_kind_of_token_is_taken_from_either_header(name: str, token: str, form: Form) -> None:
+def test_each_token_type_is_read_from_either_header(
+    name: str, token: str, form: CredentialType
+) -> None:
     header = ("Authorization", f"Bearer {token}") if name == "bearer" else ("X-API-Key", token)
     assert shown(header) == Credential(form, digest(token))
 
 
 @case("AU-027")
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
-def test_the_scheme_is_read_in_any_case(scheme: str) -> None:
-    assert shown(("Authorization", f"{scheme} {KEY}")) == Credential(Form.KEY, digest(KEY))
+def test_bearer_scheme_is_read_in_any_case(scheme: str) -> None:
+    assert shown(("Authorization", f"{scheme} {KEY}")) == Credential(
+        CredentialType.KEY, digest(KEY)
+    )
 
 
 @case("AU-027")
@@ -72,33 +89,33 @@ def test_the_scheme_is_read_in_any_case(scheme: str) -> None:
         "Bearer " + "k" * 15,
     ],
 )
-def test_an_authorization_that_is_not_one_bearer_token_cannot_be_used(value: str) -> None:
-    assert shown(("Authorization", value)) is Misuse.UNUSABLE
+def test_authorization_header_is_unusable_unless_it_is_one_bearer_token(value: str) -> None:
+    assert shown(("Authorization", value)) is CredentialFault.UNUSABLE
     with_cookie = [("Authorization", value), ("Cookie", f"__Host-fbx_sess={SESSION}")]
-    assert shown(*with_cookie) is Misuse.UNUSABLE
+    assert shown(*with_cookie) is CredentialFault.UNUSABLE
     with_key = [("Authorization", value), ("X-API-Key", KEY)]
-    assert shown(*with_key) is Misuse.UNUSABLE
+    assert shown(*with_key) is CredentialFault.UNUSABLE
 
 
 @case("AU-027")
-def test_two_headers_of_one_name_cannot_be_used_even_if_they_agree() -> None:
-    assert shown(*[("Authorization", f"Bearer {KEY}")] * 2) is Misuse.UNUSABLE
-    assert shown(*[("X-API-Key", KEY)] * 2) is Misuse.UNUSABLE
+def test_repeated_header_is_unusable_even_when_its_values_agree() -> None:
+    assert shown(*[("Authorization", f"Bearer {KEY}")] * 2) is CredentialFault.UNUSABLE
+    assert shown(*[("X-API-Key", KEY)] * 2) is CredentialFault.UNUSABLE
 
 
 @case("AU-027")
-def test_two_credentials_that_differ_cannot_be_used() -> None:
+def test_differing_credentials_are_unusable() -> None:
     both = [("Authorization", f"Bearer {KEY}"), ("X-API-Key", OTHER_KEY)]
-    assert shown(*both) is Misuse.UNUSABLE
+    assert shown(*both) is CredentialFault.UNUSABLE
     agreeing = [("Authorization", f"Bearer {KEY}"), ("X-API-Key", KEY)]
-    assert shown(*agreeing) == Credential(Form.KEY, digest(KEY))
+    assert shown(*agreeing) == Credential(CredentialType.KEY, digest(KEY))
 
 
-def test_a_header_goes_before_the_cookie() -> None:
+def test_header_takes_precedence_over_the_cookie() -> None:
     cookie = ("Cookie", f"__Host-fbx_sess={SESSION}")
     for header in (("Authorization", f"Bearer {KEY}"), ("X-API-Key", KEY)):
-        assert shown(header, cookie) == Credential(Form.KEY, digest(KEY))
-        assert shown(header, cookie, method="POST") == Credential(Form.KEY, digest(KEY))
+        assert shown(header, cookie) == Credential(CredentialType.KEY, digest(KEY))
+        assert shown(header, cookie, method="POST") == Credential(CredentialType.KEY, digest(KEY))
 
 
 @pytest.mark.parametrize(
@@ -110,8 +127,8 @@ def test_a_header_goes_before_the_cookie() -> None:
         f"broken;;=;  __Host-fbx_sess={SESSION}",
     ],
 )
-def test_a_session_is_read_from_its_cookie(cookie: str) -> None:
-    assert shown(("Cookie", cookie)) == Credential(Form.SESSION, digest(SESSION))
+def test_session_is_read_from_its_cookie(cookie: str) -> None:
+    assert shown(("Cookie", cookie)) == Credential(CredentialType.SESSION, digest(SESSION))
 
 
 @case("AU-027")
@@ -125,15 +142,15 @@ def test_a_session_is_read_from_its_cookie(cookie: str) -> None:
         "__Host-fbx_sess=",
         f'__Host-fbx_sess="{SESSION}"',
         f"__Host-fbx_sess={SESSION}x",
-        f"__Host-fbx_sess={SESSION}; __Host-fbx_sess={new_token(TokenForm.SESSION).shown.reveal()}",
+        f"__Host-fbx_sess={SESSION}; __Host-fbx_sess={new_token(TokenType.SESSION).value.reveal()}",
         f"__Host-fbx_sess={SESSION}; a=" + "b" * 16_384,
     ],
 )
-def test_a_cookie_with_anything_but_one_session_cannot_be_used(cookie: str) -> None:
-    assert shown(("Cookie", cookie)) is Misuse.UNUSABLE
+def test_cookie_is_unusable_unless_it_has_exactly_one_session(cookie: str) -> None:
+    assert shown(("Cookie", cookie)) is CredentialFault.UNUSABLE
 
 
-def test_headers_without_a_credential_show_nothing() -> None:
+def test_headers_without_a_credential_give_none() -> None:
     assert shown() is None
     assert shown(("Cookie", "theme=dark; fbx_sess=1"), ("Accept", "*/*")) is None
     assert shown(("Cookie", f"__host-fbx_sess={SESSION}")) is None
@@ -147,8 +164,8 @@ HOST = ("Host", "farebox.example")
 
 @case("AU-038")
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "post", "LOCK"])
-def test_the_cookie_changes_something_only_from_a_page_of_ours(method: str) -> None:
-    taken = Credential(Form.SESSION, digest(SESSION))
+def test_cookie_is_accepted_for_changes_only_from_the_own_origin(method: str) -> None:
+    taken = Credential(CredentialType.SESSION, digest(SESSION))
     assert shown(COOKIE, OURS, CSRF, HOST, method=method) == taken
     same = ("Sec-Fetch-Site", "same-origin")
     assert shown(COOKIE, OURS, CSRF, HOST, same, method=method) == taken
@@ -161,7 +178,7 @@ def test_the_cookie_changes_something_only_from_a_page_of_ours(method: str) -> N
         [OURS, CSRF, ("Sec-Fetch-Site", "same-site")],
         [OURS, CSRF, ("Sec-Fetch-Site", "cross-site")],
     ):
-        assert shown(COOKIE, HOST, *given, method=method) is Misuse.CROSS_SITE, given
+        assert shown(COOKIE, HOST, *given, method=method) is CredentialFault.CROSS_SITE, given
 
 
 @case("AU-038")
@@ -180,28 +197,28 @@ def test_the_cookie_changes_something_only_from_a_page_of_ours(method: str) -> N
         "HTTPS://FAREBOX.EXAMPLE",
     ],
 )
-def test_another_origin_is_not_ours(origin: str) -> None:
+def test_cookie_from_another_origin_is_cross_site(origin: str) -> None:
     given = [COOKIE, CSRF, HOST, ("Origin", origin)]
-    assert shown(*given, method="POST") is Misuse.CROSS_SITE
+    assert shown(*given, method="POST") is CredentialFault.CROSS_SITE
 
 
-def test_without_a_public_url_our_origin_is_the_host_that_was_asked() -> None:
-    taken = Credential(Form.SESSION, digest(SESSION))
+def test_own_origin_is_the_host_header_without_a_public_url() -> None:
+    taken = Credential(CredentialType.SESSION, digest(SESSION))
     host = ("Host", "127.0.0.1:8402")
     for origin, expected in (
         ("http://127.0.0.1:8402", taken),
         ("https://127.0.0.1:8402", taken),
-        ("http://127.0.0.1", Misuse.CROSS_SITE),
-        ("http://localhost:8402", Misuse.CROSS_SITE),
-        ("ftp://127.0.0.1:8402", Misuse.CROSS_SITE),
+        ("http://127.0.0.1", CredentialFault.CROSS_SITE),
+        ("http://localhost:8402", CredentialFault.CROSS_SITE),
+        ("ftp://127.0.0.1:8402", CredentialFault.CROSS_SITE),
     ):
         given = [COOKIE, CSRF, host, ("Origin", origin)]
         assert shown(*given, method="POST", origin=None) == expected
-    assert shown(COOKIE, CSRF, OURS, method="POST", origin=None) is Misuse.CROSS_SITE
+    assert shown(COOKIE, CSRF, OURS, method="POST", origin=None) is CredentialFault.CROSS_SITE
     two = [COOKIE, CSRF, OURS, HOST, HOST]
-    assert shown(*two, method="POST", origin=None) is Misuse.CROSS_SITE
+    assert shown(*two, method="POST", origin=None) is CredentialFault.CROSS_SITE
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
-def test_reading_with_the_cookie_needs_no_proof(method: str) -> None:
-    assert shown(COOKIE, method=method) == Credential(Form.SESSION, digest(SESSION))
+def test_cookie_needs_no_csrf_header_for_safe_methods(method: str) -> None:
+    assert shown(COOKIE, method=method) == Credential(CredentialType.SESSION, digest(SESSION))

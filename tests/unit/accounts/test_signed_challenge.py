@@ -1,4 +1,4 @@
-"""Only a challenge of our own shape is read; everything else is nothing."""
+"""Only a challenge of the form that the service issues is read."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ from stellar_sdk import (
     TransactionEnvelope,
 )
 
-from farebox.accounts.challenge import make_challenge
+from farebox.accounts.account_web_auth import make_challenge
 from farebox.accounts.signed_challenge import MAX_BYTES, MAX_SIGNATURES, read_signed_challenge
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
@@ -38,7 +38,7 @@ def _is_read(envelope: TransactionEnvelope) -> bool:
     return read_signed_challenge(envelope.to_xdr(), TERMS) is not None
 
 
-def test_what_we_issue_is_read_as_the_sdk_reads_it() -> None:
+def test_issued_challenge_is_read_as_the_public_sdk_reads_it() -> None:
     now = datetime(2026, 11, 21, 12, 0, 0, 999_999, tzinfo=UTC)
     made = make_challenge(TERMS, Secret(SERVER.secret), Address(CLIENT.public_key), now=now)
     assert made.expires_at == datetime(2026, 11, 21, 12, 5, tzinfo=UTC)
@@ -57,14 +57,14 @@ def test_what_we_issue_is_read_as_the_sdk_reads_it() -> None:
     )
     assert read.max_time - read.min_time == 300
     assert read.max_time == made.expires_at.timestamp()
-    told = [(each.signature_hint, each.signature) for each in envelope.signatures]
-    assert list(read.signatures) == told
+    signed = [(each.signature_hint, each.signature) for each in envelope.signatures]
+    assert list(read.signatures) == signed
     assert SERVER.secret not in repr(made)
     again = make_challenge(TERMS, Secret(SERVER.secret), Address(CLIENT.public_key), now=now)
     assert again.digest != made.digest, "each challenge has a nonce of its own"
 
 
-def test_a_challenge_by_hand_is_read_where_it_is_like_ours() -> None:
+def test_handmade_challenge_is_read_when_it_has_our_form() -> None:
     assert _is_read(challenge_by_hand(SERVER, CLIENT))
     assert _is_read(challenge_by_hand(SERVER, *(Keypair.random() for _ in range(19))))
 
@@ -187,15 +187,15 @@ def test_a_challenge_by_hand_is_read_where_it_is_like_ours() -> None:
                     ManageData("web_auth_domain", DOMAIN, source=OTHER.public_key),
                 ],
             ),
-            id="a domain somebody else names",
+            id="a domain named by another account",
         ),
     ],
 )
-def test_every_other_transaction_is_nothing(envelope: TransactionEnvelope) -> None:
+def test_other_transaction_is_not_read_as_a_challenge(envelope: TransactionEnvelope) -> None:
     assert not _is_read(envelope)
 
 
-def test_other_envelopes_and_other_encodings_are_nothing() -> None:
+def test_other_envelopes_and_encodings_are_not_read_as_a_challenge() -> None:
     honest = challenge_by_hand(SERVER, CLIENT)
     text, raw = honest.to_xdr(), honest.to_xdr_object().to_xdr_bytes()
     bump = TransactionBuilder.build_fee_bump_transaction(
@@ -227,7 +227,7 @@ def test_other_envelopes_and_other_encodings_are_nothing() -> None:
         assert read_signed_challenge(other, TERMS) is None, other[:40]
 
 
-def test_the_digest_is_of_the_network_the_challenge_is_for() -> None:
+def test_challenge_digest_is_bound_to_its_network() -> None:
     read = read_signed_challenge(challenge_by_hand(SERVER).to_xdr(), TERMS)
     assert read is not None
     body = challenge_by_hand(SERVER).to_xdr_object().v1

@@ -1,11 +1,10 @@
-"""What wallets read of us, as the public SDK reads it."""
+"""The stellar.toml file and the service's URL in it."""
 
 import tomllib
 
 from stellar_sdk import Keypair
 
-from farebox.accounts.public_place import PublicPlace
-from farebox.accounts.stellar_toml import stellar_toml
+from farebox.accounts.stellar_toml import ServiceAddress, stellar_toml
 from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.networks import Network
 
@@ -14,7 +13,7 @@ CONTRACT = contract_address(bytes(32))
 URL = "https://api.example.com"
 
 
-def test_the_file_names_the_key_and_the_endpoint_of_the_one_network() -> None:
+def test_stellar_toml_has_the_key_and_endpoint_of_the_one_network() -> None:
     assert tomllib.loads(stellar_toml(URL, SERVER, {Network.TESTNET: None})) == {
         "VERSION": "2.7.0",
         "NETWORK_PASSPHRASE": Network.TESTNET.passphrase,
@@ -23,7 +22,7 @@ def test_the_file_names_the_key_and_the_endpoint_of_the_one_network() -> None:
     }
 
 
-def test_of_two_networks_it_names_pubnet_and_its_contract() -> None:
+def test_stellar_toml_has_pubnet_and_its_contract_when_there_are_two_networks() -> None:
     read = tomllib.loads(
         stellar_toml(URL, SERVER, {Network.TESTNET: None, Network.PUBNET: CONTRACT})
     )
@@ -33,7 +32,7 @@ def test_of_two_networks_it_names_pubnet_and_its_contract() -> None:
     assert read["WEB_AUTH_CONTRACT_ID"] == CONTRACT
 
 
-def test_without_a_public_address_it_is_where_the_request_came_in() -> None:
-    assert PublicPlace("127.0.0.1", None).url_at("127.0.0.1", 5) == "http://127.0.0.1:5"
-    assert PublicPlace("::1", None).url_at("::1", 5) == "http://[::1]:5"
-    assert PublicPlace("api.example.com", URL).url_at("10.0.0.1", 5) == URL
+def test_service_url_is_where_the_request_came_in_without_a_public_url() -> None:
+    assert ServiceAddress("127.0.0.1", None).url_at("127.0.0.1", 5) == "http://127.0.0.1:5"
+    assert ServiceAddress("::1", None).url_at("::1", 5) == "http://[::1]:5"
+    assert ServiceAddress("api.example.com", URL).url_at("10.0.0.1", 5) == URL

@@ -1,17 +1,17 @@
-"""Tokens: what they look like."""
+"""The form of tokens."""
 
 import hashlib
 
 import pytest
 
-from farebox.accounts.token import TokenForm, form_of, new_token
+from farebox.accounts.token import TokenType, new_token, token_kind
 
 
-@pytest.mark.parametrize("form", TokenForm)
-def test_a_new_token_is_of_its_form_and_is_kept_as_its_digest(form: TokenForm) -> None:
+@pytest.mark.parametrize("form", TokenType)
+def test_new_token_has_its_form_and_digest(form: TokenType) -> None:
     made = new_token(form)
-    text = made.shown.reveal()
-    assert form_of(text.encode()) is form
+    text = made.value.reveal()
+    assert token_kind(text.encode()) is form
     assert made.digest == hashlib.sha256(text.encode()).digest()
     assert text.startswith(made.prefix)
     assert len(made.prefix) == len(form.value) + 4
@@ -32,5 +32,5 @@ def test_a_new_token_is_of_its_form_and_is_kept_as_its_digest(form: TokenForm) -
         b" fbx_live_" + b"a" * 32,
     ],
 )
-def test_what_is_spelled_otherwise_is_of_no_form(text: bytes) -> None:
-    assert form_of(text) is None
+def test_malformed_token_has_no_type(text: bytes) -> None:
+    assert token_kind(text) is None

@@ -26,12 +26,14 @@ ACCOUNT = Keypair.random().public_key
         "fbx_live_abcdefgh",
         "https://rpc.test/v1/key123?token=x",
         "postgresql://user:password@db/farebox",
+        "PostgreSQL://user:password@db/farebox",
+        "HTTPS://rpc.test/v1/key123",
         "eyJ4NDAyVmVyc2lvbiI6Mn0abcdefgh",
         pytest.param(base64.b64encode(os.urandom(64)).decode(), id="base64"),
         pytest.param(os.urandom(64).hex(), id="hex"),
     ],
 )
-def test_a_secret_in_the_middle_of_a_sentence_is_masked(planted: str) -> None:
+def test_secret_inside_a_sentence_is_masked(planted: str) -> None:
     assert redact_text(f"it said '{planted}' and ended") == f"it said '{MASK}' and ended"
 
 
@@ -47,7 +49,7 @@ def test_a_secret_in_the_middle_of_a_sentence_is_masked(planted: str) -> None:
         "AAAA",
     ],
 )
-def test_ids_and_names_are_kept(plain: str) -> None:
+def test_ids_and_names_are_not_masked(plain: str) -> None:
     assert redact_text(plain) == plain
 
 
@@ -66,12 +68,12 @@ def test_ids_and_names_are_kept(plain: str) -> None:
         "seed",
     ],
 )
-def test_a_field_is_masked_by_its_name_alone(name: str) -> None:
+def test_field_is_masked_by_its_name_alone(name: str) -> None:
     assert is_secret_key(name)
     assert redact_event(None, "info", {name: "short"}) == {name: MASK}
 
 
-def test_what_is_nested_is_masked_too() -> None:
+def test_nested_secrets_are_masked() -> None:
     event = {
         "headers_seen": ["host", f"Bearer {SEED}"],
         "detail": {"authorization": "x", "note": SEED, "raw": b"bytes", "wrapped": Secret("s")},
@@ -86,7 +88,7 @@ def test_what_is_nested_is_masked_too() -> None:
     }
 
 
-def test_a_value_too_deep_to_judge_is_masked() -> None:
+def test_value_nested_too_deeply_is_masked() -> None:
     deep: object = "x"
     for _ in range(50):
         deep = [deep]
@@ -98,5 +100,5 @@ def test_a_value_too_deep_to_judge_is_masked() -> None:
     before=st.text(max_size=20),
     after=st.text(max_size=20),
 )
-def test_no_surrounding_text_uncovers_a_secret(planted: str, before: str, after: str) -> None:
+def test_secret_is_masked_in_any_surrounding_text(planted: str, before: str, after: str) -> None:
     assert planted not in redact_text(f"{before} {planted} {after}")

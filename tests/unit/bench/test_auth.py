@@ -1,8 +1,8 @@
-"""What the bench of authentication concludes, and that its load shows what it says it shows."""
+"""The bench of authentication: its figures and its requests."""
 
 import base64
 
-from bench.auth import Measured
+from bench.auth import AuthMeasurement
 from bench.load import Plan, Result, request_bytes
 
 
@@ -18,18 +18,18 @@ def _round(p50_ms: float, per_second: float) -> Result:
     )
 
 
-def test_the_overhead_is_the_median_of_what_neighbouring_rounds_differ_by() -> None:
-    measured = Measured()
+def test_overhead_is_the_median_difference_of_neighbouring_rounds() -> None:
+    measurement = AuthMeasurement()
     for without, with_key in ((0.1, 0.4), (5.0, 5.2), (0.1, 9.1)):
-        measured.alone["without"].results.append(_round(without, 1_000))
-        measured.alone["with a key"].results.append(_round(with_key, 400))
-        measured.crowd["without"].results.append(_round(1.0, 3_000))
-        measured.crowd["with a key"].results.append(_round(2.0, 1_500))
-    assert measured.overhead_ms_p50 == 0.3
-    assert measured.figures()["throughput_ratio"] == 0.5
+        measurement.alone["without"].results.append(_round(without, 1_000))
+        measurement.alone["with a key"].results.append(_round(with_key, 400))
+        measurement.crowd["without"].results.append(_round(1.0, 3_000))
+        measurement.crowd["with a key"].results.append(_round(2.0, 1_500))
+    assert measurement.overhead_ms_p50 == 0.3
+    assert measurement.figures()["throughput_ratio"] == 0.5
 
 
-def test_every_request_carries_the_headers_of_the_plan() -> None:
+def test_request_has_the_headers_of_the_plan() -> None:
     plan = Plan(
         host="h",
         port=1,

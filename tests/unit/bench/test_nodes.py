@@ -1,10 +1,10 @@
-"""What the bench of nodes concludes of the bytes it counted."""
+"""The bench of nodes: its figures from the bytes counted."""
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-from bench.nodes import Read, figures_of, holds
+from bench.nodes import NodeTraffic, figures_of, holds
 from bench.settle_ledger import Landed
 from bench.settle_load import Answer
 from bench.settle_payments import Payment
@@ -35,15 +35,15 @@ def _run(*, settled: int, read: Mapping[str, int]) -> Run:
     )
 
 
-def _read(idle: int) -> Read:
+def _read(idle: int) -> NodeTraffic:
     runs = {
         1: _run(settled=1, read={"sendTransaction": 1_000, "getTransaction": 5_000}),
         200: _run(settled=200, read={"getTransactions": 4_000_000}),
     }
-    return Read(idle_s=30.0, idle={"getHealth": idle}, runs=runs)
+    return NodeTraffic(idle_s=30.0, idle={"getHealth": idle}, runs=runs)
 
 
-def test_bytes_are_counted_for_each_settlement_and_for_an_idle_minute() -> None:
+def test_figures_count_bytes_per_settlement_and_per_idle_minute() -> None:
     figures = figures_of(_read(idle=50_000), _read(idle=40_000_000))
     assert figures["idle_kb_per_minute"] == 100.0
     assert figures["kb_per_settlement_1"] == 3.0
@@ -53,12 +53,12 @@ def test_bytes_are_counted_for_each_settlement_and_for_an_idle_minute() -> None:
     assert figures["kb_per_settlement_200_82b18cf"] == 10.0
 
 
-def test_an_idle_service_that_reads_too_much_does_not_hold() -> None:
+def test_bench_does_not_hold_when_an_idle_service_reads_too_much() -> None:
     assert holds(_read(idle=100_000))
     assert not holds(_read(idle=100_100))
 
 
-def test_a_run_with_a_failed_settlement_does_not_hold() -> None:
+def test_bench_does_not_hold_with_a_failed_settlement() -> None:
     sound = _read(idle=0)
     run = sound.runs[1]
     failed = replace(run, answers=[_refused(each) for each in run.answers])

@@ -8,7 +8,7 @@ import pytest
 
 from bench.search_listings import Generator
 from bench.search_plot import Bar, draw_latencies
-from bench.search_queries import Kind, Narrowed, draw
+from bench.search_queries import FilterKind, Kind, draw
 from bench.search_samples import Sample, Samples, percentile
 from bench.search_words import COUNT, HEAD, PLACES, frequencies
 from farebox.kernel.addresses import parse_account
@@ -19,14 +19,14 @@ def generator() -> Generator:
     return Generator()
 
 
-def test_a_listing_depends_on_its_turn_alone(generator: Generator) -> None:
+def test_listing_depends_only_on_its_number(generator: Generator) -> None:
     many = list(generator.listings(1, 50))
     assert generator.listing(37) == many[36]
     assert Generator().listing(37) == many[36]
     assert len({each.key for each in many}) == len(many)
 
 
-def test_the_vocabulary_is_large_and_frequent_words_come_first(generator: Generator) -> None:
+def test_vocabulary_is_large_with_frequent_words_first(generator: Generator) -> None:
     assert len(set(generator.words)) == len(generator.words) == COUNT
     assert generator.words[: len(HEAD)] == HEAD
     assert set(PLACES) <= set(generator.words[:2000])
@@ -35,7 +35,7 @@ def test_the_vocabulary_is_large_and_frequent_words_come_first(generator: Genera
     assert weights == sorted(weights, reverse=True)
 
 
-def test_listings_are_as_the_catalog_takes_them(generator: Generator) -> None:
+def test_listings_fit_the_limits_of_the_catalog(generator: Generator) -> None:
     for each in generator.listings(1, 200):
         assert 8 <= len(each.description.split()) <= 46
         assert len(each.service_name) <= 32
@@ -45,7 +45,7 @@ def test_listings_are_as_the_catalog_takes_them(generator: Generator) -> None:
         assert bool(each.tool_name) == (each.type == "mcp")
 
 
-def test_every_kind_has_as_many_different_queries_as_asked_for(generator: Generator) -> None:
+def test_draw_gives_the_requested_number_of_queries_of_each_kind(generator: Generator) -> None:
     queries = draw(generator, listings=1000, each=15)
     assert queries == draw(generator, listings=1000, each=15)
     for kind in Kind:
@@ -53,19 +53,19 @@ def test_every_kind_has_as_many_different_queries_as_asked_for(generator: Genera
     assert any('"' in query.text for query in queries)
     assert any(" or " in query.text for query in queries)
     assert any(" -" in query.text for query in queries)
-    assert all(query.filters(Narrowed.PAY_TO).pay_to for query in queries)
+    assert all(query.filters(FilterKind.PAY_TO).pay_to for query in queries)
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.5, 5.0), (0.95, 10.0), (1.0, 10.0), (0.1, 1.0)])
-def test_a_percentile_is_a_value_that_was_measured(share: float, expected: float) -> None:
+def test_percentile_is_a_measured_value(share: float, expected: float) -> None:
     assert percentile([float(n) for n in range(1, 11)], share) == expected
 
 
-def test_there_is_no_percentile_of_nothing() -> None:
+def test_percentile_of_nothing_is_none() -> None:
     assert percentile([], 0.5) is None
 
 
-def test_the_worst_class_is_told_apart_and_sentences_are_no_keywords() -> None:
+def test_samples_give_the_worst_class_and_exclude_sentences_from_keywords() -> None:
     samples = Samples(
         Sample("ours", kind, "no filter", 1, ms, 3)
         for kind, ms in [("common", 5.0), ("medium", 9.0), ("sentence", 50.0)]
@@ -75,7 +75,7 @@ def test_the_worst_class_is_told_apart_and_sentences_are_no_keywords() -> None:
     assert samples.of("theirs").p50_ms is None
 
 
-def test_a_drawing_has_every_class_and_series(tmp_path: Path) -> None:
+def test_drawing_has_every_class_and_series(tmp_path: Path) -> None:
     path = tmp_path / "search.svg"
     bars = {kind.value: {"one": Bar(1.5, 4.0), "two": Bar(2.5, 2000.0)} for kind in Kind}
     draw_latencies(path, bars, "Latency <of> classes")

@@ -1,4 +1,4 @@
-"""What the settle benches conclude: each of their figures would be zero if it were read wrongly."""
+"""The settle benches: each of their figures would be zero if it were read wrongly."""
 
 import asyncio
 import json
@@ -12,13 +12,13 @@ import aiohttp
 import pytest
 from stellar_sdk import xdr
 
-from bench.settle_aftermath import Row, faults
+from bench.settle_audit import Row, find_faults
 from bench.settle_capacity import Usage, admitted
 from bench.settle_ledger import Landed
 from bench.settle_load import Answer, Plan, run_plan
 from bench.settle_payments import Payment
+from bench.settle_relay import BadSequence, RpcRelay
 from bench.settle_run import Run
-from bench.settle_tap import BadSequence, Tap
 from farebox.stellar.network_settings import LedgerLimits
 
 CONFIRMED, ANSWERED = Row("confirmed", is_answered=False), Row("confirmed", is_answered=True)
@@ -61,13 +61,13 @@ SILENCE = _answer(successes=0, reason="no_answer", status=0)
         (_answer(), 1, SENT, ["unresolved"]),
     ],
 )
-def test_a_payment_with_a_wrong_end_is_found(
+def test_faults_names_each_payment_with_a_wrong_outcome(
     answer: Answer, landings: int, row: Row | None, expected: list[str]
 ) -> None:
-    assert faults(answer, landings, row) == expected
+    assert find_faults(answer, landings, row) == expected
 
 
-def test_a_run_believes_the_ledger_and_not_the_answers() -> None:
+def test_run_counts_the_ledger_and_not_the_responses() -> None:
     payments = [Payment((b"payer", number), b"") for number in range(4)]
     landed = [
         _landed(payments[0], 7, "a"),
@@ -95,7 +95,7 @@ def _landed(payment: Payment, ledger: int, tx_hash: str) -> Landed:
     return Landed(payment.identity, ledger, tx_hash, is_success=True, code="", envelope=b"")
 
 
-def test_as_many_are_admitted_as_the_scarcest_resource_allows() -> None:
+def test_admitted_is_limited_by_the_scarcest_resource() -> None:
     use = Usage(
         transactions=1,
         transaction_bytes=1212,
@@ -118,8 +118,8 @@ def test_as_many_are_admitted_as_the_scarcest_resource_allows() -> None:
 
 def _refusal() -> str:
     result = _refused_for_its_sequence()
-    said = {"status": "ERROR", "hash": "ab", "latestLedger": 7, "errorResultXdr": result}
-    return json.dumps({"result": said})
+    result_body = {"status": "ERROR", "hash": "ab", "latestLedger": 7, "errorResultXdr": result}
+    return json.dumps({"result": result_body})
 
 
 @asynccontextmanager
@@ -143,7 +143,7 @@ async def _closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     await writer.wait_closed()
 
 
-def _said(body: str) -> bytes:
+def _http_response(body: str) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     return f"{head}\r\n\r\n{body}".encode()
 
@@ -161,7 +161,7 @@ def _refused_for_its_sequence() -> str:
     return xdr.TransactionResult(xdr.Int64(0), result, xdr.TransactionResultExt(0)).to_xdr()
 
 
-async def test_the_relay_counts_a_refusal_for_the_sequence_number_inside_a_fee_bump() -> None:
+async def test_tap_counts_a_bad_sequence_inside_a_fee_bump() -> None:
     answers = [
         '{"result":{"status":"PENDING"}}',
         _refusal(),
@@ -169,25 +169,25 @@ async def test_the_relay_counts_a_refusal_for_the_sequence_number_inside_a_fee_b
     ]
 
     async def node(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for said in answers:
+        for body in answers:
             await _request(reader)
-            writer.write(_said(said))
+            writer.write(_http_response(body))
         await _closed(reader, writer)
 
     async with _serving(node) as port, aiohttp.ClientSession() as session:
-        tap = Tap(f"http://127.0.0.1:{port}")
-        async with tap.serving() as url:
-            for method, said in zip(
+        relay = RpcRelay(f"http://127.0.0.1:{port}")
+        async with relay.serving() as url:
+            for method, expected in zip(
                 ("sendTransaction", "sendTransaction", "getLatestLedger"), answers, strict=True
             ):
                 async with session.post(url, json={"method": method}) as answer:
-                    assert await answer.text() == said
-    assert tap.calls == {"sendTransaction": 2, "getLatestLedger": 1}
-    assert tap.sends == {"PENDING": 1, "txBAD_SEQ": 1}
-    assert tap.bad_sequences == [BadSequence("ab", 7)]
+                    assert await answer.text() == expected
+    assert relay.calls == {"sendTransaction": 2, "getLatestLedger": 1}
+    assert relay.sends == {"PENDING": 1, "txBAD_SEQ": 1}
+    assert relay.bad_sequences == [BadSequence("ab", 7)]
 
 
-async def test_a_caller_whose_connection_broke_repeats_at_the_other_replica() -> None:
+async def test_load_repeats_at_the_other_replica_when_a_connection_breaks() -> None:
     async def dies(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _request(reader)
         writer.close()
@@ -195,7 +195,7 @@ async def test_a_caller_whose_connection_broke_repeats_at_the_other_replica() ->
 
     async def lives(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _request(reader)
-        writer.write(_said('{"success":true,"transaction":"ab","errorReason":null}'))
+        writer.write(_http_response('{"success":true,"transaction":"ab","errorReason":null}'))
         await _closed(reader, writer)
 
     async with _serving(dies) as first, _serving(lives) as second:

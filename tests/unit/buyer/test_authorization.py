@@ -1,4 +1,4 @@
-"""The signature, with the Stellar SDK's own reading of the protocol as the judge."""
+"""The buyer's authorization, checked against the Stellar SDK's reading of the protocol."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import LatestLedger, RawSimulation
 from farebox.x402.payment import PaymentTerms
+from support.fake_rpc import FakeRpc
 from support.offers import SELLER
 
 WALLET = wallet_of(Secret(Keypair.random().secret))
@@ -40,8 +41,8 @@ RESOURCES = xdr.SorobanTransactionData(
 
 
 @dataclass
-class RecordingNode:
-    """A node that answers every dry run the same way."""
+class RecordingNode(FakeRpc):
+    """A node that answers every simulation the same way."""
 
     changes: dict[str, object] = field(default_factory=dict)
     seen: list[str] = field(default_factory=list)
@@ -51,7 +52,7 @@ class RecordingNode:
 
     async def simulate(self, envelope: str) -> RawSimulation:
         self.seen.append(envelope)
-        return RawSimulation({"transactionData": RESOURCES} | self.changes, 1)
+        return RawSimulation({"transactionData": RESOURCES} | self.changes)
 
 
 def operation_of(envelope: str) -> InvokeHostFunction:
@@ -68,7 +69,7 @@ def signature_of(credentials: xdr.SorobanAddressCredentials) -> dict[str, bytes]
 
 
 @pytest.mark.parametrize("form", list(CredentialForm))
-async def test_the_payers_entry_is_signed_as_the_network_will_check_it(
+async def test_authorize_signs_the_payers_entry_as_the_network_checks_it(
     form: CredentialForm,
 ) -> None:
     authorization = await authorize(TERMS, WALLET, RecordingNode(), form=form)
@@ -87,7 +88,7 @@ async def test_the_payers_entry_is_signed_as_the_network_will_check_it(
     WALLET.keypair().verify(authorization_payload_hash(preimage), signature["signature"])
 
 
-async def test_it_consents_to_exactly_the_transfer_that_is_called() -> None:
+async def test_authorization_covers_exactly_the_transfer_called() -> None:
     authorization = await authorize(TERMS, WALLET, RecordingNode())
     operation = operation_of(authorization.envelope.reveal())
     call = operation.host_function.invoke_contract
@@ -103,18 +104,18 @@ async def test_it_consents_to_exactly_the_transfer_that_is_called() -> None:
     assert entry.root_invocation.sub_invocations == []
 
 
-async def test_it_lives_as_many_five_second_ledgers_as_the_seller_allows_rounded_up() -> None:
+async def test_authorization_expires_after_the_sellers_timeout_in_ledgers_rounded_up() -> None:
     authorization = await authorize(TERMS, WALLET, RecordingNode())
     assert authorization.expires_at_ledger == 1000 + 13
 
 
-async def test_two_payments_never_share_a_nonce() -> None:
+async def test_authorizations_have_different_nonces() -> None:
     nonces = {(await authorize(TERMS, WALLET, RecordingNode())).nonce for _ in range(20)}
     assert len(nonces) == 20
     assert all(-(2**63) <= nonce < 2**63 for nonce in nonces)
 
 
-async def test_the_envelope_is_from_nobody_and_carries_the_resources_of_the_dry_run() -> None:
+async def test_envelope_has_the_zero_source_and_the_simulated_resources() -> None:
     node = RecordingNode()
     authorization = await authorize(TERMS, WALLET, node)
     text = authorization.envelope.reveal()
@@ -128,7 +129,7 @@ async def test_the_envelope_is_from_nobody_and_carries_the_resources_of_the_dry_
     assert operation_of(tried).auth == operation_of(text).auth
 
 
-async def test_the_signature_shows_in_no_text_form() -> None:
+async def test_repr_of_an_authorization_hides_its_envelope() -> None:
     authorization = await authorize(TERMS, WALLET, RecordingNode())
     assert authorization.envelope.reveal() not in repr(authorization)
 
@@ -144,7 +145,7 @@ async def test_the_signature_shows_in_no_text_form() -> None:
         ({"transactionData": None}, "cannot be read"),
     ],
 )
-async def test_a_payment_the_network_would_refuse_is_not_handed_out(
+async def test_authorize_raises_when_the_simulation_refuses_the_payment(
     changes: dict[str, object], words: str
 ) -> None:
     with pytest.raises(AuthorizationRefused, match=words):

@@ -1,4 +1,4 @@
-"""Making a wallet ready, with a network that records what it is asked."""
+"""Funding a wallet, with a network that records its calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,10 +7,16 @@ from datetime import UTC, datetime
 import pytest
 from stellar_sdk import Asset, ChangeTrust, Keypair, Payment, TransactionEnvelope
 
-from farebox.buyer.holdings import Funder, FundingRefused, Gift, Holdings, read_holdings
+from farebox.buyer.holdings import (
+    FundingRefused,
+    Holdings,
+    UsdcFunding,
+    WalletFunder,
+    read_holdings,
+)
+from farebox.buyer.seller_client import SellerRequest, SellerResponse
 from farebox.buyer.tokens import USDC
 from farebox.buyer.wallet import wallet_of
-from farebox.buyer.web import WebAnswer, WebRequest
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -19,11 +25,12 @@ from farebox.stellar.rpc import (
     AccountState,
     LedgerEntries,
     LedgerStatus,
-    SendAnswer,
+    SendResponse,
     SendStatus,
     TransactionFound,
     TransactionNotFound,
 )
+from support.fake_rpc import FakeRpc
 from support.manual_clock import ManualClock
 
 NETWORK = Network.TESTNET
@@ -42,11 +49,11 @@ def found(status: LedgerStatus = LedgerStatus.SUCCESS) -> TransactionFound:
 
 
 @dataclass
-class RecordingNode:
+class RecordingNode(FakeRpc):
     """An account that appears after `absent` looks, and a fate for what is sent."""
 
     absent: int = 0
-    answer: SendAnswer = field(default_factory=lambda: SendAnswer(SendStatus.PENDING, "", 1))
+    answer: SendResponse = field(default_factory=lambda: SendResponse(SendStatus.PENDING, "", 1))
     fates: list[TransactionFound | None] = field(default_factory=lambda: [found()])
     sent: list[str] = field(default_factory=list)
 
@@ -57,7 +64,7 @@ class RecordingNode:
     async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
         return LedgerEntries((), 1)
 
-    async def send(self, envelope: str) -> SendAnswer:
+    async def send(self, envelope: str) -> SendResponse:
         self.sent.append(envelope)
         return self.answer
 
@@ -71,45 +78,49 @@ class RecordingFriendbot:
     status: int = 200
     seen: list[str] = field(default_factory=list)
 
-    async def send(self, request: WebRequest, payment: Secret[str] | None = None) -> WebAnswer:
+    async def send(
+        self, request: SellerRequest, payment: Secret[str] | None = None
+    ) -> SellerResponse:
         self.seen.append(request.url)
-        return WebAnswer(self.status, b"")
+        return SellerResponse(self.status, b"")
 
 
-def funder(node: RecordingNode, friendbot: RecordingFriendbot | None = None) -> Funder:
-    return Funder(node, friendbot or RecordingFriendbot(), ManualClock(), NETWORK)
+def funder(node: RecordingNode, friendbot: RecordingFriendbot | None = None) -> WalletFunder:
+    return WalletFunder(node, friendbot or RecordingFriendbot(), ManualClock(), NETWORK)
 
 
-async def test_an_account_that_is_not_there_holds_nothing_and_one_without_trust_no_usdc() -> None:
+async def test_holdings_are_none_without_an_account_or_a_trustline() -> None:
     absent = await read_holdings(RecordingNode(absent=9), NETWORK, WALLET.address)
     assert absent == Holdings(None, None)
     there = await read_holdings(RecordingNode(), NETWORK, WALLET.address)
     assert there == Holdings(Stroops(10_000_000), None)
 
 
-async def test_the_friendbot_is_asked_once_and_waited_for() -> None:
+async def test_friendbot_is_called_once_and_waited_for() -> None:
     friendbot = RecordingFriendbot()
-    await funder(RecordingNode(absent=3), friendbot).ask_friendbot(WALLET.address, FRIENDBOT)
+    await funder(RecordingNode(absent=3), friendbot).fund_from_friendbot(WALLET.address, FRIENDBOT)
     assert friendbot.seen == [f"{FRIENDBOT}?addr={WALLET.address}"]
 
 
-async def test_an_account_that_exists_asks_no_friendbot() -> None:
+async def test_friendbot_is_not_called_for_an_existing_account() -> None:
     friendbot = RecordingFriendbot()
-    await funder(RecordingNode(), friendbot).ask_friendbot(WALLET.address, FRIENDBOT)
+    await funder(RecordingNode(), friendbot).fund_from_friendbot(WALLET.address, FRIENDBOT)
     assert friendbot.seen == []
 
 
-async def test_a_friendbot_that_gives_nothing_is_a_refusal() -> None:
+async def test_funding_is_refused_when_the_friendbot_gives_nothing() -> None:
     refusing = funder(RecordingNode(absent=9), RecordingFriendbot(status=500))
     with pytest.raises(FundingRefused, match="answered 500"):
-        await refusing.ask_friendbot(WALLET.address, FRIENDBOT)
+        await refusing.fund_from_friendbot(WALLET.address, FRIENDBOT)
     with pytest.raises(FundingRefused, match="does not appear"):
-        await funder(RecordingNode(absent=10**6)).ask_friendbot(WALLET.address, FRIENDBOT)
+        await funder(RecordingNode(absent=10**6)).fund_from_friendbot(WALLET.address, FRIENDBOT)
 
 
-async def test_trust_and_gift_are_one_transaction_signed_by_both() -> None:
+async def test_trustline_and_payment_are_one_transaction_signed_by_both_accounts() -> None:
     node = RecordingNode(fates=[None, None, found()])
-    hash_text = await funder(node).trust_usdc(WALLET, Gift(GIVER, BaseUnits(12_500_000)))
+    hash_text = await funder(node).ensure_usdc_trustline(
+        WALLET, UsdcFunding(GIVER, BaseUnits(12_500_000))
+    )
     (sent,) = node.sent
     envelope = TransactionEnvelope.from_xdr(sent, NETWORK.passphrase)
     trust, payment = envelope.transaction.operations
@@ -125,29 +136,29 @@ async def test_trust_and_gift_are_one_transaction_signed_by_both() -> None:
         signer.keypair().verify(envelope.hash(), signature.signature)
 
 
-async def test_an_account_must_exist_before_it_can_trust() -> None:
+async def test_trustline_is_refused_without_an_account() -> None:
     with pytest.raises(FundingRefused, match="does not exist yet"):
-        await funder(RecordingNode(absent=9)).trust_usdc(WALLET)
+        await funder(RecordingNode(absent=9)).ensure_usdc_trustline(WALLET)
 
 
 @pytest.mark.parametrize(
     ("node", "words"),
     [
         (
-            RecordingNode(answer=SendAnswer(SendStatus.ERROR, "", 1, "txBAD_SEQ")),
-            "did not take the transaction: txBAD_SEQ",
+            RecordingNode(answer=SendResponse(SendStatus.ERROR, "", 1, "txBAD_SEQ")),
+            "refused the transaction: txBAD_SEQ",
         ),
         (
-            RecordingNode(answer=SendAnswer(SendStatus.TRY_AGAIN_LATER, "", 1)),
-            "did not take the transaction: TRY_AGAIN_LATER",
+            RecordingNode(answer=SendResponse(SendStatus.TRY_AGAIN_LATER, "", 1)),
+            "refused the transaction: TRY_AGAIN_LATER",
         ),
         (RecordingNode(fates=[found(LedgerStatus.FAILED)]), "failed: txFAILED"),
-        (RecordingNode(fates=[None]), "was not seen to land"),
+        (RecordingNode(fates=[None]), "did not appear on the ledger"),
     ],
 )
-async def test_a_transaction_that_does_not_land_is_a_refusal(
+async def test_funding_is_refused_when_its_transaction_does_not_land(
     node: RecordingNode, words: str
 ) -> None:
     with pytest.raises(FundingRefused, match=words):
-        await funder(node).trust_usdc(WALLET)
+        await funder(node).ensure_usdc_trustline(WALLET)
     assert len(node.sent) == 1

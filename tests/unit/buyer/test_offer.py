@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.buyer.offer import Offer, Option, Unpayable, UnreadableOffer, printable, read_offer
+from farebox.buyer.offer import (
+    Offer,
+    Option,
+    UnpayableOption,
+    UnreadableOffer,
+    printable,
+    read_offer,
+)
 from farebox.buyer.tokens import USDC
 from farebox.kernel.networks import Network
 from support.offers import SELLER, offer_header, offer_json, option_json
@@ -17,12 +24,12 @@ def read(header: str) -> Offer:
     return offer
 
 
-def only_option(**changes: object) -> Option | Unpayable:
+def only_option(**changes: object) -> Option | UnpayableOption:
     (option,) = read(offer_header(option_json(**changes))).options
     return option
 
 
-def test_an_offer_is_read_and_its_terms_kept_verbatim_for_the_echo() -> None:
+def test_offer_is_read_with_its_terms_kept_verbatim() -> None:
     entry = option_json() | {"unknownToUs": [1, {"deep": None}]}
     offer = read(offer_header(entry, extensions={"bazaar": {"info": {}}}))
     (option,) = offer.options
@@ -39,7 +46,7 @@ def test_an_offer_is_read_and_its_terms_kept_verbatim_for_the_echo() -> None:
 
 
 @pytest.mark.parametrize("flavour", ["unpadded", "url-safe", "spaced"])
-def test_every_base64_a_seller_may_send_is_read(flavour: str) -> None:
+def test_offer_is_read_from_every_base64_form(flavour: str) -> None:
     # "???>" makes both alphabets differ, "é" makes the text longer than ASCII
     raw = json.dumps(offer_json(error="é???>~~~"), ensure_ascii=False).encode()
     standard = base64.b64encode(raw).decode()
@@ -62,14 +69,14 @@ def test_every_base64_a_seller_may_send_is_read(flavour: str) -> None:
         (offer_header(x402Version=1), "another version"),
         (offer_header(x402Version=True), "another version"),
         (offer_header(x402Version="2"), "another version"),
-        (offer_header(accepts=[]), "no way to pay"),
-        (offer_header(accepts="exact"), "no way to pay"),
+        (offer_header(accepts=[]), "no payment option"),
+        (offer_header(accepts="exact"), "no payment option"),
     ],
 )
-def test_what_is_no_offer_says_why(header: str | None, why: str) -> None:
+def test_unreadable_offer_names_its_reason(header: str | None, why: str) -> None:
     offer = read_offer(header)
     assert isinstance(offer, UnreadableOffer)
-    assert why in offer.why
+    assert why in offer.reason
 
 
 @pytest.mark.parametrize(
@@ -97,24 +104,24 @@ def test_what_is_no_offer_says_why(header: str | None, why: str) -> None:
         ({"extra": {"areFeesSponsored": True, "paymentFlow": []}}, "payment flow missing"),
     ],
 )
-def test_terms_that_cannot_be_met_say_why(changes: dict[str, object], why: str) -> None:
+def test_unpayable_option_names_its_reason(changes: dict[str, object], why: str) -> None:
     option = only_option(**changes)
-    assert isinstance(option, Unpayable)
-    assert why in option.why
+    assert isinstance(option, UnpayableOption)
+    assert why in option.reason
 
 
-def test_an_entry_that_is_no_object_is_unpayable() -> None:
+def test_option_that_is_no_object_is_unpayable() -> None:
     offer = read(offer_header(accepts=[None]))
-    assert offer.options == (Unpayable("it is not a JSON object"),)
+    assert offer.options == (UnpayableOption("it is not a JSON object"),)
 
 
-def test_being_charged_before_the_work_is_read() -> None:
+def test_upfront_payment_flow_is_read() -> None:
     option = only_option(extra={"areFeesSponsored": True, "paymentFlow": "upfront"})
     assert isinstance(option, Option)
     assert option.is_charged_before_work
 
 
-def test_a_sellers_words_cannot_drive_the_terminal() -> None:
+def test_printable_removes_control_characters_and_cuts_long_text() -> None:
     shown = printable("pay\x1b]0;owned\x07 me\r\nnow\u202e \x9b2J ok")
     assert shown == "pay ]0;owned me now 2J ok"
     assert printable("x" * 500) == "x" * 199 + "…"
@@ -122,7 +129,7 @@ def test_a_sellers_words_cannot_drive_the_terminal() -> None:
 
 
 @given(st.text())
-def test_no_header_breaks_the_reader(header: str) -> None:
+def test_read_offer_returns_a_value_for_any_header(header: str) -> None:
     assert isinstance(read_offer(header), Offer | UnreadableOffer)
 
 
@@ -134,5 +141,5 @@ json_values = st.recursive(
 
 
 @given(st.sampled_from(sorted(option_json())), json_values)
-def test_no_member_of_any_form_breaks_the_reader(member: str, value: object) -> None:
-    assert isinstance(only_option(**{member: value}), Option | Unpayable)
+def test_read_offer_returns_a_value_for_any_member(member: str, value: object) -> None:
+    assert isinstance(only_option(**{member: value}), Option | UnpayableOption)

@@ -1,4 +1,4 @@
-"""The flow of a paid request, with a seller and a network that record what they are asked."""
+"""The flow of a paid request, with a seller and a network that record their calls."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -7,21 +7,22 @@ import pytest
 from stellar_sdk import Keypair, xdr
 
 from farebox.buyer.authorization import Authorization
-from farebox.buyer.choose import Wishes
+from farebox.buyer.choose import BuyerPreferences
 from farebox.buyer.offer import Offer, Option
-from farebox.buyer.outcome import NothingToPay, NotTaken, Paid, Undecided, Unpaid
+from farebox.buyer.outcome import NothingToPay, Paid, PaymentRefused, Undecided, Unpaid
 from farebox.buyer.pay import Buyer
+from farebox.buyer.seller_client import SellerRequest, SellerResponse, SellerUnavailable
 from farebox.buyer.wallet import wallet_of
-from farebox.buyer.web import SellerAway, WebAnswer, WebRequest
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc import LatestLedger, RawSimulation, RpcUnavailable
 from farebox.x402.headers import decode_header, encode_header
+from support.fake_rpc import FakeRpc
 from support.offers import offer_header, option_json
 
 WALLET = wallet_of(Secret(Keypair.random().secret))
 HASH = "ab" * 32
-REQUEST = WebRequest("http://seller.test/weather", headers={"Accept": "text/plain"})
+REQUEST = SellerRequest("http://seller.test/weather", headers={"Accept": "text/plain"})
 RESOURCES = xdr.SorobanTransactionData(
     ext=xdr.SorobanTransactionDataExt(0),
     resources=xdr.SorobanResources(
@@ -34,7 +35,7 @@ RESOURCES = xdr.SorobanTransactionData(
 ).to_xdr()
 
 
-class RecordingNode:
+class RecordingNode(FakeRpc):
     def __init__(self, fault: RpcUnavailable | None = None) -> None:
         self._fault = fault
 
@@ -44,44 +45,46 @@ class RecordingNode:
         return LatestLedger(1000, datetime(2026, 11, 21, tzinfo=UTC))
 
     async def simulate(self, envelope: str) -> RawSimulation:
-        return RawSimulation({"transactionData": RESOURCES}, 1)
+        return RawSimulation({"transactionData": RESOURCES})
 
 
 @dataclass
-class RecordingPurse:
+class RecordingApprover:
     agreed: bool = True
     events: list[str] = field(default_factory=list)
 
-    async def agrees(self, offer: Offer, option: Option) -> bool:
-        self.events.append("asked")
+    async def approve(self, offer: Offer, option: Option) -> bool:
+        self.events.append("approve")
         return self.agreed
 
-    def signed(self, option: Option, authorization: Authorization) -> None:
+    def on_signed(self, option: Option, authorization: Authorization) -> None:
         self.events.append("signed")
 
 
 class RecordingWeb:
     """A seller that gives these answers in order."""
 
-    def __init__(self, *answers: WebAnswer | SellerAway) -> None:
+    def __init__(self, *answers: SellerResponse | SellerUnavailable) -> None:
         self._answers = list(answers)
-        self.seen: list[tuple[WebRequest, str | None]] = []
+        self.seen: list[tuple[SellerRequest, str | None]] = []
 
-    async def send(self, request: WebRequest, payment: Secret[str] | None = None) -> WebAnswer:
+    async def send(
+        self, request: SellerRequest, payment: Secret[str] | None = None
+    ) -> SellerResponse:
         self.seen.append((request, payment.reveal() if payment else None))
         answer = self._answers.pop(0)
-        if isinstance(answer, SellerAway):
+        if isinstance(answer, SellerUnavailable):
             raise answer
         return answer
 
 
-def asks(**changes: object) -> WebAnswer:
-    return WebAnswer(402, b"{}", payment_required=offer_header(option_json(), **changes))
+def response_402(**changes: object) -> SellerResponse:
+    return SellerResponse(402, b"{}", payment_required=offer_header(option_json(), **changes))
 
 
-def answers(status: int, receipt: dict[str, object] | None = None, **more: str) -> WebAnswer:
+def answers(status: int, receipt: dict[str, object] | None = None, **more: str) -> SellerResponse:
     header = encode_header(receipt) if receipt is not None else None
-    return WebAnswer(status, b"sunny", payment_response=header, **more)
+    return SellerResponse(status, b"sunny", payment_response=header, **more)
 
 
 def success(**changes: object) -> dict[str, object]:
@@ -93,28 +96,28 @@ def failure(reason: str, transaction: str = "") -> dict[str, object]:
     return success(success=False, errorReason=reason, transaction=transaction)
 
 
-WISHES = Wishes((Network.TESTNET,))
+PREFERENCES = BuyerPreferences((Network.TESTNET,))
 
 
 def buyer(web: RecordingWeb, fault: RpcUnavailable | None = None) -> Buyer:
     return Buyer(WALLET, web, {Network.TESTNET: RecordingNode(fault)})
 
 
-async def test_a_request_is_paid_once_and_its_receipt_returned() -> None:
-    web, purse = RecordingWeb(asks(), answers(200, success())), RecordingPurse()
-    outcome = await buyer(web).pay(REQUEST, WISHES, purse)
+async def test_pay_pays_once_and_returns_the_receipt() -> None:
+    web, approver = RecordingWeb(response_402(), answers(200, success())), RecordingApprover()
+    outcome = await buyer(web).pay(REQUEST, PREFERENCES, approver)
     assert isinstance(outcome, Paid)
-    assert (outcome.receipt.transaction, outcome.answer.body) == (HASH, b"sunny")
-    assert purse.events == ["asked", "signed"]
+    assert (outcome.receipt.transaction, outcome.response.body) == (HASH, b"sunny")
+    assert approver.events == ["approve", "signed"]
     (first, unpaid), (second, payment) = web.seen
     assert first == second == REQUEST
     assert unpaid is None
     assert payment is not None
 
 
-async def test_the_payment_echoes_the_sellers_terms_resource_and_extensions() -> None:
-    web = RecordingWeb(asks(extensions={"bazaar": {"info": 1}}), answers(200, success()))
-    await buyer(web).pay(REQUEST, WISHES, RecordingPurse())
+async def test_payment_repeats_the_sellers_terms_resource_and_extensions() -> None:
+    web = RecordingWeb(response_402(extensions={"bazaar": {"info": 1}}), answers(200, success()))
+    await buyer(web).pay(REQUEST, PREFERENCES, RecordingApprover())
     payload = decode_header(web.seen[1][1] or "")
     assert payload is not None
     inner = payload.pop("payload")
@@ -128,59 +131,64 @@ async def test_the_payment_echoes_the_sellers_terms_resource_and_extensions() ->
     }
 
 
-async def test_what_costs_nothing_is_returned_without_asking() -> None:
-    web, purse = RecordingWeb(answers(200)), RecordingPurse()
-    assert await buyer(web).pay(REQUEST, WISHES, purse) == NothingToPay(answers(200))
-    assert purse.events == []
+async def test_pay_returns_a_free_response_without_approval() -> None:
+    web, approver = RecordingWeb(answers(200)), RecordingApprover()
+    assert await buyer(web).pay(REQUEST, PREFERENCES, approver) == NothingToPay(answers(200))
+    assert approver.events == []
 
 
-async def test_a_declined_price_signs_nothing() -> None:
-    web, purse = RecordingWeb(asks()), RecordingPurse(agreed=False)
-    outcome = await buyer(web).pay(REQUEST, WISHES, purse)
+async def test_pay_signs_nothing_when_the_price_is_declined() -> None:
+    web, approver = RecordingWeb(response_402()), RecordingApprover(agreed=False)
+    outcome = await buyer(web).pay(REQUEST, PREFERENCES, approver)
     assert isinstance(outcome, Unpaid)
-    assert purse.events == ["asked"]
+    assert approver.events == ["approve"]
     assert len(web.seen) == 1
 
 
 @pytest.mark.parametrize(
     ("first", "why"),
     [
-        (WebAnswer(402, b"{}"), "price cannot be read: the 402 carries no PAYMENT-REQUIRED"),
-        (asks(accepts=[option_json(scheme="upto")]), "None of the seller's terms"),
-        (SellerAway("Nothing answers.", certainly_not_sent=True), "Nothing answers."),
-        (SellerAway("It stopped.", certainly_not_sent=False), "It stopped."),
+        (SellerResponse(402, b"{}"), "price cannot be read: the 402 carries no PAYMENT-REQUIRED"),
+        (
+            response_402(accepts=[option_json(scheme="upto")]),
+            "None of the seller's payment options",
+        ),
+        (SellerUnavailable("Nothing answers.", certainly_not_sent=True), "Nothing answers."),
+        (SellerUnavailable("It stopped.", certainly_not_sent=False), "It stopped."),
     ],
 )
-async def test_before_a_signature_every_fault_leaves_nothing_paid(
-    first: WebAnswer | SellerAway, why: str
+async def test_pay_is_unpaid_after_any_fault_before_the_signature(
+    first: SellerResponse | SellerUnavailable, why: str
 ) -> None:
-    web, purse = RecordingWeb(first), RecordingPurse()
-    outcome = await buyer(web).pay(REQUEST, WISHES, purse)
+    web, approver = RecordingWeb(first), RecordingApprover()
+    outcome = await buyer(web).pay(REQUEST, PREFERENCES, approver)
     assert isinstance(outcome, Unpaid)
-    assert why in outcome.why
-    assert purse.events == []
+    assert why in outcome.reason
+    assert approver.events == []
 
 
-async def test_a_network_that_is_away_leaves_nothing_paid() -> None:
-    web, purse = RecordingWeb(asks()), RecordingPurse()
+async def test_pay_is_unpaid_when_the_network_is_unavailable() -> None:
+    web, approver = RecordingWeb(response_402()), RecordingApprover()
     fault = RpcUnavailable(Network.TESTNET, "the node is away", certainly_not_sent=False)
-    assert await buyer(web, fault).pay(REQUEST, WISHES, purse) == Unpaid("the node is away")
-    assert purse.events == ["asked"]
+    assert await buyer(web, fault).pay(REQUEST, PREFERENCES, approver) == Unpaid("the node is away")
+    assert approver.events == ["approve"]
     assert len(web.seen) == 1
 
 
-async def test_a_lost_answer_is_undecided_and_nothing_is_sent_again() -> None:
-    web = RecordingWeb(asks(), SellerAway("It stopped.", certainly_not_sent=False))
-    outcome = await buyer(web).pay(REQUEST, WISHES, RecordingPurse())
+async def test_pay_is_undecided_after_a_lost_response_and_sends_nothing_again() -> None:
+    web = RecordingWeb(response_402(), SellerUnavailable("It stopped.", certainly_not_sent=False))
+    outcome = await buyer(web).pay(REQUEST, PREFERENCES, RecordingApprover())
     assert isinstance(outcome, Undecided)
     assert outcome.transaction == ""
     assert outcome.authorization.expires_at_ledger == 1012
     assert len(web.seen) == 2
 
 
-async def test_a_payment_that_never_left_is_unpaid() -> None:
-    web = RecordingWeb(asks(), SellerAway("Nothing answers.", certainly_not_sent=True))
-    outcome = await buyer(web).pay(REQUEST, WISHES, RecordingPurse())
+async def test_pay_is_unpaid_when_the_payment_was_certainly_not_sent() -> None:
+    web = RecordingWeb(
+        response_402(), SellerUnavailable("Nothing answers.", certainly_not_sent=True)
+    )
+    outcome = await buyer(web).pay(REQUEST, PREFERENCES, RecordingApprover())
     assert outcome == Unpaid("Nothing answers.")
 
 
@@ -194,13 +202,15 @@ async def test_a_payment_that_never_left_is_unpaid() -> None:
         (answers(502), ""),
         (answers(200, success(transaction="")), ""),
         (answers(200, success(network="stellar:pubnet")), HASH),
-        (WebAnswer(200, b"", payment_response="garbled"), ""),
+        (SellerResponse(200, b"", payment_response="garbled"), ""),
     ],
 )
-async def test_an_answer_that_proves_nothing_is_undecided(
-    answer: WebAnswer, transaction: str
+async def test_pay_is_undecided_when_the_response_proves_nothing(
+    answer: SellerResponse, transaction: str
 ) -> None:
-    outcome = await buyer(RecordingWeb(asks(), answer)).pay(REQUEST, WISHES, RecordingPurse())
+    outcome = await buyer(RecordingWeb(response_402(), answer)).pay(
+        REQUEST, PREFERENCES, RecordingApprover()
+    )
     assert isinstance(outcome, Undecided)
     assert outcome.transaction == transaction
 
@@ -218,17 +228,19 @@ async def test_an_answer_that_proves_nothing_is_undecided(
         (answers(400), "the seller answered 400", ""),
     ],
 )
-async def test_a_payment_the_seller_refuses_is_not_taken(
-    answer: WebAnswer, why: str, transaction: str
+async def test_pay_is_refused_when_the_seller_refuses(
+    answer: SellerResponse, why: str, transaction: str
 ) -> None:
-    outcome = await buyer(RecordingWeb(asks(), answer)).pay(REQUEST, WISHES, RecordingPurse())
-    assert isinstance(outcome, NotTaken)
-    assert (outcome.why, outcome.transaction) == (why, transaction)
+    outcome = await buyer(RecordingWeb(response_402(), answer)).pay(
+        REQUEST, PREFERENCES, RecordingApprover()
+    )
+    assert isinstance(outcome, PaymentRefused)
+    assert (outcome.reason, outcome.transaction) == (why, transaction)
 
 
-async def test_a_receipt_counts_even_when_the_goods_do_not_come() -> None:
-    outcome = await buyer(RecordingWeb(asks(), answers(502, success()))).pay(
-        REQUEST, WISHES, RecordingPurse()
+async def test_pay_is_paid_with_a_receipt_even_when_the_response_failed() -> None:
+    outcome = await buyer(RecordingWeb(response_402(), answers(502, success()))).pay(
+        REQUEST, PREFERENCES, RecordingApprover()
     )
     assert isinstance(outcome, Paid)
-    assert outcome.answer.status == 502
+    assert outcome.response.status == 502

@@ -10,7 +10,7 @@ from farebox.buyer.wallet import WalletRefused, create_wallet, default_path, ope
 from farebox.kernel.secret import Secret
 
 
-def test_a_new_wallet_is_read_back_by_its_owner_alone(tmp_path: Path) -> None:
+def test_new_wallet_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "wallet.json"
     before = os.umask(0)
     try:
@@ -24,12 +24,12 @@ def test_a_new_wallet_is_read_back_by_its_owner_alone(tmp_path: Path) -> None:
     assert read.keypair().public_key == made.address
 
 
-def test_the_key_is_in_no_text_form(tmp_path: Path) -> None:
+def test_repr_of_a_wallet_hides_its_key(tmp_path: Path) -> None:
     wallet = create_wallet(tmp_path / "wallet.json")
     assert wallet.seed.reveal() not in f"{wallet} {wallet!r}"
 
 
-def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
+def test_create_wallet_never_overwrites_a_file(tmp_path: Path) -> None:
     path = tmp_path / "wallet.json"
     create_wallet(path)
     before = path.read_bytes()
@@ -38,7 +38,7 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_wallet_others_can_read_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_wallet_that_others_can_read_is_refused_with_the_remedy(tmp_path: Path) -> None:
     path = tmp_path / "wallet.json"
     create_wallet(path)
     path.chmod(0o640)
@@ -46,7 +46,7 @@ def test_a_wallet_others_can_read_is_refused_with_the_remedy(tmp_path: Path) -> 
         open_wallet(path)
 
 
-def test_no_wallet_says_how_to_make_one(tmp_path: Path) -> None:
+def test_missing_wallet_names_the_command_that_makes_one(tmp_path: Path) -> None:
     with pytest.raises(WalletRefused, match="farebox wallet new"):
         open_wallet(tmp_path / "absent")
     with pytest.raises(WalletRefused, match="Cannot read"):
@@ -71,9 +71,7 @@ KEY = Keypair.random()
     ],
     ids=["empty", "list", "nothing", "no seed", "no address", "address alone"],
 )
-def test_a_file_that_is_no_wallet_is_refused_without_showing_it(
-    tmp_path: Path, content: str
-) -> None:
+def test_malformed_wallet_is_refused_without_showing_it(tmp_path: Path, content: str) -> None:
     path = tmp_path / "wallet.json"
     path.write_text(content)
     path.chmod(0o600)
@@ -82,20 +80,20 @@ def test_a_file_that_is_no_wallet_is_refused_without_showing_it(
     assert KEY.secret not in str(refusal.value)
 
 
-def test_a_key_under_a_foreign_address_is_refused(tmp_path: Path) -> None:
+def test_wallet_is_refused_when_its_address_does_not_match_its_key(tmp_path: Path) -> None:
     path = tmp_path / "wallet.json"
     path.write_text(json.dumps({"address": Keypair.random().public_key, "secret": KEY.secret}))
     path.chmod(0o600)
-    with pytest.raises(WalletRefused, match="names another address"):
+    with pytest.raises(WalletRefused, match="does not match its key"):
         open_wallet(path)
 
 
-def test_only_a_secret_seed_makes_a_wallet() -> None:
+def test_wallet_of_refuses_anything_but_a_secret_seed() -> None:
     with pytest.raises(WalletRefused, match="not a Stellar secret key"):
         wallet_of(Secret(KEY.public_key))
 
 
-def test_the_usual_place_follows_the_configuration_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_path_follows_the_configuration_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", "/etc/of-mine")
     assert default_path() == Path("/etc/of-mine/farebox/wallet.json")
     monkeypatch.delenv("XDG_CONFIG_HOME")

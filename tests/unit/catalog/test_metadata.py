@@ -1,15 +1,15 @@
-"""Each field of a resource is bounded, and a bad one is left out alone."""
+"""The metadata of a resource: each field is bounded, and an invalid one is dropped alone."""
 
 import pytest
 
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
 from farebox.catalog.discovery.drop_reason import FieldDropped
 from farebox.catalog.discovery.metadata import MAX_DESCRIPTION, read_icon_url, read_metadata
 from farebox.catalog.discovery.outside_text import clean_text
-from farebox.catalog.discovery.read import Read, read_closely
 from support.discovery import SELLER, discovery, tool_info
 
 
-def test_sound_fields_stay_as_they_are() -> None:
+def test_valid_metadata_is_kept() -> None:
     resource: dict[str, object] = {
         "description": "Weather for any city, now and for a week.",
         "mimeType": "application/json; charset=utf-8",
@@ -44,10 +44,10 @@ def test_sound_fields_stay_as_they_are() -> None:
         ("iconUrl", "http://localhost/x"),
     ],
 )
-def test_a_bad_field_is_named_and_takes_no_other_with_it(field: str, value: object) -> None:
+def test_invalid_field_is_dropped_alone_and_named(field: str, value: object) -> None:
     resource: dict[str, object] = {"description": "d", "serviceName": "s", "tags": ["t"]}
-    found = read_closely(discovery(resource={**resource, field: value}), pay_to=SELLER)
-    assert isinstance(found, Read)
+    found = parse_discovery(discovery(resource={**resource, field: value}), pay_to=SELLER)
+    assert isinstance(found, DiscoveredResource)
     assert [each.field for each in found.dropped] == [field]
     kept = found.resource.metadata
     assert (kept.description == "d", kept.service_name == "s") == (
@@ -56,7 +56,7 @@ def test_a_bad_field_is_named_and_takes_no_other_with_it(field: str, value: obje
     )
 
 
-def test_empty_fields_are_no_fault() -> None:
+def test_empty_fields_are_not_reported_as_dropped() -> None:
     empty: dict[str, object] = {
         "description": "",
         "mimeType": "",
@@ -69,27 +69,27 @@ def test_empty_fields_are_no_fault() -> None:
     assert metadata == read_metadata({})[0]
 
 
-def test_tags_are_at_most_five_each_once_in_their_first_spelling() -> None:
+def test_tags_are_unique_and_at_most_five() -> None:
     tags = ["Weather", "b", "weather", " ", "WEATHER", "c", "d", "e", "f"]
     metadata, dropped = read_metadata({"tags": tags})
     assert metadata.tags == ("Weather", "b", "c", "d", "e")
     assert dropped == (FieldDropped("tags", "are cut after 5."),)
 
 
-def test_a_long_description_is_cut_and_said_to_be() -> None:
+def test_long_description_is_cut_and_reported() -> None:
     metadata, dropped = read_metadata({"description": "word " * 200})
     assert metadata.description is not None
     assert len(metadata.description) <= MAX_DESCRIPTION
     assert [each.field for each in dropped] == ["description"]
 
 
-def test_a_tool_without_a_description_shows_its_own() -> None:
+def test_description_falls_back_to_that_of_the_tool() -> None:
     info = tool_info(description="Finds the weather.")
-    found = read_closely(discovery(info=info), pay_to=SELLER)
-    assert isinstance(found, Read)
+    found = parse_discovery(discovery(info=info), pay_to=SELLER)
+    assert isinstance(found, DiscoveredResource)
     assert found.resource.metadata.description == "Finds the weather."
-    named = read_closely(discovery(info=info, resource={"description": "Mine."}), pay_to=SELLER)
-    assert isinstance(named, Read)
+    named = parse_discovery(discovery(info=info, resource={"description": "Mine."}), pay_to=SELLER)
+    assert isinstance(named, DiscoveredResource)
     assert named.resource.metadata.description == "Mine."
 
 
@@ -113,17 +113,17 @@ def test_a_tool_without_a_description_shows_its_own() -> None:
         ("  a  ", "a"),
     ],
 )
-def test_what_cannot_be_seen_is_not_in_it(text: str, shown: str) -> None:
+def test_clean_text_removes_invisible_characters(text: str, shown: str) -> None:
     assert clean_text(text, limit=100) == shown
 
 
-def test_text_is_cut_to_its_limit() -> None:
+def test_clean_text_cuts_to_its_limit() -> None:
     assert clean_text("ab cd", limit=3) == "ab"
     assert clean_text("\u200b" * 90 + "abc", limit=100) == "abc"
     assert clean_text("x" * 1_000_000, limit=5) == "xxxxx"
 
 
-def test_an_icons_host_is_shown_in_its_one_spelling() -> None:
+def test_icon_url_has_one_form_of_its_host() -> None:
     assert read_icon_url("HTTPS://MÜNCHEN.example./ä.png") == (
         "https://xn--mnchen-3ya.example/%C3%A4.png"
     )

@@ -1,4 +1,4 @@
-"""The words of a resource's parameters are found; what one caller sent is not."""
+"""The words of a resource's parameters; the values that a caller sent are omitted."""
 
 import pytest
 
@@ -10,13 +10,13 @@ def words(info: Json, schema: Json | None = None) -> str:
     return read_parameters(info, schema or {})
 
 
-def test_names_are_split_into_words() -> None:
+def test_parameter_names_are_split_into_words() -> None:
     query = {"cityName": "Paris", "max_price_usd": 5, "ISOCode": "FR", "x402Id": 1, "größe": 1}
     info: Json = {"input": {"queryParams": query}}
     assert words(info) == "city Name max price usd ISO Code x Id größe"
 
 
-def test_values_of_examples_are_left_out_and_names_in_them_are_not() -> None:
+def test_example_values_are_omitted_and_their_names_kept() -> None:
     info: Json = {
         "input": {
             "body": {"apiKey": "sk_live_secret", "nested": [{"startDate": "2026-01-01"}]},
@@ -51,12 +51,12 @@ def test_descriptions_are_read_from_the_schema_at_every_depth() -> None:
     )
 
 
-def test_a_tools_own_schema_is_read() -> None:
+def test_schema_of_a_tool_is_read() -> None:
     schema = {"properties": {"city": {"description": "Where"}}, "description": "Weather"}
     assert words(tool_info(inputSchema=schema)) == "Weather city Where"
 
 
-def test_each_word_group_stands_once_and_worn_names_not_at_all() -> None:
+def test_repeated_and_generic_names_are_omitted() -> None:
     info: Json = {
         "input": {"queryParams": {"City": 1, "city": 2, "id": 3, "type": 4}, "body": {"CITY": 1}}
     }
@@ -64,7 +64,7 @@ def test_each_word_group_stands_once_and_worn_names_not_at_all() -> None:
 
 
 @pytest.mark.parametrize("many", [500, 3_000])
-def test_the_words_are_bounded(many: int) -> None:
+def test_parameter_words_are_bounded(many: int) -> None:
     info: Json = {
         "input": {
             "queryParams": {
@@ -79,7 +79,7 @@ def test_the_words_are_bounded(many: int) -> None:
     assert len(words({"input": {"inputSchema": long}})) <= MAX_WORDS
 
 
-def test_members_of_another_type_are_passed_over() -> None:
+def test_members_of_another_type_are_skipped() -> None:
     schema: Json = {"properties": {"input": 7, "output": {"properties": []}}}
     odd: Json = {"input": {"inputSchema": {"description": 7, "properties": 7, "items": [1]}}}
     assert words(odd, schema) == ""

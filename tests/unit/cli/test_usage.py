@@ -1,11 +1,14 @@
-"""What the buyer's commands refuse before anything is asked of a network."""
+"""Commands that are refused before any network is called."""
 
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from farebox.cli.exits import UserActionRequired
 from farebox.cli.main import command
+from farebox.cli.networks import node_endpoint
+from farebox.kernel.networks import Network
 
 URL = "http://127.0.0.1:1/"
 
@@ -51,13 +54,13 @@ def run(*arguments: str, answer: str = "") -> Result:
         ("sponsor", "status", "--help"),
     ],
 )
-def test_every_command_explains_itself(arguments: tuple[str, ...]) -> None:
+def test_every_command_has_a_help_page(arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
     assert result.exit_code == 0
     assert "Usage:" in result.output
 
 
-def test_a_new_wallet_prints_its_address_and_never_its_key(tmp_path: Path) -> None:
+def test_wallet_new_prints_the_address_and_never_the_key(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "key.json"
     result = run("wallet", "new", "--wallet", str(path))
     address = result.stdout.strip()
@@ -75,7 +78,7 @@ def test_a_new_wallet_prints_its_address_and_never_its_key(tmp_path: Path) -> No
         (("--network", "mainnet"), "name testnet or pubnet"),
         (("--rpc-url", "http://127.0.0.1:1"), "--rpc-url needs --network"),
         (("--network", "pubnet"), "FAREBOX_RPC_URL_PUBNET"),
-        (("--network", "testnet", "--rpc-url", "file:///x"), "http or https URL"),
+        (("--network", "testnet", "--rpc-url", "file:///x"), "https:// URL"),
         (("--max-amount", "1,5"), "an amount such as 0.05"),
         (("--max-amount", "0.00000001"), "an amount such as 0.05"),
         (("--asset", "USDC"), "contract address"),
@@ -88,7 +91,7 @@ def test_a_new_wallet_prints_its_address_and_never_its_key(tmp_path: Path) -> No
         ),
     ],
 )
-def test_wrong_usage_ends_with_two_and_says_what_is_right(
+def test_wrong_usage_exits_with_two_and_names_the_correct_form(
     wallet: str, arguments: tuple[str, ...], words: str
 ) -> None:
     result = run("pay", URL, "--wallet", wallet, *arguments)
@@ -96,21 +99,21 @@ def test_wrong_usage_ends_with_two_and_says_what_is_right(
     assert words in result.output
 
 
-def test_paying_without_a_wallet_says_how_to_make_one() -> None:
+def test_pay_without_a_wallet_names_the_command_that_makes_one() -> None:
     result = run("pay", URL)
     assert result.exit_code == 2
     assert "farebox wallet new" in result.output
 
 
-def test_a_seller_that_is_away_is_one_sentence_and_exit_code_one(wallet: str) -> None:
+def test_pay_exits_with_one_sentence_when_the_seller_is_unavailable(wallet: str) -> None:
     result = run("pay", URL, "--wallet", wallet)
     assert result.exit_code == 1
     assert result.stderr == (
-        "Nothing answers at 127.0.0.1:1: check the URL, and that the seller is running.\n"
+        "Nothing listens at 127.0.0.1:1: check the URL, and that the seller is running.\n"
     )
 
 
-def test_a_node_that_is_away_is_one_sentence_and_exit_code_one(wallet: str) -> None:
+def test_wallet_balance_exits_with_one_sentence_when_the_node_is_unavailable(wallet: str) -> None:
     node = ("--network", "testnet", "--rpc-url", "http://127.0.0.1:1")
     result = run("wallet", "balance", "--wallet", wallet, *node)
     assert result.exit_code == 1
@@ -120,19 +123,39 @@ def test_a_node_that_is_away_is_one_sentence_and_exit_code_one(wallet: str) -> N
 
 
 @pytest.mark.parametrize("usdc", ["0", "-1", "much"])
-def test_an_amount_that_is_none_is_refused(wallet: str, usdc: str) -> None:
+def test_wallet_fund_refuses_an_invalid_amount(wallet: str, usdc: str) -> None:
     node = ("--network", "testnet", "--rpc-url", "http://127.0.0.1:1")
     result = run("wallet", "fund", "--wallet", wallet, *node, "--usdc", usdc)
     assert result.exit_code == 2
 
 
-def test_a_devnet_close_time_is_a_number_or_manual() -> None:
+def test_devnet_close_time_is_a_number_or_manual() -> None:
     result = run("devnet", "--close-ms", "soon")
     assert result.exit_code == 2
     assert "give milliseconds, or manual" in result.output
 
 
-def test_nothing_is_deployed_where_no_network_is_configured() -> None:
+def test_auth_deploy_is_refused_when_no_network_is_configured() -> None:
     result = run("auth", "deploy", "--network", "pubnet")
     assert result.exit_code == 2
     assert "FAREBOX_RPC_URL_TESTNET" in result.output
+
+
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [
+        ("http://node.example", False),
+        ("http://203.0.113.7:8000", False),
+        ("https://[::1", False),
+        ("ftp://node.example", False),
+        ("https://node.example", True),
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost:8000/rpc", True),
+    ],
+)
+def test_plain_http_node_is_refused_off_the_loopback(url: str, is_taken: bool) -> None:
+    if is_taken:
+        assert node_endpoint(Network.PUBNET, url, None).rpc_url == url
+    else:
+        with pytest.raises(UserActionRequired, match="https://"):
+            node_endpoint(Network.PUBNET, url, None)

@@ -6,8 +6,7 @@ import pytest
 
 from eval.labelled import BEST, DATA, FOREIGN, Half, Kind, Labelled, read_labelled
 from eval.listing_text import discovery_of
-from farebox.catalog.discovery.read import read_discovery
-from farebox.catalog.listing import Resource
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
 from farebox.kernel.addresses import account_address
 
 PAY_TO = account_address(bytes(32))
@@ -37,10 +36,10 @@ def test_grades_are_grades_and_only_queries_in_vain_have_none(labelled: Labelled
 def test_every_listing_is_one_the_catalog_takes(labelled: Labelled) -> None:
     keys = set()
     for listing in labelled.listings:
-        found = read_discovery(discovery_of(listing), pay_to=PAY_TO)
-        assert isinstance(found, Resource), (listing.id, found)
-        assert found.tool_name == listing.tool
-        keys.add((listing.network, found.key))
+        found = parse_discovery(discovery_of(listing), pay_to=PAY_TO)
+        assert isinstance(found, DiscoveredResource), (listing.id, found)
+        assert found.resource.tool_name == listing.tool
+        keys.add((listing.network, found.resource.key))
     assert len(keys) == len(labelled.listings)
 
 

@@ -1,4 +1,4 @@
-"""Whatever the catalog does, there is a header in time, and it can be read."""
+"""The listing report header is there in time and readable, whatever the catalog does."""
 
 import asyncio
 import time
@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.facilitator.identity import PaymentIdentity
 from farebox.facilitator.listing_report import (
     ListingReport,
     ListingReports,
     ListingStatus,
-    report_header,
+    render_report_header,
 )
+from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import account_address
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.x402.discovery import DiscoveryText
+from farebox.x402.extensions import DiscoveryText
 from farebox.x402.headers import decode_header
 from support.promises import case, promise
 
@@ -32,25 +32,27 @@ class Scripted:
 
     def __init__(self, does: Callable[[], Awaitable[ListingReport]]) -> None:
         self.does = does
-        self.asked = 0
+        self.calls = 0
 
-    async def listed(self, identity: PaymentIdentity, discovery: DiscoveryText) -> ListingReport:
+    async def list_resource(
+        self, identity: PaymentIdentity, discovery: DiscoveryText
+    ) -> ListingReport:
         assert (identity, discovery) == (IDENTITY, TEXT)
-        self.asked += 1
+        self.calls += 1
         return await self.does()
 
 
 def read(header: bytes) -> dict[str, Any]:
-    told = decode_header(header.decode())
-    assert told is not None
-    assert set(told) == {"bazaar"}
-    entry = told["bazaar"]
+    decoded = decode_header(header.decode())
+    assert decoded is not None
+    assert set(decoded) == {"bazaar"}
+    entry = decoded["bazaar"]
     assert isinstance(entry, dict)
     return entry
 
 
-async def asked(reports: ListingReports) -> dict[str, Any]:
-    return read(await reports.header(IDENTITY, TEXT))
+async def report(reports: ListingReports) -> dict[str, Any]:
+    return read(render_report_header(await reports.report(IDENTITY, TEXT)))
 
 
 async def listed() -> ListingReport:
@@ -90,15 +92,17 @@ async def broken() -> ListingReport:
         ),
     ],
 )
-def test_both_spellings_are_given(report: ListingReport, entry: dict[str, object]) -> None:
-    assert read(report_header(report)) == entry
+def test_rejection_is_reported_in_both_spellings(
+    report: ListingReport, entry: dict[str, object]
+) -> None:
+    assert read(render_report_header(report)) == entry
 
 
 @case("CT-048")
 @given(st.text(max_size=400) | st.just("x" * 20_000) | st.just("a\r\nset-cookie: b"))
-def test_no_reason_makes_the_header_long_or_breaks_it(reason: str) -> None:
+def test_header_stays_short_and_valid_whatever_the_reason(reason: str) -> None:
     for status in ListingStatus:
-        header = report_header(ListingReport(status, reason))
+        header = render_report_header(ListingReport(status, reason))
         assert len(header) <= 400
         assert header.isascii()
         assert b"\n" not in header
@@ -108,27 +112,27 @@ def test_no_reason_makes_the_header_long_or_breaks_it(reason: str) -> None:
 @pytest.mark.parametrize(
     ("does", "reason"), [(away, "catalog_unavailable"), (broken, "catalog_failed")]
 )
-async def test_a_catalog_that_fails_is_told_as_still_to_come(
+async def test_report_is_processing_when_the_catalog_fails(
     does: Callable[[], Awaitable[ListingReport]], reason: str
 ) -> None:
-    told = await asked(ListingReports(Scripted(does)))
-    assert told == {"success": False, "status": "processing", "reason": reason}
+    decoded = await report(ListingReports(Scripted(does)))
+    assert decoded == {"success": False, "status": "processing", "reason": reason}
 
 
-async def test_a_catalog_that_hangs_costs_one_caller_a_moment_and_the_others_none() -> None:
+async def test_hanging_catalog_delays_one_caller_briefly_and_no_other() -> None:
     catalog = Scripted(never)
     reports = ListingReports(catalog, wait_s=0.1)
     began = time.monotonic()
-    assert (await asked(reports))["reason"] == "catalog_busy"
+    assert (await report(reports))["reason"] == "catalog_busy"
     assert 0.1 <= time.monotonic() - began < 0.4
     began = time.monotonic()
     for _ in range(50):
-        assert (await asked(reports))["reason"] == "catalog_busy"
+        assert (await report(reports))["reason"] == "catalog_busy"
     assert time.monotonic() - began < 0.1
-    assert catalog.asked == 1
+    assert catalog.calls == 1
 
 
-async def test_a_catalog_that_has_come_back_is_asked_again() -> None:
+async def test_catalog_is_called_again_after_it_recovers() -> None:
     over = asyncio.Event()
 
     async def slow() -> ListingReport:
@@ -137,22 +141,22 @@ async def test_a_catalog_that_has_come_back_is_asked_again() -> None:
 
     catalog = Scripted(slow)
     reports = ListingReports(catalog, wait_s=0.02)
-    assert (await asked(reports))["status"] == "processing"
+    assert (await report(reports))["status"] == "processing"
     over.set()
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-    assert (await asked(reports))["status"] == "success"
+    assert (await report(reports))["status"] == "success"
 
 
-async def test_a_catalog_is_asked_for_so_many_at_once_and_no_more() -> None:
+async def test_catalog_is_called_for_at_most_max_concurrent_reports() -> None:
     catalog = Scripted(never)
-    reports = ListingReports(catalog, wait_s=0.05, at_once=3)
-    told = await asyncio.gather(*(asked(reports) for _ in range(20)))
-    assert {each["reason"] for each in told} == {"catalog_busy"}
-    assert catalog.asked == 3
+    reports = ListingReports(catalog, wait_s=0.05, max_concurrent=3)
+    decoded = await asyncio.gather(*(report(reports) for _ in range(20)))
+    assert {each["reason"] for each in decoded} == {"catalog_busy"}
+    assert catalog.calls == 3
 
 
-async def test_a_caller_who_leaves_stops_no_listing() -> None:
+async def test_listing_continues_when_its_caller_disconnects() -> None:
     begun, over, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def slow() -> ListingReport:
@@ -161,7 +165,7 @@ async def test_a_caller_who_leaves_stops_no_listing() -> None:
         done.set()
         return await listed()
 
-    caller = asyncio.ensure_future(asked(ListingReports(Scripted(slow))))
+    caller = asyncio.ensure_future(report(ListingReports(Scripted(slow))))
     await begun.wait()
     caller.cancel()
     over.set()

@@ -1,45 +1,48 @@
-"""What is said of a payment that may be out while the database is away."""
+"""Settling while the database is unavailable, and repeats of one request to settle."""
 
 import asyncio
-from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any, cast
+from dataclasses import replace
 from uuid import UUID
 
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.facilitator.journal.claim_release import ClaimReleaser
+from farebox.facilitator.journal.foreign_landing import LostRecord
 from farebox.facilitator.journal.journal import SettlementJournal
-from farebox.facilitator.settlement import Settlement, SettlementState
-from farebox.facilitator.settling.departure import Departure
-from farebox.facilitator.settling.outcome import NotSettled, Pending, Settled, SettleOutcome
-from farebox.facilitator.settling.send_payment import PaymentSender, Waits
+from farebox.facilitator.settlement import (
+    Claim,
+    PaymentIdentity,
+    Pending,
+    Settled,
+    Settlement,
+    SettlementState,
+    SettleOutcome,
+    StoredResponse,
+)
+from farebox.facilitator.settling.idempotency import StoredResponses
+from farebox.facilitator.settling.send_payment import SettleTimeouts
 from farebox.facilitator.settling.settle import Settler
-from farebox.facilitator.verification.verify import Verifier
-from farebox.kernel.addresses import account_address, contract_address
-from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.facilitator.settling.settle_request import SettleRequest
+from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
+from farebox.facilitator.verification.verdict import Accepted, SignedTransfer
+from farebox.kernel.caller import Caller
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.stellar.simulation_slots import Requester
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 from farebox.submission.fate import SentEnvelope
-from farebox.x402.payment import Payment, PaymentTerms
-from support.manual_clock import START, ManualClock
+from farebox.x402.payment import Payment
+from support.accepted_payment import accepted_payment
+from support.claims import signed_envelope
+from support.manual_clock import ManualClock
+from support.waiting import until
 
-PAYER = account_address(bytes([1]) * 32)
-IDENTITY = PaymentIdentity(Network.TESTNET, PAYER, 5)
-TERMS = PaymentTerms(
-    Network.TESTNET, contract_address(bytes(32)), BaseUnits(1), account_address(bytes(32)), 60
-)
-PAYMENT = Payment(TERMS, Secret(b"signed"))
-SENT = SentEnvelope(
-    tx_hash=bytes([7]) * 32,
-    inner_hash=None,
-    envelope=Secret(b"envelope"),
-    source=PAYER,
-    source_sequence=1,
-    max_time=START + timedelta(seconds=45),
-    fee_limit=Stroops(1),
-    sent_after_ledger=1,
-)
+ACCEPTED = accepted_payment()
+PAYMENT = ACCEPTED.transfer.payment
+PAYER = ACCEPTED.payer
+TERMS = PAYMENT.terms
+IDENTITY = PaymentIdentity(Network.TESTNET, PAYER, ACCEPTED.transfer.entry.nonce)
+SENT = signed_envelope()
+TX_HASH = SENT.tx_hash.hex()
 ROW = Settlement(
     identity=IDENTITY,
     state=SettlementState.SUBMITTED,
@@ -52,67 +55,155 @@ ROW = Settlement(
     reason=None,
     is_answered=False,
 )
-WAITS = Waits(answer_s=30, turn_s=1)
+DATABASE = Database(Secret("postgresql://nobody@127.0.0.1:1/none"))
+TIMEOUTS = SettleTimeouts(answer_s=30, channel_s=1)
 
 
-class FailingJournal(SettlementJournal):
-    """Finds the row as often as it is told to, then the database is away."""
+class ScriptedJournal:
+    """Finds one row after the other, the last one for ever; every claim succeeds."""
 
-    def __init__(self, *, finds: int) -> None:
-        super().__init__(Database(Secret("postgresql://nobody@127.0.0.1:1/none")), ManualClock())
-        self._finds = finds
+    def __init__(self, *rows: Settlement | None) -> None:
+        self._rows = list(rows)
 
     async def find(self, identity: PaymentIdentity) -> Settlement | None:
-        self._finds -= 1
-        if self._finds < 0:
+        return self._rows.pop(0) if len(self._rows) > 1 else self._rows[0]
+
+    async def claim(self, claim: Claim) -> bool:
+        return True
+
+    async def restore(self, lost: LostRecord) -> bool:
+        return False
+
+    async def release(self, identity: PaymentIdentity, claim_id: UUID) -> bool:
+        return True
+
+    async def withdraw(self, identity: PaymentIdentity, tx_hash: bytes, *, claim_id: UUID) -> bool:
+        return True
+
+
+class FailingJournal(ScriptedJournal):
+    """Finds the row so many times, then the database is unavailable."""
+
+    def __init__(self, *, finds: int) -> None:
+        super().__init__(ROW)
+        self._left = finds
+
+    async def find(self, identity: PaymentIdentity) -> Settlement | None:
+        self._left -= 1
+        if self._left < 0:
             raise DatabaseUnavailable("away")
-        return ROW
+        return await super().find(identity)
 
 
-class Examined:
-    """A verifier that has nothing against the payment."""
+class AcceptingJudge:
+    """Accepts every payment."""
 
-    def examine(self, payment: Payment) -> Any:
-        return SimpleNamespace(payer=PAYER, payment=payment, entry=SimpleNamespace(nonce=5))
+    def examine(self, payment: Payment) -> SignedTransfer:
+        return ACCEPTED.transfer
+
+    async def judge(
+        self, transfer: SignedTransfer, requester: Requester, *, caller: Caller | None = None
+    ) -> Accepted:
+        return ACCEPTED
 
 
-class Watching:
+class NoKeys:
+    """No request has an idempotency key."""
+
+    async def find(self, request: SettleRequest) -> StoredResponse | None:
+        return None
+
+    async def reserve(self, request: SettleRequest) -> None:
+        return None
+
+
+class WaitingSender:
     """A sender whose call goes on until the test ends it."""
 
     def __init__(self) -> None:
-        self.ended = asyncio.Event()
+        self.ended, self.is_sent = asyncio.Event(), asyncio.Event()
+        self.sends = 0
+        self.resumed_until: list[float] = []
+        self.sends = 0
 
-    async def resume(self, known: Settlement, sent: SentEnvelope) -> SettleOutcome:
+    async def send(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
+        self.sends += 1
+        await self.is_sent.wait()
+        return Settled(claim.identity, claim.request_digest, TX_HASH)
+
+    async def resume(self, known: Settlement, sent: SentEnvelope, *, until: float) -> SettleOutcome:
+        self.resumed_until.append(until)
         await self.ended.wait()
         return Settled(known.identity, known.request_digest, sent.tx_hash.hex())
 
 
-def settler(journal: SettlementJournal, sender: Watching) -> Settler:
-    senders = {Network.TESTNET: cast("PaymentSender", sender)}
+def settler(
+    journal: ScriptedJournal, sender: WaitingSender, clock: ManualClock | None = None
+) -> Settler:
     return Settler(
-        cast("Verifier", Examined()),
-        senders,
+        AcceptingJudge(),
+        {Network.TESTNET: sender},
         journal,
-        ManualClock(),
-        WAITS,
-        Departure(),
+        NoKeys(),
+        ClaimReleaser(journal, ManualClock()),
+        clock or ManualClock(),
+        TIMEOUTS,
+        ShutdownSignal(),
         foreign={},
     )
 
 
-async def test_a_success_nobody_can_own_now_is_pending_and_never_nothing_sent() -> None:
-    confirmed = Settled(IDENTITY, PAYMENT.request_digest(), "07" * 32)
-    own = await settler(FailingJournal(finds=0), Watching()).own_success(confirmed)
-    assert own == Pending(Network.TESTNET, PAYER, "07" * 32)
+def identified(settling: Settler) -> SettleRequest:
+    request = settling.identify(PAYMENT, key=None, caller=None, client="")
+    assert isinstance(request, SettleRequest)
+    return request
 
 
-async def test_a_database_lost_while_a_sent_payment_is_awaited_leaves_it_pending() -> None:
-    sender = Watching()
+async def test_success_is_pending_when_the_database_cannot_record_its_owner() -> None:
+    confirmed = Settled(IDENTITY, PAYMENT.request_digest(), TX_HASH)
+    journal = SettlementJournal(DATABASE, ManualClock())
+    responses = StoredResponses(DATABASE, journal, {}, ManualClock())
+    request = identified(settler(ScriptedJournal(ROW), WaitingSender()))
+    committed = await responses.commit(request, confirmed, b"a success")
+    assert committed == Pending(Network.TESTNET, PAYER, TX_HASH)
+
+
+async def test_settle_returns_pending_when_the_database_is_lost_after_submission() -> None:
+    sender = WaitingSender()
     settling = settler(FailingJournal(finds=2), sender)
-    found = settling.identify(PAYMENT)
-    assert not isinstance(found, NotSettled)
-    first = asyncio.create_task(settling.settle(*found))
-    await asyncio.sleep(0.01)
-    assert await settling.settle(*found) == Pending(Network.TESTNET, PAYER, "07" * 32)
+    request = identified(settling)
+    first = asyncio.create_task(settling.settle(request))
+    await until(lambda: sender.resumed_until)
+    assert await settling.settle(request) == Pending(Network.TESTNET, PAYER, TX_HASH)
     sender.ended.set()
     assert isinstance(await first, Settled)
+
+
+async def test_settle_keeps_the_second_call_when_the_first_one_ends() -> None:
+    """Control: with the first call's end the second is forgotten, and its envelope resumed."""
+    sender = WaitingSender()
+    settling = settler(ScriptedJournal(ROW, None, ROW), sender)
+    request = identified(settling)
+    first = asyncio.create_task(settling.settle(request))
+    await until(lambda: sender.resumed_until)
+    second = asyncio.create_task(settling.settle(request))  # the row was withdrawn meanwhile
+    await until(lambda: sender.sends)
+    sender.ended.set()
+    assert isinstance(await first, Settled)
+    assert isinstance(await settling.settle(request), Pending), "it waited together with the second"
+    assert len(sender.resumed_until) == 1
+    sender.is_sent.set()
+    assert isinstance(await second, Settled)
+
+
+async def test_repeated_settle_keeps_one_deadline_when_it_waited_for_a_hash() -> None:
+    """Control: counted from the hash on, the repeat would wait ten seconds past its deadline."""
+    sender, clock = WaitingSender(), ManualClock()
+    sender.ended.set()
+    claimed = replace(ROW, state=SettlementState.CLAIMED, sent=None)
+    settling = settler(ScriptedJournal(*[claimed] * 40, ROW), sender, clock)
+    request = identified(settling)
+    clock.turn(100)
+    assert isinstance(await settling.settle(request), Settled)
+    assert clock.monotonic() == 110
+    assert sender.resumed_until == [100 + TIMEOUTS.answer_s]

@@ -1,10 +1,10 @@
-"""Which days of use may be asked for."""
+"""The period of days in a request for usage."""
 
-from datetime import UTC, date, datetime
+from datetime import date
 
 import pytest
 
-from farebox.ingress.usage_day import LONGEST_DAYS, BadPeriod, Period, read_period
+from farebox.ingress.usage_day import MAX_DAYS, BadPeriod, Period, read_period
 
 TODAY = date(2026, 11, 21)
 
@@ -20,10 +20,12 @@ TODAY = date(2026, 11, 21)
         ("2030-01-01", "2030-01-01", Period(date(2030, 1, 1), date(2030, 1, 1))),
     ],
 )
-def test_days_are_read(first: str | None, last: str | None, period: Period) -> None:
+def test_period_is_read_from_its_first_and_last_day(
+    first: str | None, last: str | None, period: Period
+) -> None:
     read = read_period(first, last, today=TODAY)
     assert read == period
-    assert (read.last - read.first).days < LONGEST_DAYS
+    assert (read.last - read.first).days < MAX_DAYS
 
 
 @pytest.mark.parametrize(
@@ -42,12 +44,6 @@ def test_days_are_read(first: str | None, last: str | None, period: Period) -> N
         ("٢٠٢٦-11-21", None),
     ],
 )
-def test_what_is_no_short_period_is_refused(first: str | None, last: str | None) -> None:
+def test_invalid_or_long_period_is_refused(first: str | None, last: str | None) -> None:
     with pytest.raises(BadPeriod):
         read_period(first, last, today=TODAY)
-
-
-def test_a_period_holds_both_of_its_days() -> None:
-    period = Period(date(2026, 12, 31), date(2026, 12, 31))
-    assert period.since == datetime(2026, 12, 31, tzinfo=UTC)
-    assert period.before == datetime(2027, 1, 1, tzinfo=UTC)

@@ -5,22 +5,22 @@ from farebox.kernel.ids import is_id, new_id
 from farebox.kernel.networks import Network
 
 
-def test_a_wallets_user_is_the_same_for_ever_and_another_on_every_network() -> None:
+def test_user_id_is_stable_and_differs_per_network_and_address() -> None:
     address = "GBRPYHIL2CI3FNQ4BXLFMNDLFJUNPU2HY3ZMFSHONUCEOASW7QC7OX2H"
-    # written down: a release that derives it otherwise would lose everybody's records
+    # written down: a release that derives it otherwise would lose every user's records
     assert user_id(Network.TESTNET, address) == "user_4fea4ab1e340a753dbb5e0ee6f52c232"
     assert user_id(Network.PUBNET, address) != user_id(Network.TESTNET, address)
     assert user_id(Network.TESTNET, address[::-1]) != user_id(Network.TESTNET, address)
 
 
-def test_the_operators_id_follows_from_the_digest_and_does_not_show_it() -> None:
+def test_operator_id_is_derived_from_the_digest_without_showing_it() -> None:
     digest = hashlib.sha256(b"key").digest()
     assert operator_id(digest) == operator_id(bytes(digest))
     assert operator_id(digest) == "operator_03eaa2ccfa436508d3d0af391d716325"
     assert operator_id(digest)[9:] not in digest.hex()
 
 
-def test_a_name_is_new_every_time_and_of_its_kind() -> None:
+def test_new_id_is_unique_and_has_its_prefix() -> None:
     names = {new_id("key") for _ in range(1000)}
     assert len(names) == 1000
     assert all(is_id("key", name) for name in names)

@@ -4,7 +4,7 @@ from stellar_sdk import Network as SdkNetwork
 from farebox.kernel.networks import Network, parse_network
 
 
-def test_ids_and_passphrases_are_the_networks_own() -> None:
+def test_network_ids_and_passphrases_match_the_sdk() -> None:
     assert Network.TESTNET.passphrase == SdkNetwork.TESTNET_NETWORK_PASSPHRASE
     assert Network.PUBNET.passphrase == SdkNetwork.PUBLIC_NETWORK_PASSPHRASE
     for network in Network:
@@ -16,5 +16,5 @@ def test_ids_and_passphrases_are_the_networks_own() -> None:
 @pytest.mark.parametrize(
     "text", ["", "stellar:*", "stellar:mainnet", "Stellar:testnet", "stellar:testnet\n"]
 )
-def test_every_other_text_names_no_network(text: str) -> None:
+def test_parse_network_is_none_for_other_text(text: str) -> None:
     assert parse_network(text) is None

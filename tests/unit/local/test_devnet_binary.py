@@ -26,7 +26,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_hash_changes_with_a_source_and_not_with_a_test(tmp_path: Path) -> None:
+def test_hash_of_sources_changes_with_a_source_and_not_with_a_test(tmp_path: Path) -> None:
     crate = write_crate(tmp_path / "devnet")
     before = hash_of_sources(crate)
     (crate / "tests").mkdir()
@@ -39,20 +39,20 @@ def test_the_hash_changes_with_a_source_and_not_with_a_test(tmp_path: Path) -> N
     assert hash_of_sources(crate) != before
 
 
-def test_a_second_checkout_takes_the_binary_of_the_first_without_a_compiler(
+def test_binary_is_reused_by_a_second_checkout_without_a_compiler(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
-    built = devnet_binary(told.append, sources=write_crate(tmp_path / "one"))
+    messages: list[str] = []
+    built = devnet_binary(messages.append, sources=write_crate(tmp_path / "one"))
     assert built.is_relative_to(cache)
-    assert told[-1] == "devnet: compiled"
+    assert messages[-1] == "devnet: compiled"
     monkeypatch.setenv("PATH", str(tmp_path))
     again: list[str] = []
     assert devnet_binary(again.append, sources=write_crate(tmp_path / "two")) == built
     assert again == []
 
 
-def test_two_builds_at_once_both_get_the_binary(tmp_path: Path) -> None:
+def test_concurrent_builds_both_get_the_binary(tmp_path: Path) -> None:
     crate = write_crate(tmp_path / "devnet")
     found: list[Path] = []
 
@@ -68,7 +68,7 @@ def test_two_builds_at_once_both_get_the_binary(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_no_compiler_is_one_sentence_that_says_what_to_install(
+def test_missing_compiler_is_one_sentence_that_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -76,7 +76,7 @@ def test_no_compiler_is_one_sentence_that_says_what_to_install(
         devnet_binary(lambda _: None, sources=write_crate(tmp_path / "devnet"))
 
 
-def test_sources_that_do_not_compile_are_named_with_the_compilers_first_error(
+def test_failed_compilation_shows_the_first_error_of_the_compiler(
     tmp_path: Path,
 ) -> None:
     crate = write_crate(tmp_path / "devnet", main="fn main() { nothing_like_it(); }\n")
@@ -85,31 +85,31 @@ def test_sources_that_do_not_compile_are_named_with_the_compilers_first_error(
 
 
 @pytest.mark.parametrize(
-    ("said", "advice"),
+    ("message", "advice"),
     [
         ("error: failed to download from `https://crates.example/x`", "connect this machine"),
         ("error: failed to write: No space left on device (os error 28)", "free about 1 GB"),
         ("error: process did not exit successfully (signal: 9, SIGKILL: kill)", "lack of memory"),
     ],
 )
-def test_a_compiler_that_lacks_network_disk_or_memory_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, advice: str
+def test_failed_compilation_explains_a_lack_of_network_disk_or_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: str, advice: str
 ) -> None:
     cargo = tmp_path / "bin/cargo"
     cargo.parent.mkdir()
-    cargo.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 101\n")
+    cargo.write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 101\n")
     cargo.chmod(0o755)
     monkeypatch.setenv("PATH", f"{cargo.parent}:/bin:/usr/bin")
     with pytest.raises(LocalFault, match=advice):
         devnet_binary(lambda _: None, sources=write_crate(tmp_path / "devnet"))
 
 
-def test_no_sources_is_one_sentence(tmp_path: Path) -> None:
+def test_missing_sources_are_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(LocalFault, match="run this from a checkout"):
         devnet_binary(lambda _: None, sources=tmp_path)
 
 
-def test_a_cache_that_is_a_file_is_one_sentence(
+def test_cache_that_is_a_file_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocked = tmp_path / "file"
@@ -119,6 +119,6 @@ def test_a_cache_that_is_a_file_is_one_sentence(
         devnet_binary(lambda _: None, sources=write_crate(tmp_path / "devnet"))
 
 
-def test_the_cache_is_under_the_home_folder_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cache_folder_is_under_the_home_folder_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAREBOX_CACHE")
     assert cache_folder() == Path.home() / ".cache" / "farebox"

@@ -1,4 +1,4 @@
-"""The seller's side of a payment over real HTTP, with a facilitator that records what it hears."""
+"""The seller's side of a payment over real HTTP, with a facilitator that records its calls."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from farebox.buyer.offer import Offer, Option, read_offer
-from farebox.buyer.web import HttpWeb, WebAnswer, WebRequest
+from farebox.buyer.seller_client import HttpSellerClient, SellerRequest, SellerResponse
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.example_api import example_api, requirements
-from farebox.local.facilitator_client import FacilitatorAway, Json
+from farebox.local.facilitator_client import FacilitatorUnavailable, Json
 from farebox.local.loopback_server import bind, serving
 from farebox.x402.headers import decode_header, encode_header
 from support.offers import SELLER
@@ -34,7 +34,7 @@ TERMS = [
 @dataclass
 class RecordingFacilitator:
     verdict: Json = field(default_factory=lambda: {"isValid": True})
-    receipts: list[Json | FacilitatorAway] = field(default_factory=lambda: [SETTLED])
+    receipts: list[Json | FacilitatorUnavailable] = field(default_factory=lambda: [SETTLED])
     calls: list[tuple[str, Mapping[str, object], Mapping[str, object]]] = field(
         default_factory=list
     )
@@ -46,7 +46,7 @@ class RecordingFacilitator:
     async def settle(self, payload: Mapping[str, object], terms: Mapping[str, object]) -> Json:
         self.calls.append(("settle", payload, terms))
         receipt = self.receipts.pop(0)
-        if isinstance(receipt, FacilitatorAway):
+        if isinstance(receipt, FacilitatorUnavailable):
             raise receipt
         return receipt
 
@@ -55,26 +55,26 @@ class RecordingFacilitator:
 class RecordingWatcher:
     seen: list[Json] = field(default_factory=list)
 
-    def verified(self, verdict: Json) -> None:
+    def on_verified(self, verdict: Json) -> None:
         self.seen.append(verdict)
 
-    def settled(self, receipt: Json) -> None:
+    def on_settled(self, receipt: Json) -> None:
         self.seen.append(receipt)
 
 
 class Visitor:
-    def __init__(self, web: HttpWeb, url: str) -> None:
+    def __init__(self, web: HttpSellerClient, url: str) -> None:
         self._web, self.url = web, url
 
-    async def get(self, path: str, payload: object = None) -> WebAnswer:
+    async def get(self, path: str, payload: object = None) -> SellerResponse:
         header = Secret(encode_header(payload)) if payload is not None else None
-        return await self._web.send(WebRequest(self.url + path), header)
+        return await self._web.send(SellerRequest(self.url + path), header)
 
 
 @asynccontextmanager
 async def visitor(facilitator: RecordingFacilitator) -> AsyncIterator[Visitor]:
     app = example_api(facilitator, TERMS, RecordingWatcher())
-    async with serving(app, bind(0, option="--port")) as url, HttpWeb() as web:
+    async with serving(app, bind(0, option="--port")) as url, HttpSellerClient() as web:
         yield Visitor(web, url)
 
 
@@ -83,7 +83,7 @@ def payment(**changes: object) -> Json:
     return body | changes
 
 
-async def test_what_costs_money_is_answered_with_terms_a_buyer_can_read() -> None:
+async def test_paid_route_responds_402_with_a_readable_offer() -> None:
     async with visitor(RecordingFacilitator()) as visit:
         answer = await visit.get("/weather")
         url = visit.url
@@ -95,14 +95,14 @@ async def test_what_costs_money_is_answered_with_terms_a_buyer_can_read() -> Non
     assert [type(option) for option in offer.options] == [Option, Option]
 
 
-async def test_the_free_route_says_where_the_paid_one_is() -> None:
+async def test_free_route_names_the_paid_route() -> None:
     async with visitor(RecordingFacilitator()) as visit:
         answer = await visit.get("/")
         assert answer.status == 200
         assert f"{visit.url}/weather".encode() in answer.body
 
 
-async def test_a_payment_is_verified_then_settled_and_answered_with_the_receipt() -> None:
+async def test_payment_is_verified_then_settled_and_gets_its_receipt() -> None:
     facilitator = RecordingFacilitator()
     async with visitor(facilitator) as visit:
         answer = await visit.get("/weather", payment())
@@ -115,7 +115,7 @@ async def test_a_payment_is_verified_then_settled_and_answered_with_the_receipt(
     assert facilitator.calls[0][1] == payment()
 
 
-async def test_an_invalid_payment_is_asked_for_again_and_never_settled() -> None:
+async def test_invalid_payment_gets_402_and_is_never_settled() -> None:
     facilitator = RecordingFacilitator(verdict={"isValid": False, "invalidReason": "too_late"})
     async with visitor(facilitator) as visit:
         answer = await visit.get("/weather", payment())
@@ -125,7 +125,7 @@ async def test_an_invalid_payment_is_asked_for_again_and_never_settled() -> None
     assert [call for call, _, _ in facilitator.calls] == ["verify"]
 
 
-async def test_a_pending_settlement_is_asked_for_once_more_with_the_same_body() -> None:
+async def test_pending_settlement_is_repeated_once_with_the_same_body() -> None:
     facilitator = RecordingFacilitator(receipts=[PENDING, SETTLED])
     async with visitor(facilitator) as visit:
         answer = await visit.get("/weather", payment())
@@ -134,7 +134,7 @@ async def test_a_pending_settlement_is_asked_for_once_more_with_the_same_body() 
     assert first == second
 
 
-async def test_a_settlement_that_stays_pending_gives_no_goods_and_its_receipt() -> None:
+async def test_settlement_that_stays_pending_gets_402_with_its_receipt() -> None:
     facilitator = RecordingFacilitator(receipts=[PENDING, PENDING])
     async with visitor(facilitator) as visit:
         answer = await visit.get("/weather", payment())
@@ -143,8 +143,8 @@ async def test_a_settlement_that_stays_pending_gives_no_goods_and_its_receipt() 
     assert answer.payment_required is None
 
 
-async def test_a_facilitator_that_is_away_gives_no_goods() -> None:
-    facilitator = RecordingFacilitator(receipts=[FacilitatorAway("settle")])
+async def test_unavailable_facilitator_gives_502() -> None:
+    facilitator = RecordingFacilitator(receipts=[FacilitatorUnavailable("settle")])
     async with visitor(facilitator) as visit:
         answer = await visit.get("/weather", payment())
     assert (answer.status, answer.payment_response) == (502, None)
@@ -162,7 +162,7 @@ async def test_a_facilitator_that_is_away_gives_no_goods() -> None:
         TERMS[0] | {"more": 1},
     ],
 )
-async def test_terms_that_were_not_offered_are_not_taken(accepted: object) -> None:
+async def test_payment_for_other_terms_is_refused(accepted: object) -> None:
     facilitator = RecordingFacilitator()
     async with visitor(facilitator) as visit:
         answer = await visit.get("/weather", payment(accepted=accepted))
@@ -170,13 +170,13 @@ async def test_terms_that_were_not_offered_are_not_taken(accepted: object) -> No
     assert facilitator.calls == []
 
 
-async def test_a_buyer_may_add_to_extra() -> None:
+async def test_payment_may_add_members_to_extra() -> None:
     more = TERMS[0] | {"extra": {"areFeesSponsored": True, "note": {"mine": 1}}}
     async with visitor(RecordingFacilitator()) as visit:
         assert (await visit.get("/weather", payment(accepted=more))).status == 200
 
 
-async def test_a_header_that_is_no_payment_is_a_bad_request() -> None:
+async def test_malformed_payment_header_is_a_bad_request() -> None:
     async with visitor(RecordingFacilitator()) as visit:
         answer = await visit.get("/weather", [])
     assert answer.status == 400

@@ -1,4 +1,4 @@
-"""What a seller hears from its facilitator, over real HTTP."""
+"""A seller's client of its facilitator, over real HTTP."""
 
 import pytest
 from starlette.applications import Starlette
@@ -6,14 +6,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from farebox.local.facilitator_client import FacilitatorAway, HttpFacilitator
+from farebox.local.facilitator_client import FacilitatorUnavailable, HttpFacilitator
 from farebox.local.faults import LocalFault
 from farebox.local.loopback_server import bind, serving
 
 
-def facilitator(answer: bytes, heard: list[bytes]) -> Starlette:
+def facilitator(answer: bytes, received: list[bytes]) -> Starlette:
     async def judge(request: Request) -> Response:
-        heard.append(await request.body())
+        received.append(await request.body())
         return Response(answer, media_type="application/json")
 
     return Starlette(
@@ -21,35 +21,36 @@ def facilitator(answer: bytes, heard: list[bytes]) -> Starlette:
     )
 
 
-async def test_a_verdict_is_read_and_the_payment_sent_as_it_is() -> None:
-    heard: list[bytes] = []
-    app = facilitator(b'{"isValid":false,"success":true,"more":1}', heard)
+async def test_facilitator_client_sends_the_payment_and_reads_the_verdict() -> None:
+    received: list[bytes] = []
+    app = facilitator(b'{"isValid":false,"success":true,"more":1}', received)
     async with serving(app, bind(0, option="--port")) as url, HttpFacilitator(url + "/") as client:
         verdict = await client.verify({"a": 1}, {"b": 2})
         receipt = await client.settle({"a": 1}, {"b": 2})
     assert verdict == receipt == {"isValid": False, "success": True, "more": 1}
     assert (
-        heard == [b'{"x402Version":2,"paymentPayload":{"a":1},"paymentRequirements":{"b":2}}'] * 2
+        received
+        == [b'{"x402Version":2,"paymentPayload":{"a":1},"paymentRequirements":{"b":2}}'] * 2
     )
 
 
 @pytest.mark.parametrize("answer", [b"", b"{}", b"[]", b'{"success":"yes"}', b"<html>"])
-async def test_what_is_no_verdict_is_no_answer(answer: bytes) -> None:
+async def test_malformed_verdict_is_unavailable(answer: bytes) -> None:
     async with (
         serving(facilitator(answer, []), bind(0, option="--port")) as url,
         HttpFacilitator(url) as client,
     ):
-        with pytest.raises(FacilitatorAway, match="no answer to settle"):
+        with pytest.raises(FacilitatorUnavailable, match="no answer to settle"):
             await client.settle({}, {})
 
 
-async def test_nobody_there_is_no_answer() -> None:
+async def test_facilitator_that_does_not_listen_is_unavailable() -> None:
     async with HttpFacilitator("http://127.0.0.1:1") as client:
-        with pytest.raises(FacilitatorAway, match="no answer to verify"):
+        with pytest.raises(FacilitatorUnavailable, match="no answer to verify"):
             await client.verify({}, {})
 
 
-def test_a_port_that_is_not_ours_to_take_is_one_sentence() -> None:
+def test_taken_port_is_one_sentence() -> None:
     with bind(0, option="--port") as taken:
         taken.listen()
         port = taken.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Which addresses are public, beside what the standard library thinks of them."""
+"""Public addresses, compared with the standard library."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
@@ -27,7 +27,7 @@ STRICTER_THAN_LIBRARY = (
 
 
 @pytest.mark.parametrize("each", RESERVED, ids=lambda each: str(each.block))
-def test_a_reserved_range_is_refused_from_its_first_to_its_last_address(each: object) -> None:
+def test_reserved_range_is_not_public_from_first_to_last_address(each: object) -> None:
     block = each.block  # type: ignore[attr-defined] # a ReservedRange, as pytest hands it
     for address in (block[0], block[-1], block[block.num_addresses // 2]):
         assert not is_public(address), address
@@ -63,7 +63,7 @@ def test_a_reserved_range_is_refused_from_its_first_to_its_last_address(each: ob
         "64:ff9b::1.1.1.1",
     ],
 )
-def test_the_neighbours_of_reserved_ranges_are_public(text: str) -> None:
+def test_neighbours_of_reserved_ranges_are_public(text: str) -> None:
     assert is_public(ip_address(text))
 
 
@@ -102,10 +102,10 @@ def test_the_neighbours_of_reserved_ranges_are_public(text: str) -> None:
         ("3fff::1", "documentation"),
     ],
 )
-def test_a_refusal_says_what_the_address_is(text: str, what: str) -> None:
+def test_reserved_range_names_the_purpose_of_an_address(text: str, what: str) -> None:
     found = reserved_range(ip_address(text))
     assert found is not None
-    assert found.what == what
+    assert found.purpose == what
     assert found.source
 
 
@@ -122,12 +122,12 @@ def _edges() -> list[IPv4Address | IPv6Address]:
     return found
 
 
-def test_nothing_is_public_that_the_standard_library_knows_better() -> None:
+def test_address_is_never_public_when_not_global_in_the_standard_library() -> None:
     wrong = [each for each in _edges() if is_public(each) and not each.is_global]
     assert wrong == []
 
 
-def test_we_are_stricter_than_the_standard_library_only_where_we_say_so() -> None:
+def test_address_is_stricter_than_the_standard_library_only_in_listed_ranges() -> None:
     stricter = [each for each in _edges() if each.is_global and not is_public(each)]
     unsaid = [
         each for each in stricter if not any(each in block for block in STRICTER_THAN_LIBRARY)

@@ -7,41 +7,43 @@ from ipaddress import ip_address
 
 import pytest
 
-from farebox.outbound.faults import CallRefused, Forbidden, NotSent, Unsent
-from farebox.outbound.resolve import LoopbackResolver, Pinned, PublicResolver, SystemLookup
+from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
+from farebox.outbound.resolve import LoopbackResolver, PinnedAddress, PublicResolver, SystemLookup
 from farebox.outbound.target import Target
 from support.outbound import LOOPBACK, SELLER, lookup
 
 TARGET = Target(SELLER, 443, "/", "", False)
 
 
-async def test_the_first_ipv4_address_is_chosen_with_the_targets_port() -> None:
+async def test_resolver_pins_the_first_ipv4_address_with_the_targets_port() -> None:
     resolver = PublicResolver(lookup({SELLER: ["2606:4700::1", "1.1.1.1", "1.0.0.1"]}))
-    assert await resolver.pin(TARGET) == Pinned(ip_address("1.1.1.1"), 443)
+    assert await resolver.pin(TARGET) == PinnedAddress(ip_address("1.1.1.1"), 443)
 
 
-async def test_a_name_with_ipv6_alone_is_found_there() -> None:
+async def test_resolver_pins_ipv6_when_a_name_has_no_ipv4_address() -> None:
     resolver = PublicResolver(lookup({SELLER: ["2606:4700::1"]}))
-    assert await resolver.pin(TARGET) == Pinned(ip_address("2606:4700::1"), 443)
+    assert await resolver.pin(TARGET) == PinnedAddress(ip_address("2606:4700::1"), 443)
 
 
 @pytest.mark.parametrize("other", ["127.0.0.1", "10.0.0.1", "::1", "fe80::1%1", "0.0.0.0"])
 @pytest.mark.parametrize("first", [True, False])
-async def test_one_address_that_is_not_public_refuses_the_name(other: str, first: bool) -> None:
+async def test_resolver_refuses_a_name_with_one_address_that_is_not_public(
+    other: str, first: bool
+) -> None:
     both = [other, "1.1.1.1"] if first else ["1.1.1.1", other]
     with pytest.raises(CallRefused) as refused:
         await PublicResolver(lookup({SELLER: both})).pin(TARGET)
-    assert refused.value.reason is Forbidden.ADDRESS
+    assert refused.value.reason is CallRefusalReason.ADDRESS
 
 
-async def test_a_name_without_an_address_is_not_found() -> None:
-    with pytest.raises(NotSent) as unsent:
+async def test_resolver_finds_no_address_for_an_unknown_name() -> None:
+    with pytest.raises(CallNotSent) as unsent:
         await PublicResolver(lookup({})).pin(TARGET)
-    assert unsent.value.reason is Unsent.NAME
+    assert unsent.value.reason is NotSentReason.NAME
 
 
-async def test_a_test_resolver_reaches_loopback_only_under_the_names_it_was_given() -> None:
-    served = Pinned(LOOPBACK, 4443)
+async def test_test_resolver_reaches_loopback_only_under_its_names() -> None:
+    served = PinnedAddress(LOOPBACK, 4443)
     names = lookup({"other.example.com": ["127.0.0.1"]})
     resolver = LoopbackResolver({SELLER: served}, names)
     assert await resolver.pin(TARGET) == served
@@ -49,16 +51,16 @@ async def test_a_test_resolver_reaches_loopback_only_under_the_names_it_was_give
         await resolver.pin(Target("other.example.com", 443, "/", "", False))
 
 
-def test_a_test_resolver_takes_no_server_elsewhere() -> None:
+def test_test_resolver_refuses_a_server_off_the_loopback() -> None:
     with pytest.raises(ValueError, match="loopback"):
-        LoopbackResolver({SELLER: Pinned(ip_address("10.0.0.1"), 443)}, lookup({}))
+        LoopbackResolver({SELLER: PinnedAddress(ip_address("10.0.0.1"), 443)}, lookup({}))
 
 
-async def test_the_system_is_asked_for_the_absolute_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+async def test_system_lookup_asks_for_the_absolute_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    names: list[str] = []
 
     def answer(name: str, *_: object, **__: object) -> list[tuple[object, ...]]:
-        asked.append(name)
+        names.append(name)
         return [
             (socket.AF_INET, 1, 6, "", ("1.1.1.1", 0)),
             (socket.AF_INET, 1, 6, "", ("1.1.1.1", 0)),
@@ -68,23 +70,21 @@ async def test_the_system_is_asked_for_the_absolute_name(monkeypatch: pytest.Mon
     monkeypatch.setattr(socket, "getaddrinfo", answer)
     found = await SystemLookup().addresses(SELLER)
     assert found == (ip_address("1.1.1.1"), ip_address("fe80::1%3"))
-    assert asked == [f"{SELLER}."]
+    assert names == [f"{SELLER}."]
 
 
 @pytest.mark.parametrize("code", [socket.EAI_NONAME, socket.EAI_AGAIN])
-async def test_no_such_name_and_no_answer_are_both_not_sent(
-    monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
+async def test_failed_system_lookup_is_not_sent(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise socket.gaierror(code, "told by nobody")
+        raise socket.gaierror(code, "no answer")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    with pytest.raises(NotSent) as unsent:
+    with pytest.raises(CallNotSent) as unsent:
         await PublicResolver(SystemLookup()).pin(TARGET)
-    assert unsent.value.reason is Unsent.NAME
+    assert unsent.value.reason is NotSentReason.NAME
 
 
-async def test_names_that_hang_hold_their_own_threads_and_no_more_than_allowed(
+async def test_hanging_lookups_use_only_their_own_threads_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     go = threading.Event()
@@ -94,13 +94,28 @@ async def test_names_that_hang_hold_their_own_threads_and_no_more_than_allowed(
         return [(socket.AF_INET, 1, 6, "", ("1.1.1.1", 0))]
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    names = SystemLookup(most=2)
-    waiting = [asyncio.create_task(names.addresses(SELLER)) for _ in range(2)]
+    names = SystemLookup(limit=1)
+    waiting = asyncio.create_task(names.addresses(SELLER))
     await asyncio.sleep(0)
-    waiting[0].cancel()  # who asked may leave; the thread is still spent
-    with pytest.raises(NotSent) as unsent:
+    with pytest.raises(CallNotSent) as unsent:
         await names.addresses(SELLER)
-    assert unsent.value.reason is Unsent.BUSY
-    assert await asyncio.to_thread(lambda: 1) == 1  # the pool of everybody else is free
+    assert unsent.value.reason is NotSentReason.BUSY
+    for _ in range(3):  # a cancelled caller makes room at once, though its thread is still busy
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        waiting = asyncio.create_task(names.addresses(SELLER))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    with pytest.raises(CallNotSent) as unsent:  # as long as there are threads
+        await names.addresses(SELLER)
+    assert unsent.value.reason is NotSentReason.BUSY
+    assert await asyncio.to_thread(lambda: 1) == 1  # the shared pool is free
     go.set()
-    assert await waiting[1] == (ip_address("1.1.1.1"),)
+    while True:
+        try:
+            assert await names.addresses(SELLER) == (ip_address("1.1.1.1"),)
+            break
+        except CallNotSent:
+            await asyncio.sleep(0)

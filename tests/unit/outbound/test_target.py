@@ -1,11 +1,11 @@
-"""Which URLs may be called, by their text alone."""
+"""The URLs that may be called, judged by their text alone."""
 
 import pytest
 
 from farebox.outbound.target import MAX_URL_CHARS, Target, TargetFault, parse_target
 
 
-def test_a_plain_url_is_read_to_the_letter() -> None:
+def test_target_is_read_byte_for_byte() -> None:
     read = parse_target("https://API.Example.com:8443/a%2fb/../c;v=1?q=%20&q=+#"[:-1])
     assert read == Target("api.example.com", 8443, "/a%2fb/../c;v=1", "q=%20&q=+", True)
     assert isinstance(read, Target)
@@ -13,7 +13,7 @@ def test_a_plain_url_is_read_to_the_letter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "asked"),
+    ("url", "requested"),
     [
         ("https://example.com", "/"),
         ("https://example.com/", "/"),
@@ -23,19 +23,19 @@ def test_a_plain_url_is_read_to_the_letter() -> None:
         ("https://example.com:443/a//b", "/a//b"),
     ],
 )
-def test_what_is_asked_for_is_what_was_written(url: str, asked: str) -> None:
+def test_target_keeps_path_and_query_as_written(url: str, requested: str) -> None:
     read = parse_target(url)
     assert isinstance(read, Target)
-    assert (read.host, read.port, read.path_and_query) == ("example.com", 443, asked)
+    assert (read.host, read.port, read.path_and_query) == ("example.com", 443, requested)
 
 
-def test_a_query_of_64_kb_fits_and_no_more_than_the_limit() -> None:
+def test_target_over_the_length_limit_is_refused() -> None:
     assert isinstance(parse_target("https://example.com/?" + "a" * 65_536), Target)
     assert parse_target("https://example.com/" + "a" * MAX_URL_CHARS) is TargetFault.TOO_LONG
 
 
 @pytest.mark.parametrize("name", ["xn--bcher-kva.example.com", "a-b.example.com", "1.a1.xn--p1ai"])
-def test_names_with_hyphens_digits_and_punycode_are_names(name: str) -> None:
+def test_host_name_may_have_hyphens_digits_and_punycode(name: str) -> None:
     assert isinstance(parse_target(f"https://{name}/"), Target)
 
 
@@ -57,7 +57,7 @@ def test_names_with_hyphens_digits_and_punycode_are_names(name: str) -> None:
         "u.alt",
     ],
 )
-def test_a_name_of_the_local_network_is_refused(name: str) -> None:
+def test_local_host_name_is_refused(name: str) -> None:
     assert parse_target(f"https://{name}/") is TargetFault.LOCAL_NAME
     assert parse_target(f"https://{name.upper()}/") is TargetFault.LOCAL_NAME
 
@@ -90,5 +90,5 @@ def test_a_name_of_the_local_network_is_refused(name: str) -> None:
         "[v1.a]",
     ],
 )
-def test_an_address_or_half_a_name_is_refused(name: str) -> None:
+def test_address_or_incomplete_name_is_refused(name: str) -> None:
     assert parse_target(f"https://{name}/") is TargetFault.NOT_A_NAME

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.kernel.secret import Secret
 from farebox.search.finding.cursor import (
     CURSOR_LIFE,
@@ -21,8 +21,8 @@ from farebox.search.finding.cursor import (
 )
 from farebox.search.finding.walk import Walk
 from farebox.search.meaning.senses import Sense
-from farebox.search.query.plan import Form, Kind, Stage
-from farebox.search.query.terms import Probe, Role, Sought
+from farebox.search.query.plan import AccessPath, Kind, RecallStage
+from farebox.search.query.terms import Role, Sought, TermProbe
 from farebox.search.vocabulary.alternative import Kinship
 
 KEY: Final = Secret(bytes(range(32)))
@@ -30,7 +30,7 @@ NOW: Final = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RAIN: Final = Sought(
     "rain",
     Role.CONTENT,
-    (Probe("('rain')", "rain"), Probe("'snow'", "snow", 80, Kinship.SYNONYM)),
+    (TermProbe("('rain')", "rain"), TermProbe("'snow'", "snow", 80, Kinship.SYNONYM)),
     weight=61,
     share=0.25,
     name_share=0.0,
@@ -40,20 +40,22 @@ WALK: Final = Walk(
     snapshot="10:20:10,14,15",
     must="!('radar')",
     sought=(RAIN,),
-    stages=(Stage(Kind.RELAXED, Form.INDEX, "('rain') | ('snow')", 400, NOW, 0.125),),
+    stages=(RecallStage(Kind.RELAXED, AccessPath.INDEX, "('rain') | ('snow')", 400, NOW, 0.125),),
     sense=Sense(bytes(range(256)) + bytes(128)),
     model="a model",
     is_truncated=True,
 )
 POINT: Final = Standpoint(WALK, (-1159, 1, -3, -1_700_000_000_000_000, 42))
-FILTERS: Final = Filters(network="stellar:testnet")
+FILTERS: Final = ListingFilters(network="stellar:testnet")
 
 
 def written(key: Secret[bytes] = KEY) -> str:
     return write_cursor(key, "rain", FILTERS, POINT)
 
 
-def refusal(text: str, query: str = "rain", filters: Filters = FILTERS, **late: float) -> str:
+def refusal(
+    text: str, query: str = "rain", filters: ListingFilters = FILTERS, **late: float
+) -> str:
     with pytest.raises(BadCursor) as caught:
         read_cursor(KEY, text, query, filters, now=NOW + timedelta(**late))
     return caught.value.code
@@ -73,12 +75,14 @@ def test_a_cursor_is_short_and_plain_enough_for_a_url() -> None:
     [
         ("rain ", FILTERS),
         ("snow", FILTERS),
-        ("rain", Filters()),
-        ("rain", Filters(type="stellar:testnet")),
+        ("rain", ListingFilters()),
+        ("rain", ListingFilters(type="stellar:testnet")),
         ("rain", replace(FILTERS, pay_to="G")),
     ],
 )
-def test_a_cursor_stands_for_one_query_with_its_filters(query: str, filters: Filters) -> None:
+def test_a_cursor_stands_for_one_query_with_its_filters(
+    query: str, filters: ListingFilters
+) -> None:
     assert refusal(written(), query, filters) == "cursor_mismatch"
 
 

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from farebox.search.meaning.meaning import LanguageModel
+from support.waiting import until
 
 
 class Judging:
@@ -83,7 +84,7 @@ async def test_who_reads_listings_keeps_nobody_from_having_a_query_read(judging:
     async with LanguageModel(lambda: judging, wait_s=5) as model:
         judging.may_go.clear()
         waiting = [asyncio.create_task(model.log_odds(f"q{n}", ["a"])) for n in range(4)]
-        await asyncio.sleep(0.05)
+        await until(lambda: judging.read)
         assert await model.log_odds("one too many", ["a"]) is None
         assert await model.encode("a query") is not None
         judging.may_go.set()

@@ -43,3 +43,11 @@ def test_what_is_not_there_leaves_no_gap() -> None:
     bare = replace(TIDES, tags=(), tool_name="", service_name="", parameters="")
     assert text_beside_request(bare) == "High and low water. Times and heights for 4,000 harbours."
     assert text_beside_request(replace(bare, description="")) == ""
+
+
+def test_compatibility_forms_are_read_as_their_plain_forms() -> None:
+    wide = replace(
+        TIDES, description="Ｈｉｇｈ and low water.  Times and heights for ４,０００ harbours．"
+    )
+    assert text_of(wide) == text_of(TIDES)
+    assert text_of(replace(TIDES, description="ﬁne")) != text_of(replace(TIDES, description="ne"))

@@ -10,9 +10,9 @@ import pytest
 from farebox.search.ages import MOST_SPANS, Ages, spans_between
 from farebox.search.query.expression import parse
 from farebox.search.query.plan import (
-    Form,
+    AccessPath,
     Kind,
-    Stage,
+    RecallStage,
     learned,
     loosened_stages,
     must_query,
@@ -78,14 +78,14 @@ def test_what_is_expected_of_words_follows_from_their_frequencies() -> None:
 AGES = Ages.of(DOCUMENTS, [(1_000 * 2**turn, NOW - timedelta(hours=2**turn)) for turn in range(9)])
 
 
-def since(stage: Stage, *, filtered: float = 1.0) -> datetime | None:
+def since(stage: RecallStage, *, filtered: float = 1.0) -> datetime | None:
     """How far back it looks at first."""
     looked_at = reckoned(stage, AGES, filtered=filtered)
     return reaching(stage, AGES, looked_at, filtered=filtered, at=NOW).stage.since
 
 
 def test_the_more_a_stage_will_find_the_less_far_it_looks_back() -> None:
-    rare = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.001, reads=0.001)
+    rare = RecallStage(Kind.WORDS, AccessPath.INDEX, "'x'", 400, share=0.001, reads=0.001)
     dense = replace(rare, share=0.2, reads=0.2)
     near = since(dense)
     assert since(rare) is None
@@ -95,12 +95,12 @@ def test_the_more_a_stage_will_find_the_less_far_it_looks_back() -> None:
     assert filtered < near
 
 
-def next_look(stage: Stage, looked_at: float, found: int) -> float:
+def next_look(stage: RecallStage, looked_at: float, found: int) -> float:
     return reckoned_again(learned(stage, looked_at, found, filtered=1.0), looked_at, filtered=1.0)
 
 
 def test_a_stage_that_found_too_little_looks_as_far_back_as_what_it_found_says() -> None:
-    stage = Stage(Kind.WORDS, Form.INDEX, "'x'", 300, share=0.2, reads=0.2)
+    stage = RecallStage(Kind.WORDS, AccessPath.INDEX, "'x'", 300, share=0.2, reads=0.2)
     assert next_look(stage, 2_000, 30) >= 8_000
     assert next_look(stage, 2_000, 299) >= 4_000
     nothing = learned(stage, 2_000, 0, filtered=1.0)
@@ -109,7 +109,7 @@ def test_a_stage_that_found_too_little_looks_as_far_back_as_what_it_found_says()
 
 
 def test_how_many_were_looked_at_is_told_of_where_the_first_span_begins() -> None:
-    dense = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
+    dense = RecallStage(Kind.WORDS, AccessPath.INDEX, "'x'", 400, share=0.2, reads=0.2)
     reach = reaching(dense, AGES, 5_000, filtered=1.0, at=NOW)
     assert reach.stage.since is not None
     assert len(spans_between(reach.stage.since, NOW)) <= MOST_SPANS
@@ -117,7 +117,7 @@ def test_how_many_were_looked_at_is_told_of_where_the_first_span_begins() -> Non
 
 
 def test_how_often_words_come_together_is_learned_by_a_short_look() -> None:
-    guess = Stage(Kind.WORDS, Form.INDEX, "'x' & 'y'", 300, share=0.005, reads=0.005)
+    guess = RecallStage(Kind.WORDS, AccessPath.INDEX, "'x' & 'y'", 300, share=0.005, reads=0.005)
     known = replace(guess, query="'x'")
     assert reckoned(guess, AGES, filtered=1.0) < reckoned(known, AGES, filtered=1.0)
     rare = replace(guess, share=0.0001, reads=0.0001)
@@ -125,7 +125,7 @@ def test_how_often_words_come_together_is_learned_by_a_short_look() -> None:
 
 
 def test_what_is_read_in_vain_is_bounded() -> None:
-    words = Stage(Kind.WORDS, Form.INDEX, "'x'", 400, share=0.2, reads=0.2)
+    words = RecallStage(Kind.WORDS, AccessPath.INDEX, "'x'", 400, share=0.2, reads=0.2)
     phrase = replace(words, share=0.02)
     whole = reaching(words, AGES, 1e9, filtered=1.0, at=NOW)
     assert whole.stage.since is None

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from farebox.search.finding.score import CONVINCING, Judge, Score, bar_of
-from farebox.search.query.terms import Probe, Role, Sought
+from farebox.search.query.terms import Role, Sought, TermProbe
 from farebox.search.vocabulary.alternative import Kinship
 
 ONE_PLACE: Final = 1 / 1.64493406685  # ts_rank of one word that stands once at weight 1
 A, B, C, D = (weight * ONE_PLACE for weight in (1.0, 0.85, 0.5, 0.25))
 
 
-def term(word: str, weight: int = 50, role: Role = Role.CONTENT, *others: Probe) -> Sought:
-    return Sought(word, role, (Probe(f"'{word}'", word), *others), weight, 0.1, 0.1)
+def term(word: str, weight: int = 50, role: Role = Role.CONTENT, *others: TermProbe) -> Sought:
+    return Sought(word, role, (TermProbe(f"'{word}'", word), *others), weight, 0.1, 0.1)
 
 
 WEATHER: Final = term("weather")
-RAIN: Final = term("rain", 50, Role.CONTENT, Probe("'shower'", "shower", 80, Kinship.SYNONYM))
+RAIN: Final = term("rain", 50, Role.CONTENT, TermProbe("'shower'", "shower", 80, Kinship.SYNONYM))
 API: Final = term("api", 8, Role.GENERIC)
 
 
@@ -37,7 +37,7 @@ def test_the_field_a_word_stands_in_decides() -> None:
     assert len(set(found)) == len(found)
 
 
-def test_more_of_what_was_asked_for_is_better() -> None:
+def test_more_of_what_is_requested_is_better() -> None:
     both = (WEATHER, RAIN)
     assert (
         scored(C, C, 0.0, sought=both).relevance

@@ -4,14 +4,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.search.finding.candidate import Candidate
 from farebox.search.finding.candidates import Candidates, FoundBy
 from farebox.search.finding.walk import Walk
 from farebox.search.finding.walks import no_walks
 
 NOW: Final = datetime(2026, 11, 21, tzinfo=UTC)
-ANY: Final = Filters()
+ANY: Final = ListingFilters()
 FIRST, SECOND, THIRD = (
     Walk(NOW, snapshot=f"{number}:{number}:", must="", sought=(), stages=()) for number in range(3)
 )
@@ -26,8 +26,8 @@ def found(count: int) -> Candidates:
 def test_what_a_walk_found_is_of_its_filters_alone() -> None:
     walks, own = no_walks(), found(3)
     walks.put((FIRST, ANY), own)
-    assert walks.get((replace(FIRST), Filters())) is own
-    assert walks.get((FIRST, Filters(type="http"))) is None
+    assert walks.get((replace(FIRST), ListingFilters())) is own
+    assert walks.get((FIRST, ListingFilters(type="http"))) is None
     assert walks.get((SECOND, ANY)) is None
 
 

@@ -14,22 +14,22 @@ from farebox.kernel.addresses import account_address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.account_operations import create_sponsored, merge_account
-from farebox.stellar.signers import Relayer
+from farebox.stellar.signers import SigningAccount
 
 NET = Network.TESTNET
 
 
-def signer(tag: int) -> Relayer:
+def signer(tag: int) -> SigningAccount:
     key = SigningKey(bytes([tag]) * 32)
-    return Relayer(account_address(bytes(key.verify_key)), Secret(key))
+    return SigningAccount(account_address(bytes(key.verify_key)), Secret(key))
 
 
 SPONSOR = signer(1)
 
 
-def test_accounts_are_created_empty_and_their_reserves_sponsored() -> None:
+def test_create_sponsored_creates_empty_accounts_with_sponsored_reserves() -> None:
     accounts = [signer(tag) for tag in range(2, 21)]
-    signed = create_sponsored(NET, SPONSOR, accounts, sequence=8, bid=200, max_time=99)
+    signed = create_sponsored(NET, SPONSOR, accounts, sequence=8, inclusion_fee=200, max_time=99)
     read = TransactionEnvelope.from_xdr(signed.envelope_base64.reveal(), NET.passphrase)
     transaction = read.transaction
     assert (transaction.source.account_id, transaction.sequence) == (SPONSOR.address, 8)
@@ -55,9 +55,9 @@ def test_accounts_are_created_empty_and_their_reserves_sponsored() -> None:
         key.verify(read.hash(), signature.signature)
 
 
-def test_a_merge_is_signed_by_the_account_and_paid_by_the_relayer() -> None:
+def test_merge_account_is_signed_by_the_account_and_paid_by_the_relayer() -> None:
     account = signer(2)
-    signed = merge_account(NET, account, SPONSOR, sequence=8, bid=200, max_time=99)
+    signed = merge_account(NET, account, SPONSOR, sequence=8, inclusion_fee=200, max_time=99)
     read = FeeBumpTransactionEnvelope.from_xdr(signed.envelope_base64.reveal(), NET.passphrase)
     inner = read.transaction.inner_transaction_envelope
     assert (read.transaction.fee_source.account_id, read.transaction.fee) == (SPONSOR.address, 400)
@@ -69,7 +69,7 @@ def test_a_merge_is_signed_by_the_account_and_paid_by_the_relayer() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 20])
-def test_more_accounts_than_signatures_allow_are_a_fault(count: int) -> None:
+def test_create_sponsored_raises_when_signatures_do_not_suffice(count: int) -> None:
     accounts = [signer(tag + 2) for tag in range(count)]
     with pytest.raises(ValueError, match="1 to 19"):
-        create_sponsored(NET, SPONSOR, accounts, sequence=8, bid=200, max_time=99)
+        create_sponsored(NET, SPONSOR, accounts, sequence=8, inclusion_fee=200, max_time=99)

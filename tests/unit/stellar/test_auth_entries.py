@@ -36,7 +36,7 @@ def _entry_of(address: xdr.SCAddress, kind: Credentials) -> xdr.SorobanAuthoriza
 
 
 @pytest.mark.parametrize(("kind", "name"), list(zip(Credentials, CredentialKind, strict=True)))
-def test_each_kind_of_credentials_is_told_apart(kind: Credentials, name: CredentialKind) -> None:
+def test_entry_has_its_kind_of_credentials(kind: Credentials, name: CredentialKind) -> None:
     (entry,) = _entries(ONE + _entry_of(account(PAYER.raw_public_key()), kind).to_xdr_bytes())
     assert entry.kind is name
 
@@ -44,28 +44,28 @@ def test_each_kind_of_credentials_is_told_apart(kind: Credentials, name: Credent
 @pytest.mark.parametrize(
     "address", [muxed(1, bytes(32)), claimable_balance(bytes(32)), pool(bytes(32))]
 )
-def test_an_address_that_is_neither_g_nor_c_is_none(address: xdr.SCAddress) -> None:
+def test_entry_address_is_none_unless_an_account_or_contract(address: xdr.SCAddress) -> None:
     raw = _entry_of(address, Credentials.SOROBAN_CREDENTIALS_ADDRESS).to_xdr_bytes()
     (entry,) = _entries(ONE + raw)
     assert entry.address is None
     assert (entry.nonce, entry.expires_at_ledger) == (5, 9)
 
 
-def test_a_muxed_contract_address_is_none_too() -> None:
+def test_entry_address_is_none_for_a_muxed_contract() -> None:
     raw = _entry_of(muxed(1, bytes(32)), Credentials.SOROBAN_CREDENTIALS_ADDRESS).to_xdr_bytes()
     (entry,) = _entries(ONE + raw.replace(u32(2) + u32(0) + u32(1), u32(5) + u32(0) + u32(1), 1))
     assert entry.address is None
     assert entry.address_xdr[:4] == u32(5)
 
 
-def test_entries_come_in_their_order_each_with_its_own_bytes() -> None:
+def test_entries_keep_their_order_and_bytes() -> None:
     first = _entry_of(contract(b"\x01" * 32), Credentials.SOROBAN_CREDENTIALS_ADDRESS)
     second = _entry_of(contract(b"\x02" * 32), Credentials.SOROBAN_CREDENTIALS_ADDRESS_V2)
     entries = _entries(u32(2) + first.to_xdr_bytes() + second.to_xdr_bytes())
     assert [entry.raw for entry in entries] == [first.to_xdr_bytes(), second.to_xdr_bytes()]
 
 
-def test_sixteen_entries_are_read_and_seventeen_are_not() -> None:
+def test_envelope_with_more_than_sixteen_entries_is_malformed() -> None:
     raw = ENTRY.to_xdr_bytes()
     assert len(_entries(u32(16) + raw * 16)) == 16
     assert read_transfer_envelope(raw_envelope(entries=u32(17) + raw * 17)) == Unreadable(
@@ -84,7 +84,7 @@ def test_sixteen_entries_are_read_and_seventeen_are_not() -> None:
         u32(2) + ONE + NONE + ONE + u32(2) + ONE * 2,  # with constructor arguments
     ],
 )
-def test_the_creation_of_a_contract_is_readable_and_is_not_a_call(function: bytes) -> None:
+def test_authorized_contract_creation_is_read_and_is_no_call(function: bytes) -> None:
     (entry,) = _entries(raw_entry(invocation=function + NONE))
     assert not entry.is_contract_call
     assert entry.root_call == function[4:]
@@ -99,12 +99,12 @@ def test_the_creation_of_a_contract_is_readable_and_is_not_a_call(function: byte
         u32(1) + ONE + NONE + u32(3),  # code
     ],
 )
-def test_an_unknown_arm_in_what_is_authorized_is_malformed(function: bytes) -> None:
+def test_unknown_arm_in_an_authorized_invocation_is_malformed(function: bytes) -> None:
     raw = raw_envelope(entries=raw_entry(invocation=function + NONE))
     assert read_transfer_envelope(raw) == Unreadable(Reason.MALFORMED)
 
 
-def test_an_unknown_kind_of_credentials_is_malformed() -> None:
+def test_unknown_kind_of_credentials_is_malformed() -> None:
     for arm in (4, 7, 2**32 - 1):
         raw = raw_envelope(entries=raw_entry(credentials=u32(arm)))
         assert read_transfer_envelope(raw) == Unreadable(Reason.MALFORMED)
@@ -117,7 +117,7 @@ def _nested_calls(depth: int) -> bytes:
     return raw_entry(invocation=tree.to_xdr_bytes())
 
 
-def test_sub_invocations_are_noticed_to_a_depth_of_eight() -> None:
+def test_sub_invocations_are_read_to_a_depth_of_eight() -> None:
     assert not _entries(_nested_calls(0))[0].has_subinvocations
     for depth in (1, 8):
         (entry,) = _entries(_nested_calls(depth))
@@ -143,7 +143,7 @@ def _delegated(depth: int) -> bytes:
     return raw_entry(credentials=held.to_xdr_bytes())
 
 
-def test_delegates_are_passed_over_to_a_depth_of_eight() -> None:
+def test_delegates_are_skipped_to_a_depth_of_eight() -> None:
     assert _entries(_delegated(8))[0].address == PAYER.public_key
     assert read_transfer_envelope(raw_envelope(entries=_delegated(9))) == Unreadable(
         Reason.MALFORMED

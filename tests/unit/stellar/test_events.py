@@ -1,4 +1,4 @@
-"""Transfers and other token movements told from the rest, in every shape tokens emit them."""
+"""Transfer events and other token movements, in every form in which tokens emit them."""
 
 import pytest
 from stellar_sdk import xdr
@@ -76,7 +76,7 @@ def _event(*topics: xdr.SCVal, data: xdr.SCVal, **fields: object) -> ContractEve
         (mapping((AMOUNT, i128(7)), (MUX, string(b"memo"))), 7, b"memo"),
     ],
 )
-def test_a_transfer_of_either_topic_count_and_either_data_form_is_read(
+def test_transfer_event_is_read_with_either_topic_count_and_data_form(
     topics: tuple[xdr.SCVal, ...], data: xdr.SCVal, amount: int, muxed_id: MuxId | None
 ) -> None:
     event = _event(*topics, data=data)
@@ -110,15 +110,13 @@ def test_a_transfer_of_either_topic_count_and_either_data_form_is_read(
         (TOPICS, mapping((AMOUNT, i128(1)), (MUX, u64(1)), (symbol(b"z"), void()))),
     ],
 )
-def test_a_transfer_of_another_shape_is_not_read_as_one(
-    topics: tuple[xdr.SCVal, ...], data: xdr.SCVal
-) -> None:
+def test_malformed_transfer_event_is_none(topics: tuple[xdr.SCVal, ...], data: xdr.SCVal) -> None:
     assert read_transfer_event(_event(*topics, data=data)) is None
 
 
 @pytest.mark.parametrize("name", [b"transfer", b"mint", b"burn", b"clawback", b"approve"])
 @pytest.mark.parametrize("form", [symbol, string])
-def test_whatever_bears_the_name_of_a_movement_looks_like_one(name: bytes, form: object) -> None:
+def test_event_named_like_a_token_movement_looks_like_one(name: bytes, form: object) -> None:
     assert callable(form)
     assert looks_like_token_movement(_event(form(name), data=void()))
     assert looks_like_token_movement(_event(form(name), data=void(), contract_id=None))
@@ -127,26 +125,26 @@ def test_whatever_bears_the_name_of_a_movement_looks_like_one(name: bytes, form:
 @pytest.mark.parametrize(
     "topics", [(), (symbol(b"Transfer"),), (symbol(b"swap"),), (blob(b"transfer"),), (void(), FROM)]
 )
-def test_other_names_do_not(topics: tuple[xdr.SCVal, ...]) -> None:
+def test_event_with_another_name_is_no_token_movement(topics: tuple[xdr.SCVal, ...]) -> None:
     assert not looks_like_token_movement(_event(*topics, data=i128(1)))
 
 
 @pytest.mark.parametrize("kind", [xdr.ContractEventType.SYSTEM, xdr.ContractEventType.DIAGNOSTIC])
-def test_only_contracts_move_tokens(kind: xdr.ContractEventType) -> None:
+def test_system_and_diagnostic_events_are_no_token_movement(kind: xdr.ContractEventType) -> None:
     event = _event(*TOPICS, data=i128(1), kind=kind)
     assert event.kind == kind.value
     assert not looks_like_token_movement(event)
     assert read_transfer_event(event) is None
 
 
-def test_an_event_without_a_contract_names_no_asset() -> None:
+def test_transfer_event_without_a_contract_has_no_asset() -> None:
     transfer = read_transfer_event(_event(*TOPICS, data=i128(1), contract_id=None))
     assert transfer is not None
     assert transfer.asset is None
 
 
 @pytest.mark.parametrize("address", [muxed(1, ALICE), claimable_balance(ALICE), pool(ALICE)])
-def test_a_party_that_is_neither_g_nor_c_matches_nobody(address: xdr.SCAddress) -> None:
+def test_transfer_party_is_none_unless_an_account_or_contract(address: xdr.SCAddress) -> None:
     odd = address_value(address)
     paid = read_transfer_event(_event(TOPICS[0], FROM, odd, data=i128(1)))
     assert paid is not None
@@ -174,7 +172,7 @@ def test_protocol_30_addresses_and_values_are_decoded() -> None:
     )
 
 
-def test_a_diagnostic_event_tells_whether_its_call_succeeded() -> None:
+def test_diagnostic_event_has_the_success_of_its_call() -> None:
     inner = _sdk_event(*TOPICS, data=i128(1))
     for succeeded in (True, False):
         event = decode_diagnostic_event(xdr.DiagnosticEvent(succeeded, inner).to_xdr())
@@ -200,7 +198,7 @@ def test_a_diagnostic_event_tells_whether_its_call_succeeded() -> None:
         NONE + NONE + ONE + NONE + NONE + u32(18) + u32(3) + ONE + bytes(32),  # a new balance id
     ],
 )
-def test_what_cannot_be_read_is_none(raw: bytes) -> None:
+def test_malformed_event_is_none(raw: bytes) -> None:
     assert decode_contract_event(raw) is None
     assert decode_diagnostic_event(ONE + raw) is None
 
@@ -211,7 +209,7 @@ def test_text_that_is_no_event_is_none(text: str) -> None:
     assert decode_diagnostic_event(text) is None
 
 
-def test_an_event_larger_than_the_bound_is_none() -> None:
+def test_event_larger_than_the_limit_is_none() -> None:
     small = _sdk_event(*TOPICS, data=vector(nonce_key(1), blob(bytes(40_000))))
     assert decode_contract_event(small.to_xdr()) is not None
     large = _sdk_event(*TOPICS, data=blob(bytes(MAX_EVENT_BYTES)))

@@ -1,7 +1,7 @@
-"""Every guard of the reader is there for a sample that only it stops.
+"""Every guard of the XDR reader refuses a sample that no other guard refuses.
 
 Each sample is refused as it is, accepted once its guard is taken away, and what the weakened
-reader then says is caught by the comparison with the SDK.
+reader then returns is caught by the comparison with the SDK.
 """
 
 import importlib
@@ -33,13 +33,16 @@ from support.sdk_values import nested, vector, void
 
 
 class WithoutPaddingCheck(XdrReader):
-    def _check_padding(self, start: int) -> None:
-        """Anything goes."""
+    def opaque(self, limit: int) -> bytes:
+        length = self.uint32()
+        if length > limit:
+            raise Malformed
+        return self.fixed(length + (-length & 3))[:length]
 
 
 class WithoutFinish(XdrReader):
     def finish(self) -> None:
-        """Whatever is left is ignored."""
+        """Ignore the bytes that are left."""
 
 
 class WithLooseFlags(XdrReader):
@@ -50,6 +53,11 @@ class WithLooseFlags(XdrReader):
 class WithoutExpectation(XdrReader):
     def expect(self, value: int) -> None:
         self.uint32()
+
+
+class WithoutOnlyArm(XdrReader):
+    def skip_only_arm(self, length: int) -> None:
+        self.skip(4 + length)
 
 
 class WithoutCountLimit(XdrReader):
@@ -63,8 +71,12 @@ class WithoutBlobLimit(XdrReader):
 
 
 class WithoutEnd(XdrReader):
-    def skip(self, length: int) -> None:
-        self.at = min(self.at + length, len(self.raw))
+    def opaque(self, limit: int) -> bytes:
+        length = self.uint32()
+        if length > limit:
+            raise Malformed
+        start, self.at = self.at, min(self.at + length, len(self.raw))
+        return self.raw[start : self.at]
 
 
 MEMO_ABC_WITH_DIRTY_PADDING = ONE + u32(3) + b"abc\x01"
@@ -75,6 +87,7 @@ CAUGHT_BY_THE_SDK: list[tuple[type[XdrReader], bytes]] = [
     (WithoutFinish, raw_envelope(rest=b"\0")),
     (WithLooseFlags, raw_envelope(operation_source=u32(2) + SOURCE)),
     (WithoutExpectation, raw_envelope(envelope_type=u32(7))),
+    (WithoutOnlyArm, raw_envelope(resources=ONE + NONE + ONE + NONE + ONE + bytes(32 + 4 + 20))),
     (WithoutCountLimit, raw_envelope(signatures=u32(21) + ONE_SIGNATURE[4:] * 21)),
     (WithoutBlobLimit, raw_envelope(memo=ONE + u32(29) + b"a" * 29 + bytes(3))),
     (WithoutBlobLimit, raw_envelope(signatures=ONE + b"hint" + u32(65) + bytes(68))),
@@ -83,7 +96,7 @@ CAUGHT_BY_THE_SDK: list[tuple[type[XdrReader], bytes]] = [
 
 
 @pytest.mark.parametrize(("weakened", "raw"), CAUGHT_BY_THE_SDK)
-def test_each_guard_of_the_cursor_stops_a_sample_that_only_it_stops(
+def test_each_reader_guard_refuses_a_sample_that_no_other_guard_refuses(
     weakened: type[XdrReader], raw: bytes
 ) -> None:
     assert read_transfer_envelope(raw) == Unreadable(Reason.MALFORMED)
@@ -127,7 +140,7 @@ CAUGHT_BY_CONSTANT: list[tuple[str, str, object, bytes]] = [
 
 
 @pytest.mark.parametrize(("module", "constant", "loose", "raw"), CAUGHT_BY_CONSTANT)
-def test_each_bound_of_a_shape_stops_a_sample_that_only_it_stops(
+def test_each_bound_refuses_a_sample_that_no_other_bound_refuses(
     monkeypatch: pytest.MonkeyPatch, module: str, constant: str, loose: object, raw: bytes
 ) -> None:
     assert read_transfer_envelope(raw) == Unreadable(Reason.MALFORMED)
@@ -146,6 +159,26 @@ class CountingReader(XdrReader):
     def uint32(self) -> int:
         self.words += 1
         return super().uint32()
+
+    def count(self, limit: int) -> int:
+        self.words += 1
+        return super().count(limit)
+
+    def flag(self) -> bool:
+        self.words += 1
+        return super().flag()
+
+    def expect(self, value: int) -> None:
+        self.words += 1
+        super().expect(value)
+
+    def skip_only_arm(self, length: int) -> None:
+        self.words += 1
+        super().skip_only_arm(length)
+
+    def opaque(self, limit: int) -> bytes:
+        self.words += 1
+        return super().opaque(limit)
 
 
 def _wide(width: int) -> bytes:
@@ -166,7 +199,7 @@ def _argument(value: bytes) -> bytes:
 
 HOSTILE: dict[str, Callable[[], bytes]] = {
     "1,000 entries": lambda: raw_envelope(entries=u32(1_000) + raw_entry()[4:] * 1_000),
-    "10,000 sub-invocations beside each other": lambda: _wide(10_000),
+    "10,000 sub-invocations at one level": lambda: _wide(10_000),
     "1,000 sub-invocations inside each other": lambda: _deep(1_000),
     "a value 10,000 deep in a signature": lambda: _in_signature(
         (u32(16) + ONE + ONE) * 10_000 + ONE
@@ -196,7 +229,7 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_size_is_refused_after_little_work(raw: Callable[[], bytes]) -> None:
+def test_envelope_of_hostile_size_is_refused_after_little_work(raw: Callable[[], bytes]) -> None:
     assert read_transfer_envelope(raw()) == Unreadable(Reason.MALFORMED)
     counting = CountingReader(raw())
     assert read_envelope(counting) == Unreadable(Reason.MALFORMED)
@@ -206,7 +239,7 @@ def test_a_hostile_size_is_refused_after_little_work(raw: Callable[[], bytes]) -
 @pytest.mark.parametrize(
     "raw", [_wide(10_000), _in_signature(vector(*[void()] * 30_000).to_xdr_bytes())]
 )
-def test_without_the_limit_on_counts_the_work_grows_with_the_sender_s_wish(raw: bytes) -> None:
+def test_reader_without_a_count_limit_works_as_much_as_the_sender_wants(raw: bytes) -> None:
     class Loose(CountingReader, WithoutCountLimit):
         """Counts work, bounds nothing."""
 
@@ -215,14 +248,14 @@ def test_without_the_limit_on_counts_the_work_grows_with_the_sender_s_wish(raw: 
     assert loose.words > 25_000
 
 
-def test_an_envelope_larger_than_the_networks_take_is_refused_unread() -> None:
+def test_envelope_over_the_networks_size_limit_is_refused_unread() -> None:
     blob = u32(13) + u32(60_000) + bytes(60_000)
     raw = _in_signature(u32(16) + ONE + u32(3) + blob * 3)
     assert isinstance(read_envelope(XdrReader(raw)), TransferEnvelope)
     assert read_transfer_envelope(raw) == Unreadable(Reason.MALFORMED)
 
 
-def test_items_are_bounded_over_the_whole_document_and_not_for_each_collection() -> None:
+def test_reader_bounds_items_over_the_whole_document() -> None:
     raw = vector(*[vector(*[void()] * 30) for _ in range(60)]).to_xdr_bytes()
     reader = XdrReader(raw, max_items=60 + 60 * 30)
     skip_value(reader)
@@ -231,7 +264,7 @@ def test_items_are_bounded_over_the_whole_document_and_not_for_each_collection()
         skip_value(XdrReader(raw, max_items=60 + 60 * 30 - 1))
 
 
-def test_depth_is_what_stops_a_deep_value() -> None:
+def test_reader_bounds_the_depth_of_a_value() -> None:
     raw = nested(33).to_xdr_bytes()
     with pytest.raises(Malformed):
         skip_value(XdrReader(raw))

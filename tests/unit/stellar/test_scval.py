@@ -89,12 +89,12 @@ VALUES = [
 ]
 
 
-def test_the_samples_hold_every_arm() -> None:
+def test_samples_hold_every_arm() -> None:
     assert {sample.type for sample in VALUES} == set(ValueType)
 
 
 @pytest.mark.parametrize("sample", VALUES)
-def test_a_value_of_each_arm_is_read_and_skipped_to_its_end(sample: xdr.SCVal) -> None:
+def test_value_of_each_arm_is_read_and_skipped_to_its_end(sample: xdr.SCVal) -> None:
     raw = sample.to_xdr_bytes()
     read, skipped = XdrReader(raw), XdrReader(raw)
     assert_value_agrees(read_value(read), sample)
@@ -104,7 +104,7 @@ def test_a_value_of_each_arm_is_read_and_skipped_to_its_end(sample: xdr.SCVal) -
 
 
 @pytest.mark.parametrize("sample", VALUES)
-def test_a_value_cut_short_is_refused(sample: xdr.SCVal) -> None:
+def test_truncated_value_is_malformed(sample: xdr.SCVal) -> None:
     raw = sample.to_xdr_bytes()
     for end in range(len(raw)):
         for move in (read_value, skip_value):
@@ -113,7 +113,7 @@ def test_a_value_cut_short_is_refused(sample: xdr.SCVal) -> None:
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_an_address_of_each_arm_is_read(address: xdr.SCAddress) -> None:
+def test_address_of_each_arm_is_read(address: xdr.SCAddress) -> None:
     reader = XdrReader(address.to_xdr_bytes())
     assert_address_agrees(read_address(reader), address)
     reader.finish()
@@ -127,7 +127,7 @@ def test_an_address_of_each_arm_is_read(address: xdr.SCAddress) -> None:
         u32(3) + ONE + bytes(32),  # another kind of balance id
     ],
 )
-def test_an_address_of_an_unknown_arm_is_refused(raw: bytes) -> None:
+def test_address_of_an_unknown_arm_is_malformed(raw: bytes) -> None:
     for move in (read_address, skip_address):
         with pytest.raises(Malformed):
             move(XdrReader(raw))
@@ -144,13 +144,13 @@ def test_an_address_of_an_unknown_arm_is_refused(raw: bytes) -> None:
         u32(19) + u32(3),  # unknown code
     ],
 )
-def test_a_value_of_an_unknown_arm_is_refused(raw: bytes) -> None:
+def test_value_of_an_unknown_arm_is_malformed(raw: bytes) -> None:
     for move in (read_value, skip_value):
         with pytest.raises(Malformed):
             move(XdrReader(raw))
 
 
-def test_an_absent_collection_is_not_an_empty_one() -> None:
+def test_absent_collection_is_not_read_as_an_empty_one() -> None:
     assert read_value(XdrReader(u32(16) + NONE)) == ScVec(None)
     assert read_value(XdrReader(u32(16) + ONE + NONE)) == ScVec(())
     assert read_value(XdrReader(u32(17) + NONE)) == ScMap(None)
@@ -166,7 +166,7 @@ def _nested_maps(depth: int) -> xdr.SCVal:
 
 @pytest.mark.parametrize("nest", [nested, _nested_maps])
 @pytest.mark.parametrize("move", [read_value, skip_value])
-def test_collections_may_lie_thirty_two_deep_in_each_other(
+def test_collections_are_read_to_a_depth_of_thirty_two(
     nest: Callable[[int], xdr.SCVal], move: Callable[[XdrReader], object]
 ) -> None:
     reader = XdrReader(nest(32).to_xdr_bytes())

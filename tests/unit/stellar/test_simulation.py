@@ -1,4 +1,4 @@
-"""A node's answer becomes a cost with events, a named refusal or garbled; never a fault."""
+"""Reading a simulation: a cost with events, a refusal, a restore or an unreadable response."""
 
 import base64
 import json
@@ -12,11 +12,13 @@ from stellar_sdk import xdr
 from farebox.stellar.events import ContractEvent, read_transfer_event
 from farebox.stellar.simulation import (
     MAX_EVENTS,
-    Garbled,
     NeedsRestore,
     RefusalKind,
     Simulated,
+    SimulationErrorKind,
     SimulationRefused,
+    UnreadableSimulation,
+    classify_simulation_error,
     read_simulation,
 )
 from support.raw_envelopes import NONE, ONE, u32
@@ -57,7 +59,7 @@ SUCCESS: dict[str, Any] = {
     "minResourceFee": "23456",
     "events": [FN_CALL, TRANSFER, FN_RETURN],
     "results": [{"auth": [], "xdr": "AAAAAQ=="}],
-    "aMemberNobodyKnows": {"x": 1},
+    "anUnknownMember": {"x": 1},
 }
 
 
@@ -65,7 +67,7 @@ def _without(name: str) -> dict[str, Any]:
     return {key: value for key, value in SUCCESS.items() if key != name}
 
 
-def test_a_success_gives_cost_resources_and_the_events_that_count() -> None:
+def test_simulation_success_has_fee_resources_and_contract_events() -> None:
     read = read_simulation(SUCCESS)
     assert isinstance(read, Simulated)
     assert read.latest_ledger == LEDGER
@@ -80,7 +82,7 @@ def test_a_success_gives_cost_resources_and_the_events_that_count() -> None:
     assert transfer.amount == 7
 
 
-def test_system_events_and_events_of_failed_calls_are_kept_with_their_marks() -> None:
+def test_system_events_and_events_of_failed_calls_are_kept() -> None:
     system = _event(void(), data=void(), kind=xdr.ContractEventType.SYSTEM)
     failed = _event(symbol(b"mint"), data=void(), succeeded=False)
     read = read_simulation(SUCCESS | {"events": [system, failed]})
@@ -89,14 +91,14 @@ def test_system_events_and_events_of_failed_calls_are_kept_with_their_marks() ->
     assert [event.kind.name for event in read.events] == ["SYSTEM", "CONTRACT"]
 
 
-def test_no_events_at_all_is_an_answer() -> None:
+def test_simulation_without_events_is_read() -> None:
     read = read_simulation(SUCCESS | {"events": []})
     assert isinstance(read, Simulated)
     assert read.events == ()
 
 
 def _failed(error: str, *words: str) -> str:
-    """An error as the node words it: the outermost error first, then the log, newest first."""
+    """An error in the node's wording: the outermost error, then the log, newest first."""
     log = [
         f"   {n}: [Diagnostic Event] topics:[error], data:{word}" for n, word in enumerate(words)
     ]
@@ -133,7 +135,7 @@ AUTHENTICATION = '["failed account authentication with error", GABC, Error(Contr
         (_failed("Contract, #2") + "x" * 5_000_000 + "nonce already exists", RefusalKind.OTHER),
     ],
 )
-def test_a_refusal_is_named_by_what_the_network_says(text: str, kind: RefusalKind) -> None:
+def test_refusal_kind_follows_the_error_text(text: str, kind: RefusalKind) -> None:
     answer = {"latestLedger": LEDGER, "error": text}
     assert read_simulation(answer) == SimulationRefused(kind, LEDGER)
     assert read_simulation(SUCCESS | answer) == SimulationRefused(kind, LEDGER)
@@ -150,17 +152,17 @@ def test_a_refusal_is_named_by_what_the_network_says(text: str, kind: RefusalKin
         ),
     ],
 )
-def test_a_refusal_for_a_missing_entry_is_marked(text: str, kind: RefusalKind) -> None:
+def test_refusal_for_a_missing_entry_is_marked(text: str, kind: RefusalKind) -> None:
     answer = {"latestLedger": LEDGER, "error": text}
     assert read_simulation(answer) == SimulationRefused(kind, LEDGER, entry_is_missing=True)
 
 
 @pytest.mark.parametrize("text", ["", "preflight queue full", _failed("Context, InternalError")])
-def test_an_error_of_the_nodes_own_says_nothing_of_the_call(text: str) -> None:
-    assert read_simulation({"latestLedger": LEDGER, "error": text}) == Garbled("error")
+def test_error_of_the_node_itself_is_unreadable(text: str) -> None:
+    assert read_simulation({"latestLedger": LEDGER, "error": text}) == UnreadableSimulation("error")
 
 
-def test_an_entry_that_must_be_restored_first_is_never_paid_for_in_silence() -> None:
+def test_archived_entry_gives_needs_restore() -> None:
     preamble = {"minResourceFee": "1", "transactionData": RESOURCES.to_xdr()}
     assert read_simulation(SUCCESS | {"restorePreamble": preamble}) == NeedsRestore(LEDGER)
     on_the_way = resource_data(read_only=[], read_write=[], archived=[0]).to_xdr()
@@ -210,10 +212,10 @@ NOT_EVENTS: list[object] = [
         *((SUCCESS | {"events": events}, "events") for events in NOT_EVENTS),
     ],
 )
-def test_an_answer_that_means_nothing_is_garbled_and_says_where(
+def test_malformed_simulation_is_unreadable_and_names_its_part(
     answer: dict[str, Any], part: str
 ) -> None:
-    assert read_simulation(answer) == Garbled(part)
+    assert read_simulation(answer) == UnreadableSimulation(part)
 
 
 @pytest.mark.parametrize(
@@ -226,14 +228,14 @@ def test_an_answer_that_means_nothing_is_garbled_and_says_where(
         ONE + ONE + NONE + ONE + NONE + NONE + ONE,  # an extension
     ],
 )
-def test_an_event_that_might_move_tokens_is_never_passed_over_unread(raw: bytes) -> None:
+def test_unreadable_contract_event_is_a_refusal(raw: bytes) -> None:
     events = [TRANSFER, base64.b64encode(raw).decode()]
     assert read_simulation(SUCCESS | {"events": events}) == SimulationRefused(
         RefusalKind.UNREADABLE_EVENT, LEDGER
     )
 
 
-def test_a_diagnostic_is_told_by_its_kind_alone_and_may_be_of_any_size() -> None:
+def test_diagnostic_event_of_any_size_is_skipped_by_its_kind() -> None:
     huge = _event(symbol(b"log"), data=nested(300), kind=DIAGNOSTIC)
     read = read_simulation(SUCCESS | {"events": [huge, TRANSFER]})
     assert isinstance(read, Simulated)
@@ -249,7 +251,75 @@ _JSON = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted({*SUCCESS, "error", "restorePreamble"})), _JSON))
-def test_every_mapping_has_an_answer(changes: dict[str, Any]) -> None:
+def test_read_simulation_returns_a_value_for_every_mapping(changes: dict[str, Any]) -> None:
     for answer in (changes, SUCCESS | changes):
         read = read_simulation(json.loads(json.dumps(answer)))
-        assert isinstance(read, Simulated | SimulationRefused | NeedsRestore | Garbled)
+        assert isinstance(read, Simulated | SimulationRefused | NeedsRestore | UnreadableSimulation)
+
+
+LOG = "\n\nEvent log (newest first):\n   0: [Diagnostic Event] contract:CAS3, topics:[error]\n"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "Contract, #10",
+        "Contract, #4294967295",
+        "Auth, ExistingValue",
+        "Auth, InvalidInput",
+        "Auth, InvalidAction",
+        "Budget, ExceededLimit",
+        "Storage, InvalidInput",
+        "Storage, ExceededLimit",
+        "Value, UnexpectedType",
+        "Value, UnexpectedSize",
+        "WasmVm, InvalidAction",
+        "WasmVm, IndexBounds",
+        "Object, ArithDomain",
+        "Crypto, InvalidInput",
+        "Events, ExceededLimit",
+        "Context, InvalidAction",
+    ],
+)
+def test_host_error_is_a_verdict(error: str) -> None:
+    kind = classify_simulation_error(f"HostError: Error({error}){LOG}")
+    assert kind is SimulationErrorKind.VERDICT
+
+
+@pytest.mark.parametrize(
+    "error", ["Storage, MissingValue", "Contract, #6", "Contract, #13", "Contract, #14"]
+)
+def test_missing_entry_error_may_be_the_nodes_fault(error: str) -> None:
+    kind = classify_simulation_error(f"HostError: Error({error}){LOG}")
+    assert kind is SimulationErrorKind.MISSING_ENTRY
+
+
+def test_entry_missing_during_authentication_may_be_the_nodes_fault() -> None:
+    text = f"HostError: Error(Auth, InvalidAction){LOG}   1: data:[Error(Storage, MissingValue)]"
+    assert classify_simulation_error(text) is SimulationErrorKind.MISSING_ENTRY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "preflight queue full",
+        "preflight worker pool is closed",
+        "panic during preflight() call: unknown cause",
+        "unsupported protocol version: 31",
+        "context deadline exceeded",
+        "setting ConfigSettingContractMaxSizeBytes is not present in the snapshot",
+        "Could not unmarshal transaction",
+        "HostError: Error(Storage, InternalError)" + LOG,
+        "HostError: Error(Context, InternalError)" + LOG,
+        "HostError: Error(Context, SomethingNew)",
+        "HostError: Error(Newer, InvalidAction)",
+        "HostError: Error(Contract, InvalidAction)",
+        "HostError: Error(Auth, #1)",
+        "HostError: the entry is archived",
+        "the host said: HostError: Error(Contract, #10)",
+        "preflight queue full\nHostError: Error(Contract, #10)",
+    ],
+)
+def test_other_error_text_is_a_failure_of_the_node(text: str) -> None:
+    assert classify_simulation_error(text) is SimulationErrorKind.NODE_FAILURE

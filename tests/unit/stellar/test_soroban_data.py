@@ -1,4 +1,4 @@
-"""Resource data is read where it is needed and checked where it is not."""
+"""Soroban resource data: the members that are read, and the form of the others."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def _read(raw: bytes) -> Resources:
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
-def test_a_footprint_key_of_each_kind_is_counted(key: bytes) -> None:
+def test_footprint_key_of_each_kind_is_counted(key: bytes) -> None:
     raw = NONE + (ONE + key) + (u32(2) + key * 2) + SIZES + FEE
     assert _read(raw) == Resources(
         read_only_keys=1,
@@ -73,18 +73,18 @@ def test_archived_entries_are_counted() -> None:
         NONE + NONE + NONE + SIZES + FEE + NONE,
     ],
 )
-def test_other_bytes_are_refused(raw: bytes) -> None:
+def test_malformed_resource_data_is_refused(raw: bytes) -> None:
     with pytest.raises(Malformed):
         _read(raw)
 
 
 @pytest.mark.parametrize("asset", [NONE, FOUR, TWELVE])
-def test_an_asset_is_passed_over(asset: bytes) -> None:
+def test_skip_asset_reads_each_kind_to_its_end(asset: bytes) -> None:
     reader = XdrReader(asset)
     skip_asset(reader)
     reader.finish()
 
 
-def test_a_pool_share_is_an_asset_of_trust_lines_alone() -> None:
+def test_skip_asset_refuses_a_pool_share() -> None:
     with pytest.raises(Malformed):
         skip_asset(XdrReader(u32(3) + bytes(32)))

@@ -1,4 +1,4 @@
-"""What is read off an envelope, and how each malformed or foreign one is named."""
+"""Reading a transfer envelope, and the reason for each one that is refused."""
 
 import pytest
 from stellar_sdk import xdr
@@ -51,7 +51,7 @@ TO_MUXED_CONTRACT = (  # address arm 5, which the SDK cannot write
 )
 
 
-def test_an_ordinary_payment_is_read_whole() -> None:
+def test_plain_payment_is_read_whole() -> None:
     read = read_transfer_envelope(payment(10_000))
     assert isinstance(read, TransferEnvelope)
     assert read.tx_source == PAYER.public_key
@@ -68,7 +68,7 @@ def test_an_ordinary_payment_is_read_whole() -> None:
     assert (read.has_resource_data, read.signature_count) == (False, 0)
 
 
-def test_the_text_form_of_a_payment_shows_no_signature_and_no_authorization() -> None:
+def test_repr_of_an_envelope_hides_signature_and_authorization() -> None:
     read = read_transfer_envelope(payment())
     assert isinstance(read, TransferEnvelope)
     (entry,) = read.entries
@@ -103,7 +103,7 @@ def test_the_text_form_of_a_payment_shows_no_signature_and_no_authorization() ->
         raw_envelope(entries=u32(17)),
     ],
 )
-def test_what_is_not_a_version_1_envelope_of_known_arms_is_malformed(raw: bytes) -> None:
+def test_other_than_a_version_1_envelope_of_known_arms_is_malformed(raw: bytes) -> None:
     assert read_transfer_envelope(raw) == MALFORMED
 
 
@@ -117,7 +117,7 @@ def test_what_is_not_a_version_1_envelope_of_known_arms_is_malformed(raw: bytes)
         *(raw_envelope(function_type=u32(arm)) for arm in (1, 2, 3)),
     ],
 )
-def test_anything_but_one_contract_call_is_the_wrong_operation(raw: bytes) -> None:
+def test_envelope_without_exactly_one_contract_call_is_the_wrong_operation(raw: bytes) -> None:
     assert read_transfer_envelope(raw) == WRONG_OPERATION
 
 
@@ -147,7 +147,9 @@ def test_anything_but_one_contract_call_is_the_wrong_operation(raw: bytes) -> No
         ),
     ],
 )
-def test_another_call_is_named_by_its_contract_and_function(call: bytes, function: bytes) -> None:
+def test_call_other_than_a_transfer_has_its_contract_and_function(
+    call: bytes, function: bytes
+) -> None:
     assert read_transfer_envelope(raw_envelope(call=call)) == NotATransfer(
         account_address(PAYER.raw_public_key()), None, ASSET_TEXT, function
     )
@@ -163,7 +165,7 @@ def test_another_call_is_named_by_its_contract_and_function(call: bytes, functio
         (TO_MUXED_CONTRACT, ScAddress(AddressKind.MUXED_CONTRACT, b"\x0d" * 32, 9)),
     ],
 )
-def test_a_muxed_recipient_is_kept_apart_from_its_plain_form(
+def test_muxed_recipient_is_not_read_as_its_plain_account(
     call: bytes, recipient: ScAddress
 ) -> None:
     read = read_transfer_envelope(raw_envelope(call=call))
@@ -195,11 +197,11 @@ SIGNER_KEYS = [
         ),
     ],
 )
-def test_every_memo_and_precondition_is_passed_over(parts: dict[str, bytes]) -> None:
+def test_memo_and_preconditions_are_skipped(parts: dict[str, bytes]) -> None:
     assert read_transfer_envelope(raw_envelope(**parts)) == read_transfer_envelope(raw_envelope())
 
 
-def test_the_contract_called_may_be_named_as_an_account_but_not_as_anything_else() -> None:
+def test_called_contract_is_an_account_or_contract_address() -> None:
     named = transfer_call(PAYEE_ADDRESS, PAYER_ADDRESS, PAYEE_ADDRESS, 1)
     read = read_transfer_envelope(raw_envelope(call=named.to_xdr_bytes()))
     assert isinstance(read, TransferEnvelope)
@@ -210,16 +212,14 @@ def test_the_contract_called_may_be_named_as_an_account_but_not_as_anything_else
 
 
 @pytest.mark.parametrize("amount", [0, 1, -1, 2**127 - 1, -(2**127)])
-def test_every_i128_is_read_and_left_to_the_judge(amount: int) -> None:
+def test_amount_is_read_for_every_i128(amount: int) -> None:
     read = read_transfer_envelope(payment(amount))
     assert isinstance(read, TransferEnvelope)
     assert read.amount == amount
 
 
 @pytest.mark.parametrize(("count", "readable"), [(0, True), (1, True), (20, True), (21, False)])
-def test_up_to_twenty_envelope_signatures_are_counted_and_ignored(
-    count: int, readable: bool
-) -> None:
+def test_envelope_signatures_are_counted_up_to_twenty(count: int, readable: bool) -> None:
     signature = b"hint" + u32(64) + bytes(64)
     read = read_transfer_envelope(raw_envelope(signatures=u32(count) + signature * count))
     if not readable:
@@ -229,7 +229,7 @@ def test_up_to_twenty_envelope_signatures_are_counted_and_ignored(
     assert read.signature_count == count
 
 
-def test_the_sources_are_the_accounts_below_a_muxed_form() -> None:
+def test_muxed_source_is_read_as_its_account() -> None:
     muxed_source = u32(0x100) + bytes(8) + PAYEE.raw_public_key()
     read = read_transfer_envelope(
         raw_envelope(source=muxed_source, operation_source=ONE + muxed_source)
@@ -241,7 +241,7 @@ def test_the_sources_are_the_accounts_below_a_muxed_form() -> None:
     assert plain.operation_source == PAYER.public_key
 
 
-def test_a_contract_can_pay_and_be_paid() -> None:
+def test_contract_is_read_as_payer_and_recipient() -> None:
     call = transfer_call(ASSET, contract(b"\x0c" * 32), contract(b"\x0d" * 32), 1)
     read = read_transfer_envelope(raw_envelope(call=call.to_xdr_bytes(), entries=NONE))
     assert isinstance(read, TransferEnvelope)

@@ -1,4 +1,4 @@
-"""The cursor: each read gives its value and moves on, or refuses."""
+"""The XDR reader: each read returns its value and advances, or raises `Malformed`."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
 
 
-def test_values_are_read_in_order_to_the_end() -> None:
+def test_reader_reads_values_in_order_to_the_end() -> None:
     raw = bytes.fromhex(
         "fffffffe" "8000000000000000" "ffffffffffffffff" "00000001" "00000000"
         "00000003616263" "00" "00000002" "0102030405060708"
@@ -48,7 +48,7 @@ def test_values_are_read_in_order_to_the_end() -> None:
         (bytes(1), XdrReader.finish),
     ],
 )
-def test_what_is_short_loose_or_too_many_is_refused(
+def test_reader_refuses_short_noncanonical_or_excessive_values(
     raw: bytes, read: Callable[[XdrReader], object]
 ) -> None:
     with pytest.raises(Malformed):
@@ -63,6 +63,6 @@ def test_strict_base64_is_decoded() -> None:
 @pytest.mark.parametrize(
     "text", ["AAECAw=", "AAECAw", "AAEC Aw==", "AAECAw==\n", "-_-_", "é===", "AAECAwQFBgc="]
 )
-def test_other_text_is_refused(text: str) -> None:
+def test_text_that_is_no_strict_base64_is_refused(text: str) -> None:
     with pytest.raises(Malformed):
         decode_base64(text, max_bytes=4)

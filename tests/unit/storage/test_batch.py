@@ -1,4 +1,4 @@
-"""Calls that share a statement, and what one of them may do to the others: nothing."""
+"""Calls that share a statement: no call affects another one."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ import pytest
 
 from farebox.storage.batch import Batch
 from farebox.storage.faults import Conflict, DatabaseUnavailable
+from support.waiting import until
 
 
 class Doubling:
@@ -29,15 +30,15 @@ class Doubling:
         return [2 * item for item in items]
 
 
-async def test_a_lone_call_is_carried_out_at_once() -> None:
+async def test_single_call_runs_at_once() -> None:
     doubling = Doubling()
     assert await Batch(doubling.run).add(4) == 8
     assert doubling.batches == [[4]]
 
 
-async def test_what_comes_meanwhile_goes_together_and_each_has_its_own_answer() -> None:
+async def test_calls_that_arrive_meanwhile_share_a_batch_with_results_of_their_own() -> None:
     doubling = Doubling()
-    batch = Batch(doubling.run, most=3)
+    batch = Batch(doubling.run, limit=3)
     doubling.may_go.clear()
     first = asyncio.create_task(batch.add(0))
     await asyncio.sleep(0)
@@ -49,7 +50,7 @@ async def test_what_comes_meanwhile_goes_together_and_each_has_its_own_answer() 
     assert doubling.batches == [[0], [1, 2, 3], [4, 5]]
 
 
-async def test_one_that_is_refused_harms_no_other() -> None:
+async def test_refused_item_fails_alone() -> None:
     doubling = Doubling()
     batch = Batch(doubling.run)
     answers = await asyncio.gather(*map(batch.add, (1, 13, 3)), return_exceptions=True)
@@ -58,17 +59,17 @@ async def test_one_that_is_refused_harms_no_other() -> None:
     assert doubling.batches == [[1, 13, 3], [1], [13], [3]]
 
 
-async def test_a_lost_connection_fails_everyone_and_is_tried_for_nobody_again() -> None:
+async def test_lost_connection_fails_the_whole_batch_without_a_retry() -> None:
     doubling = Doubling()
     batch = Batch(doubling.run)
     answers = await asyncio.gather(*map(batch.add, (1, 99, 3)), return_exceptions=True)
     assert [type(answer) for answer in answers] == [DatabaseUnavailable] * 3
     assert len({id(answer) for answer in answers}) == 3, "each raises one of its own"
     assert doubling.batches == [[1, 99, 3]]
-    assert await batch.add(5) == 10, "the next call starts afresh"
+    assert await batch.add(5) == 10, "the next call starts a new batch"
 
 
-async def test_a_connection_lost_one_by_one_leaves_what_was_done_before_it() -> None:
+async def test_connection_lost_between_single_items_keeps_the_earlier_results() -> None:
     doubling = Doubling()
 
     async def run(items: Sequence[int]) -> list[int]:
@@ -82,16 +83,16 @@ async def test_a_connection_lost_one_by_one_leaves_what_was_done_before_it() -> 
     assert doubling.batches == [[1], [99]]
 
 
-async def test_a_caller_who_leaves_takes_along_only_what_was_not_begun() -> None:
+async def test_cancelled_caller_removes_only_an_item_that_has_not_started() -> None:
     doubling = Doubling()
     batch = Batch(doubling.run)
     doubling.may_go.clear()
-    begun, neighbour = (asyncio.create_task(batch.add(n)) for n in (1, 2))
+    started, neighbour = (asyncio.create_task(batch.add(n)) for n in (1, 2))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     waiting, last = (asyncio.create_task(batch.add(n)) for n in (3, 4))
     await asyncio.sleep(0)
-    begun.cancel()
+    started.cancel()
     waiting.cancel()
     await asyncio.sleep(0)
     doubling.may_go.set()
@@ -99,12 +100,12 @@ async def test_a_caller_who_leaves_takes_along_only_what_was_not_begun() -> None
     assert doubling.batches == [[1, 2], [4]]
 
 
-async def test_nobody_waits_for_ever_when_the_work_is_cancelled() -> None:
+async def test_callers_fail_when_the_work_is_cancelled() -> None:
     doubling = Doubling()
     batch = Batch(doubling.run)
     doubling.may_go.clear()
     callers = [asyncio.create_task(batch.add(n)) for n in (1, 2)]
-    await asyncio.sleep(0.01)
+    await until(lambda: doubling.batches)
     assert doubling.worker is not None
     doubling.worker.cancel()
     answers = await asyncio.gather(*callers, return_exceptions=True)
@@ -112,7 +113,7 @@ async def test_nobody_waits_for_ever_when_the_work_is_cancelled() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 257])
-async def test_no_batch_is_larger_than_allowed(count: int) -> None:
+async def test_batch_is_never_larger_than_its_limit(count: int) -> None:
     doubling = Doubling()
     batch = Batch(doubling.run)
     numbers = range(100, 100 + count)

@@ -1,4 +1,4 @@
-"""What is done after each of a node's answers to an envelope."""
+"""Delivery of an envelope: repeats, waits and conclusions after each response of a node."""
 
 import asyncio
 import base64
@@ -18,13 +18,14 @@ from farebox.stellar.rpc import (
     AccountState,
     LedgerStatus,
     RpcUnavailable,
-    SendAnswer,
+    SendResponse,
     SendStatus,
     TransactionFound,
     TransactionNotFound,
 )
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
+from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock
 from support.promises import case
 
@@ -39,9 +40,9 @@ SENT = SentEnvelope(
     fee_limit=Stroops(1),
     sent_after_ledger=100,
 )
-PENDING = SendAnswer(SendStatus.PENDING, HASH, 101)
-LATER = SendAnswer(SendStatus.TRY_AGAIN_LATER, HASH, 101)
-BAD_SEQ = SendAnswer(SendStatus.ERROR, HASH, 101, result_code="txBAD_SEQ")
+PENDING = SendResponse(SendStatus.PENDING, HASH, 101)
+LATER = SendResponse(SendStatus.TRY_AGAIN_LATER, HASH, 101)
+BAD_SEQ = SendResponse(SendStatus.ERROR, HASH, 101, result_code="txBAD_SEQ")
 LANDED = TransactionFound(
     HASH, LedgerStatus.SUCCESS, 102, START, "txSUCCESS", None, Stroops(100), ()
 )
@@ -50,11 +51,11 @@ LEDGER_S = 5
 
 
 @dataclass
-class LivelyNode:
-    """Closes a ledger every five seconds from 101 on; answers sends in the order given."""
+class LivelyNode(FakeRpc):
+    """Closes a ledger every five seconds from 101 on; responds to sends in the order given."""
 
     clock: ManualClock
-    sends: list[SendAnswer | RpcUnavailable]
+    sends: list[SendResponse | RpcUnavailable]
     used: Callable[[int], int] = lambda _: 6  # the source's number by ledger
     landed: dict[str, TransactionFound] = field(default_factory=dict)
     sent_at: list[int] = field(default_factory=list)  # the ledger each send came after
@@ -69,7 +70,7 @@ class LivelyNode:
     def now(self) -> LedgerReading:
         return LedgerReading(self.ledger, self.clock.now(), LEDGER_S, 0)
 
-    async def send(self, envelope: str) -> SendAnswer:
+    async def send(self, envelope: str) -> SendResponse:
         self.sent_at.append(self.ledger)
         self.bodies.add(envelope)
         answer = self.sends.pop(0) if len(self.sends) > 1 else self.sends[0]
@@ -87,16 +88,16 @@ class LivelyNode:
 
 
 class Watch:
-    """Sees whatever the node knows to have landed, else nothing until the end."""
+    """Finds what the node has as landed; otherwise indeterminate."""
 
     def __init__(self, node: LivelyNode) -> None:
         self._node = node
-        self.asked = 0
+        self.calls = 0
 
     async def fate(
         self, sent: SentEnvelope, *, until: float
     ) -> TransactionFound | Dead | Indeterminate:
-        self.asked += 1
+        self.calls += 1
         return self._node.landed.get(sent.tx_hash.hex(), Indeterminate())
 
 
@@ -113,12 +114,12 @@ def submitter_on(node: LivelyNode, watch: Watch | None = None, **more: object) -
 
 
 async def submit(
-    submitter: Submitter, sent: SentEnvelope = SENT, *, may_be_out: bool = False, until: float = 30
+    submitter: Submitter, sent: SentEnvelope = SENT, *, may_be_sent: bool = False, until: float = 30
 ) -> Fate:
     async def taken() -> None:
         return None
 
-    return await submitter.submit(sent, until=until, on_taken=taken, may_be_out=may_be_out)
+    return await submitter.submit(sent, until=until, on_taken=taken, may_be_sent=may_be_sent)
 
 
 @pytest.fixture
@@ -126,7 +127,7 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-async def test_a_source_that_waits_is_sent_the_same_bytes_after_each_ledger(
+async def test_submit_sends_the_same_bytes_after_each_ledger_on_try_again_later(
     clock: ManualClock,
 ) -> None:
     node = LivelyNode(clock, [LATER, LATER, PENDING], landed={HASH: LANDED})
@@ -135,13 +136,13 @@ async def test_a_source_that_waits_is_sent_the_same_bytes_after_each_ledger(
     assert node.bodies == {base64.b64encode(b"envelope").decode()}
 
 
-async def test_a_ledger_is_waited_for_without_asking_the_node(clock: ManualClock) -> None:
+async def test_submit_waits_for_a_ledger_without_calling_the_node(clock: ManualClock) -> None:
     node = LivelyNode(clock, [LATER, PENDING])
     await submit(submitter_on(node))
     assert node.accounts_read == 1  # the evidence of the one refusal
 
 
-async def test_without_a_ledger_clock_the_account_tells_how_far_the_ledger_is(
+async def test_submit_reads_the_ledger_from_the_account_without_a_ledger_clock(
     clock: ManualClock,
 ) -> None:
     node = LivelyNode(clock, [LATER, PENDING], landed={HASH: LANDED})
@@ -150,7 +151,7 @@ async def test_without_a_ledger_clock_the_account_tells_how_far_the_ledger_is(
     assert node.sent_at == [101, 102]
 
 
-async def test_a_stale_ledger_clock_ends_the_wait_in_time(clock: ManualClock) -> None:
+async def test_submit_ends_in_time_when_the_ledger_clock_is_stale(clock: ManualClock) -> None:
     node = LivelyNode(clock, [LATER])
 
     def stale() -> LedgerReading:
@@ -161,7 +162,7 @@ async def test_a_stale_ledger_clock_ends_the_wait_in_time(clock: ManualClock) ->
     assert clock.monotonic() <= 12
 
 
-async def test_a_number_somebody_else_used_is_looked_up_and_then_a_bad_sequence(
+async def test_submit_refuses_a_sequence_number_used_by_another_transaction(
     clock: ManualClock,
 ) -> None:
     node = LivelyNode(clock, [LATER], used=lambda ledger: 6 if ledger < 102 else 7)
@@ -169,44 +170,48 @@ async def test_a_number_somebody_else_used_is_looked_up_and_then_a_bad_sequence(
     assert node.sent_at == [101, 102]
 
 
-async def test_a_number_used_by_the_envelope_itself_is_its_landing(clock: ManualClock) -> None:
+async def test_submit_finds_the_landing_when_the_envelope_used_its_number(
+    clock: ManualClock,
+) -> None:
     node = LivelyNode(clock, [LOST, LATER], used=lambda _: 7, landed={HASH: LANDED})
     assert await submit(submitter_on(node)) == LANDED
 
 
-async def test_a_number_used_after_a_lost_answer_proves_nothing(clock: ManualClock) -> None:
+async def test_submit_is_indeterminate_when_the_number_is_used_after_a_lost_response(
+    clock: ManualClock,
+) -> None:
     node = LivelyNode(clock, [LOST, LATER], used=lambda _: 7)
     assert await submit(submitter_on(node)) == Indeterminate()
 
 
-async def test_what_may_be_out_and_is_turned_away_to_the_end_stays_open(
+async def test_submit_is_indeterminate_when_a_possibly_sent_envelope_is_refused_to_the_end(
     clock: ManualClock,
 ) -> None:
     node = LivelyNode(clock, [LOST, LATER])
     assert await submit(submitter_on(node)) == Indeterminate()
 
 
-async def test_a_banned_envelope_is_watched_and_never_sent_again(clock: ManualClock) -> None:
+async def test_banned_envelope_is_watched_and_never_sent_again(clock: ManualClock) -> None:
     node = LivelyNode(clock, [LATER])
     dropped = replace(SENT, sent_after_ledger=90)
-    assert await submit(submitter_on(node), dropped, may_be_out=True) == Indeterminate()
+    assert await submit(submitter_on(node), dropped, may_be_sent=True) == Indeterminate()
     assert node.sent_at == [101]
 
 
-async def test_an_envelope_this_process_saw_taken_is_banned_when_turned_away(
+async def test_envelope_accepted_before_is_banned_when_refused_later(
     clock: ManualClock,
 ) -> None:
     node = LivelyNode(clock, [PENDING, LATER])
     submitter = submitter_on(node)
     assert await submit(submitter) == Indeterminate()
-    assert await submit(submitter, may_be_out=True) == Indeterminate()
+    assert await submit(submitter, may_be_sent=True) == Indeterminate()
     assert len(node.sent_at) == 2
 
 
 @pytest.mark.parametrize(
     ("is_same_source", "code"), [(True, "source_pending"), (False, "queue_full")]
 )
-async def test_an_envelope_of_ours_in_the_queue_is_told_from_a_full_queue(
+async def test_submit_names_source_pending_or_queue_full(
     clock: ManualClock, *, is_same_source: bool, code: str
 ) -> None:
     other_source = SENT.source if is_same_source else account_address(b"\1" * 32)
@@ -217,31 +222,31 @@ async def test_an_envelope_of_ours_in_the_queue_is_told_from_a_full_queue(
     assert await submit(submitter) == Refused(code)
 
 
-async def test_a_number_that_is_unused_yet_is_sent_again_before_it_is_called_wrong(
+async def test_submit_repeats_an_unused_number_before_refusing_it_as_bad_sequence(
     clock: ManualClock,
 ) -> None:
     behind = LivelyNode(clock, [BAD_SEQ, PENDING], landed={HASH: LANDED})
     behind.landed = {}
     watch = Watch(behind)
     assert await submit(submitter_on(behind, watch)) == Indeterminate()
-    assert (behind.sent_at, watch.asked) == ([101, 102], 1)
+    assert (behind.sent_at, watch.calls) == ([101, 102], 1)
     gap = LivelyNode(ManualClock(), [BAD_SEQ], used=lambda _: 3)
     assert await submit(submitter_on(gap)) == Refused("txBAD_SEQ")
     assert gap.sent_at == [101, 102, 103]
 
 
-async def test_a_used_number_is_a_bad_sequence_at_once(clock: ManualClock) -> None:
+async def test_submit_refuses_a_used_number_at_once(clock: ManualClock) -> None:
     node = LivelyNode(clock, [BAD_SEQ], used=lambda _: 7)
     assert await submit(submitter_on(node)) == Refused("txBAD_SEQ")
     assert clock.monotonic() == 0
 
 
-@pytest.mark.parametrize("told", [HASH.upper(), "ef" * 32, ""])
+@pytest.mark.parametrize("returned_hash", [HASH.upper(), "ef" * 32, ""])
 @pytest.mark.parametrize("status", list(SendStatus))
-async def test_an_answer_about_another_hash_is_an_alarm_and_proves_nothing(
-    clock: ManualClock, told: str, status: SendStatus
+async def test_response_about_another_hash_is_logged_and_indeterminate(
+    clock: ManualClock, returned_hash: str, status: SendStatus
 ) -> None:
-    node = LivelyNode(clock, [SendAnswer(status, told, 101, result_code="txBAD_AUTH")])
+    node = LivelyNode(clock, [SendResponse(status, returned_hash, 101, result_code="txBAD_AUTH")])
     with capture_logs() as written:
         assert await submit(submitter_on(node)) == Indeterminate()
     assert len(node.sent_at) == 1
@@ -250,17 +255,17 @@ async def test_an_answer_about_another_hash_is_an_alarm_and_proves_nothing(
     ]
 
 
-async def test_a_refusal_that_comes_after_another_node_may_have_taken_it_is_not_believed(
+async def test_refusal_is_indeterminate_when_another_node_may_have_the_envelope(
     clock: ManualClock,
 ) -> None:
-    refused = SendAnswer(SendStatus.ERROR, HASH, 101, result_code="txBAD_AUTH", may_be_out=True)
+    refused = SendResponse(SendStatus.ERROR, HASH, 101, result_code="txBAD_AUTH", may_be_sent=True)
     assert await submit(submitter_on(LivelyNode(clock, [refused]))) == Indeterminate()
 
 
-async def test_a_send_without_an_end_is_left_at_the_deadline(clock: ManualClock) -> None:
+async def test_submit_returns_at_the_deadline_when_the_send_hangs(clock: ManualClock) -> None:
     node = LivelyNode(clock, [PENDING])
 
-    async def never(envelope: str) -> SendAnswer:
+    async def never(envelope: str) -> SendResponse:
         await asyncio.Event().wait()
         raise AssertionError(envelope)
 
@@ -275,13 +280,13 @@ async def test_refused_resources_are_reported_and_other_refusals_are_not(
 ) -> None:
     reported: list[None] = []
     for code in ("txBAD_AUTH", "txSOROBAN_INVALID"):
-        node = LivelyNode(clock, [SendAnswer(SendStatus.ERROR, HASH, 101, result_code=code)])
+        node = LivelyNode(clock, [SendResponse(SendStatus.ERROR, HASH, 101, result_code=code)])
         submitter = submitter_on(node, on_resources_refused=lambda: reported.append(None))
         assert await submit(submitter) == Refused(code)
     assert len(reported) == 1
 
 
-async def test_what_landed_inside_a_strangers_fee_bump_is_not_dead(clock: ManualClock) -> None:
+async def test_transaction_landed_inside_another_fee_bump_is_not_dead(clock: ManualClock) -> None:
     bumped = replace(SENT, inner_hash=bytes.fromhex(INNER))
     node = LivelyNode(clock, [PENDING], landed={INNER: replace(LANDED, hash=INNER)})
     clock.turn(60)
@@ -293,7 +298,7 @@ async def test_what_landed_inside_a_strangers_fee_bump_is_not_dead(clock: Manual
     assert isinstance(await submitter.observe(bumped), Dead)
 
 
-async def test_an_inner_absence_that_does_not_reach_back_proves_nothing(
+async def test_absence_of_the_inner_hash_on_a_stale_node_is_indeterminate(
     clock: ManualClock,
 ) -> None:
     bumped = replace(SENT, inner_hash=bytes.fromhex(INNER))
@@ -306,14 +311,16 @@ async def test_an_inner_absence_that_does_not_reach_back_proves_nothing(
         assert isinstance(answer, TransactionNotFound)
         if tx_hash != INNER:
             return answer
-        behind = START + timedelta(seconds=40)  # not yet past the bound, and it says so
+        behind = START + timedelta(
+            seconds=40
+        )  # not yet past the bound, as its own close time shows
         return replace(answer, latest_ledger=108, latest_close_at=behind)
 
     node.get_transaction = two_nodes  # type: ignore[method-assign]
     assert await submitter_on(node).observe(bumped) == Indeterminate()
 
 
-async def test_nobody_reached_to_the_end_was_certainly_not_sent(clock: ManualClock) -> None:
+async def test_submit_is_not_sent_when_no_node_was_reached_to_the_end(clock: ManualClock) -> None:
     away = RpcUnavailable(Network.TESTNET, "refused", certainly_not_sent=True)
     assert await submit(submitter_on(LivelyNode(clock, [away]))) == NotSent()
 
@@ -321,18 +328,20 @@ async def test_nobody_reached_to_the_end_was_certainly_not_sent(clock: ManualClo
 @case("RL-040")
 @pytest.mark.parametrize("wall_s", [-36_000, 0, 36_000])
 @pytest.mark.parametrize(("ledger_s", "sends"), [(44, 1), (45, 0), (600, 0)])
-async def test_the_ledgers_time_decides_whether_an_old_envelope_goes_out_again(
+async def test_ledger_time_decides_whether_an_old_envelope_is_sent_again(
     clock: ManualClock, *, wall_s: int, ledger_s: int, sends: int
 ) -> None:
     node = LivelyNode(clock, [PENDING])
     clock.now = lambda: START + timedelta(seconds=wall_s)  # type: ignore[method-assign]
     close_at = START + timedelta(seconds=ledger_s)
     node.now = lambda: LedgerReading(101, close_at, 5, 0)  # type: ignore[method-assign]
-    await submit(submitter_on(node), may_be_out=True, until=2)
+    await submit(submitter_on(node), may_be_sent=True, until=2)
     assert len(node.sent_at) == sends
 
 
-async def test_what_may_be_out_is_looked_for_before_it_is_sent_again(clock: ManualClock) -> None:
+async def test_possibly_sent_envelope_is_looked_up_before_it_is_sent_again(
+    clock: ManualClock,
+) -> None:
     node = LivelyNode(clock, [LOST], landed={HASH: LANDED})
     assert await submit(submitter_on(node)) == LANDED
     assert len(node.sent_at) == 1

@@ -31,26 +31,26 @@ def source(sequence: int, ledger: int = 120) -> AccountState:
 
 
 @pytest.mark.parametrize("past_s", [-60, -1, 0])
-def test_absence_proves_nothing_until_a_ledger_closed_past_the_bound(past_s: int) -> None:
+def test_absence_is_indeterminate_until_a_ledger_closed_past_the_bound(past_s: int) -> None:
     assert judge_absence(SENT, absence(past_s=past_s), source(3)) == Indeterminate()
 
 
-def test_absence_from_a_history_that_covers_the_window_is_death() -> None:
+def test_absence_is_dead_when_the_history_covers_the_window() -> None:
     assert judge_absence(SENT, absence(past_s=1, oldest=101), None) == Dead(120)
 
 
-def test_a_history_that_begins_later_says_nothing_alone() -> None:
+def test_absence_is_indeterminate_when_the_history_begins_later() -> None:
     assert judge_absence(SENT, absence(past_s=1, oldest=102), None) == Indeterminate()
 
 
-def test_an_unused_sequence_number_is_death_whatever_the_history() -> None:
+def test_absence_is_dead_when_the_sequence_number_is_unused() -> None:
     assert judge_absence(SENT, absence(past_s=1, oldest=102), source(6)) == Dead(120)
 
 
-def test_a_used_sequence_number_without_history_stays_unproven() -> None:
+def test_absence_is_unproven_when_the_number_is_used_without_history() -> None:
     assert judge_absence(SENT, absence(past_s=1, oldest=102), source(7)) == Unproven(120)
 
 
-def test_a_sequence_number_read_before_the_absence_proves_nothing() -> None:
+def test_absence_is_indeterminate_when_the_number_was_read_before() -> None:
     older = source(6, ledger=119)
     assert judge_absence(SENT, absence(past_s=1, oldest=102), older) == Indeterminate()

@@ -12,13 +12,14 @@ from farebox.stellar.rpc import (
     AccountState,
     LedgerStatus,
     RpcUnavailable,
-    SendAnswer,
+    SendResponse,
     SendStatus,
     TransactionFound,
     TransactionNotFound,
 )
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
+from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock
 
 HASH = "ab" * 32
@@ -32,9 +33,9 @@ SENT = SentEnvelope(
     fee_limit=Stroops(1),
     sent_after_ledger=100,
 )
-PENDING = SendAnswer(SendStatus.PENDING, HASH, 101)
-DUPLICATE = SendAnswer(SendStatus.DUPLICATE, HASH, 101)
-LATER = SendAnswer(SendStatus.TRY_AGAIN_LATER, HASH, 101)
+PENDING = SendResponse(SendStatus.PENDING, HASH, 101)
+DUPLICATE = SendResponse(SendStatus.DUPLICATE, HASH, 101)
+LATER = SendResponse(SendStatus.TRY_AGAIN_LATER, HASH, 101)
 LANDED = TransactionFound(
     HASH, LedgerStatus.SUCCESS, 102, START, "txSUCCESS", None, Stroops(100), ()
 )
@@ -42,20 +43,20 @@ NOT_SENT = RpcUnavailable(Network.TESTNET, "refused", certainly_not_sent=True)
 LOST = RpcUnavailable(Network.TESTNET, "timed out", certainly_not_sent=False)
 
 
-def error(code: str | None) -> SendAnswer:
-    return SendAnswer(SendStatus.ERROR, HASH, 101, result_code=code)
+def error(code: str | None) -> SendResponse:
+    return SendResponse(SendStatus.ERROR, HASH, 101, result_code=code)
 
 
 @dataclass
-class ScriptedRpc:
-    """Answers in the order given; the last answer repeats."""
+class ScriptedRpc(FakeRpc):
+    """Responds in the order given; the last response repeats."""
 
     clock: ManualClock
-    sends: list[SendAnswer | RpcUnavailable]
+    sends: list[SendResponse | RpcUnavailable]
     lookups: list[TransactionFound | RpcUnavailable | None] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
 
-    async def send(self, envelope: str) -> SendAnswer:
+    async def send(self, envelope: str) -> SendResponse:
         self.sent.append(envelope)
         answer = self.sends.pop(0) if len(self.sends) > 1 else self.sends[0]
         if isinstance(answer, RpcUnavailable):
@@ -74,12 +75,12 @@ class ScriptedRpc:
 
     @property
     def ledger(self) -> int:
-        """The newest one: 101 at the start, another every five seconds."""
+        """The newest ledger: 101 at the start, another every five seconds."""
         return 101 + int(self.clock.monotonic() // 5)
 
 
 class Polling:
-    """A watch that asks for the hash again and again."""
+    """A watch that polls for the hash."""
 
     def __init__(self, rpc: ScriptedRpc) -> None:
         self._submitter = Submitter(rpc, self, rpc.clock, poll_s=1, deliver_s=10)
@@ -116,15 +117,15 @@ async def submit(rpc: ScriptedRpc, taken: Taken, *, until: float = 30) -> Fate:
 
 
 @pytest.mark.parametrize("answer", [PENDING, DUPLICATE])
-async def test_a_queued_envelope_is_watched_until_it_lands(
-    clock: ManualClock, taken: Taken, answer: SendAnswer
+async def test_queued_envelope_is_watched_until_it_lands(
+    clock: ManualClock, taken: Taken, answer: SendResponse
 ) -> None:
     rpc = ScriptedRpc(clock, [answer], [None, None, LANDED])
     assert await submit(rpc, taken) == LANDED
     assert (len(rpc.sent), taken.times) == (1, 1)
 
 
-async def test_a_lost_answer_sends_the_same_bytes_again_and_no_others(
+async def test_submit_sends_the_same_bytes_again_after_a_lost_response(
     clock: ManualClock, taken: Taken
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST, LOST, DUPLICATE], [LANDED])
@@ -132,7 +133,7 @@ async def test_a_lost_answer_sends_the_same_bytes_again_and_no_others(
     assert set(rpc.sent) == {base64.b64encode(b"envelope").decode()}
 
 
-async def test_answers_lost_to_the_end_leave_it_indeterminate(
+async def test_submit_is_indeterminate_when_every_response_is_lost(
     clock: ManualClock, taken: Taken
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST])
@@ -140,19 +141,19 @@ async def test_answers_lost_to_the_end_leave_it_indeterminate(
     assert taken.times == 0
 
 
-async def test_a_node_nobody_reached_means_it_was_not_sent(
+async def test_submit_is_not_sent_when_the_node_was_never_reached(
     clock: ManualClock, taken: Taken
 ) -> None:
     assert await submit(ScriptedRpc(clock, [NOT_SENT]), taken) == NotSent()
 
 
-async def test_one_lost_answer_among_refused_connections_is_not_forgotten(
+async def test_submit_is_indeterminate_after_one_lost_response_among_refused_connections(
     clock: ManualClock, taken: Taken
 ) -> None:
     assert await submit(ScriptedRpc(clock, [LOST, NOT_SENT]), taken) == Indeterminate()
 
 
-async def test_a_full_queue_to_the_end_is_a_refusal_with_a_code_of_its_own(
+async def test_submit_refuses_with_queue_full_when_the_queue_stays_full(
     clock: ManualClock, taken: Taken
 ) -> None:
     fate = await submit(ScriptedRpc(clock, [LATER]), taken)
@@ -163,7 +164,7 @@ async def test_a_full_queue_to_the_end_is_a_refusal_with_a_code_of_its_own(
     assert clock.monotonic() <= 10  # the time there is to deliver it
 
 
-async def test_a_refusal_of_what_was_never_out_is_believed(
+async def test_submit_returns_a_refusal_of_an_envelope_never_sent(
     clock: ManualClock, taken: Taken
 ) -> None:
     rpc = ScriptedRpc(clock, [error("txINSUFFICIENT_FEE")])
@@ -171,48 +172,50 @@ async def test_a_refusal_of_what_was_never_out_is_believed(
 
 
 @pytest.mark.parametrize("code", ["txBAD_SEQ", "txTOO_LATE", None])
-async def test_a_refusal_after_a_lost_answer_is_looked_up_first(
+async def test_refusal_after_a_lost_response_is_looked_up_first(
     clock: ManualClock, taken: Taken, code: str | None
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST, error(code)], [LANDED])
     assert await submit(rpc, taken) == LANDED
 
 
-async def test_a_refusal_after_a_lost_answer_proves_nothing_by_itself(
+async def test_refusal_after_a_lost_response_is_indeterminate(
     clock: ManualClock, taken: Taken
 ) -> None:
     rpc = ScriptedRpc(clock, [LOST, error("txBAD_SEQ")])
     assert await submit(rpc, taken) == Indeterminate()
 
 
-async def test_a_bad_sequence_is_looked_up_by_hash_first(clock: ManualClock, taken: Taken) -> None:
+async def test_bad_sequence_is_looked_up_by_hash_first(clock: ManualClock, taken: Taken) -> None:
     assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")], [LANDED]), taken) == LANDED
     assert await submit(ScriptedRpc(clock, [error("txBAD_SEQ")]), taken) == Refused("txBAD_SEQ")
 
 
-async def test_a_refusal_without_a_readable_code_is_not_believed(
+async def test_refusal_without_a_readable_code_is_indeterminate(
     clock: ManualClock, taken: Taken
 ) -> None:
     assert await submit(ScriptedRpc(clock, [error(None)]), taken) == Indeterminate()
 
 
-async def test_an_outage_while_watching_proves_nothing(clock: ManualClock, taken: Taken) -> None:
+async def test_outage_while_watching_ends_no_watch(clock: ManualClock, taken: Taken) -> None:
     rpc = ScriptedRpc(clock, [PENDING], [LOST, NOT_SENT, LANDED])
     assert await submit(rpc, taken) == LANDED
 
 
-async def test_an_envelope_outlived_by_the_ledger_is_dead(clock: ManualClock, taken: Taken) -> None:
+async def test_envelope_is_dead_when_the_ledger_passed_its_bound(
+    clock: ManualClock, taken: Taken
+) -> None:
     assert await submit(ScriptedRpc(clock, [PENDING]), taken, until=100) == Dead(112)
 
 
-async def test_an_envelope_that_lands_between_two_look_ups_is_ours(clock: ManualClock) -> None:
+async def test_envelope_that_lands_between_two_look_ups_is_found(clock: ManualClock) -> None:
     bumped = replace(SENT, inner_hash=bytes.fromhex("cd" * 32))
     rpc = ScriptedRpc(clock, [PENDING])
-    asked: list[str] = []
+    looked_up: list[str] = []
 
     async def landing(tx_hash: str) -> TransactionFound | TransactionNotFound:
-        asked.append(tx_hash)
-        if len(asked) == 1:
+        looked_up.append(tx_hash)
+        if len(looked_up) == 1:
             return TransactionNotFound(rpc.ledger, clock.now(), 50, START)
         return replace(LANDED, hash=tx_hash)
 
@@ -220,10 +223,12 @@ async def test_an_envelope_that_lands_between_two_look_ups_is_ours(clock: Manual
     await clock.sleep(60)
     submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
     assert await submitter.observe(bumped) == LANDED
-    assert asked == [HASH, "cd" * 32, HASH]
+    assert looked_up == [HASH, "cd" * 32, HASH]
 
 
-async def test_the_source_is_read_only_when_history_is_too_short(clock: ManualClock) -> None:
+async def test_source_account_is_read_only_when_the_history_is_too_short(
+    clock: ManualClock,
+) -> None:
     rpc = ScriptedRpc(clock, [PENDING])
     submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
     await clock.sleep(60)
@@ -235,7 +240,7 @@ async def test_the_source_is_read_only_when_history_is_too_short(clock: ManualCl
     assert await submitter.observe(SENT) == Dead(114)
 
 
-async def test_an_absence_is_confirmed_by_a_later_ledger_and_by_no_other(
+async def test_absence_is_confirmed_only_by_a_later_ledger(
     clock: ManualClock,
 ) -> None:
     rpc = ScriptedRpc(clock, [PENDING])

@@ -1,175 +1,20 @@
-"""Which ledgers a watch searches, with which calls, and what it concludes."""
+"""The watch for envelopes: the ledgers it searches, the calls it makes, and its conclusions."""
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
 import pytest
 
-from farebox.kernel.addresses import account_address
-from farebox.kernel.amounts import Stroops
-from farebox.kernel.networks import Network
-from farebox.kernel.secret import Secret
-from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import (
-    LedgerStatus,
     RpcUnavailable,
-    TransactionFound,
-    TransactionNotFound,
     TransactionsPage,
 )
-from farebox.submission.fate import Dead, Indeterminate, SentEnvelope
+from farebox.submission.fate import Dead, Indeterminate
 from farebox.submission.watch import LedgerWatcher
-from support.manual_clock import START, ManualClock
-
-MANY = range(100, 120)  # tags of more envelopes than are looked up one by one
-Task = asyncio.Task[TransactionFound | Dead | Indeterminate]
+from support.manual_clock import ManualClock
+from support.watching import MANY, Ledgers, Task, Watching, landed, outage, sent
 
 
-def sent(tag: int, *, after: int = 100, inner: int | None = None) -> SentEnvelope:
-    return SentEnvelope(
-        tx_hash=bytes([tag]) * 32,
-        inner_hash=None if inner is None else bytes([inner]) * 32,
-        envelope=Secret(b""),
-        source=account_address(bytes([tag]) * 32),
-        source_sequence=7,
-        max_time=START + timedelta(seconds=45),
-        fee_limit=Stroops(1),
-        sent_after_ledger=after,
-    )
-
-
-def landed(tag: int, ledger: int, *, inner: int | None = None) -> TransactionFound:
-    return TransactionFound(
-        f"{tag:02x}" * 32,
-        LedgerStatus.SUCCESS,
-        ledger,
-        START,
-        "txSUCCESS",
-        None,
-        Stroops(100),
-        (),
-        None if inner is None else f"{inner:02x}" * 32,
-    )
-
-
-def outage(code: int | None = None) -> RpcUnavailable:
-    return RpcUnavailable(Network.TESTNET, "away", certainly_not_sent=False, code=code)
-
-
-@dataclass
-class Ledgers:
-    """Ledgers of five seconds each, from 100 at the start; the node and the clock in one."""
-
-    transactions_by_ledger: dict[int, list[TransactionFound]] = field(default_factory=dict)
-    latest: int = 100
-    named: int | None = None  # the newest ledger by the clock, where it is another
-    asked: list[tuple[int, str]] = field(default_factory=list)  # pages, by start and cursor
-    looked_up: list[str] = field(default_factory=list)
-    polls: int = 0
-    heard_of: list[int] = field(default_factory=list)
-    due_in: float | None = None
-    outage: RpcUnavailable | None = None
-    is_hidden: bool = False  # nothing is listed
-
-    def now(self) -> LedgerReading:
-        if self.latest == 0:
-            raise ClockStale(Network.TESTNET)
-        return LedgerReading(self.named or self.latest, self._close_at(), 5.0, 0.0)
-
-    def next_close_in(self) -> float | None:
-        return self.due_in
-
-    def heard(self, sequence: int, close_at: datetime) -> None:
-        del close_at
-        self.heard_of.append(sequence)
-
-    async def poll(self) -> bool:
-        self.polls += 1
-        return True
-
-    async def get_transaction(self, tx_hash: str) -> TransactionFound | TransactionNotFound:
-        self.looked_up.append(tx_hash)
-        if self.outage is not None:
-            raise self.outage
-        for _, each in self._after(0):
-            if tx_hash in (each.hash, each.inner_hash):
-                return each
-        return self._absence()
-
-    async def transactions(
-        self, wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
-    ) -> TransactionsPage:
-        self.asked.append((from_ledger, cursor))
-        if self.outage is not None:
-            raise self.outage
-        if not cursor and from_ledger > self.latest:
-            raise outage(-32600)
-        start = int(cursor) if cursor else from_ledger << 12
-        listed = [] if self.is_hidden else self._after(start)[:limit]
-        found = tuple(
-            each for _, each in listed if each.hash in wanted or each.inner_hash in wanted
-        )
-        end, last = (str(listed[-1][0]), listed[-1][1].ledger) if listed else ("0", None)
-        return TransactionsPage(found, len(listed), end, self._absence(), last)
-
-    def _absence(self) -> TransactionNotFound:
-        return TransactionNotFound(self.latest, self._close_at(), 1, START - timedelta(hours=1))
-
-    def _close_at(self) -> datetime:
-        return START + timedelta(seconds=5 * (self.latest - 100))
-
-    def _after(self, start: int) -> Sequence[tuple[int, TransactionFound]]:
-        every = [
-            ((ledger << 12) + order + 1, each)
-            for ledger, transactions in sorted(self.transactions_by_ledger.items())
-            if ledger <= self.latest
-            for order, each in enumerate(transactions)
-        ]
-        return [(toid, each) for toid, each in every if toid > start]
-
-
-class Watching:
-    """A watcher, its ledgers, and what it was asked to watch."""
-
-    def __init__(self) -> None:
-        self.ledgers, self.clock = Ledgers(), ManualClock()
-        patient = _Patient(self.clock)
-        self.watcher = LedgerWatcher(self.ledgers, self.ledgers, patient, idle_s=1)
-
-    async def watch(self, envelope: SentEnvelope) -> Task:
-        task = asyncio.create_task(self.watcher.fate(envelope, until=1e9))
-        await asyncio.sleep(0)
-        return task
-
-    async def watch_many(self) -> list[Task]:
-        """So many that ledgers are listed."""
-        return [await self.watch(sent(tag)) for tag in MANY]
-
-    async def close(self, *transactions: TransactionFound) -> None:
-        self.ledgers.latest += 1
-        self.ledgers.transactions_by_ledger[self.ledgers.latest] = list(transactions)
-        await self.look()
-
-    async def look(self) -> None:
-        await self.watcher.look()
-        await asyncio.sleep(0)
-
-
-class _Patient(ManualClock):
-    """Nobody's patience ends while the test is not about it."""
-
-    def __init__(self, clock: ManualClock) -> None:
-        super().__init__()
-        self._clock = clock
-
-    async def sleep(self, seconds: float) -> None:
-        del seconds
-        await asyncio.Event().wait()
-
-
-async def test_few_envelopes_are_looked_up_by_hash_and_no_ledger_is_listed() -> None:
+async def test_few_envelopes_are_looked_up_by_hash_without_a_listing() -> None:
     watching = Watching()
     tasks = [await watching.watch(sent(tag)) for tag in (1, 2, 3)]
     await watching.close(landed(9, 101), landed(1, 101), landed(3, 101))
@@ -178,7 +23,7 @@ async def test_few_envelopes_are_looked_up_by_hash_and_no_ledger_is_listed() -> 
     assert not tasks[1].done()
     await watching.close(landed(2, 102))
     assert await tasks[1] == landed(2, 102)
-    assert watching.ledgers.asked == []
+    assert watching.ledgers.listings == []
     assert len(watching.ledgers.looked_up) == 4
 
 
@@ -187,29 +32,29 @@ async def test_many_envelopes_are_found_in_one_listing() -> None:
     tasks = await watching.watch_many()
     await watching.close(*(landed(tag, 101) for tag in MANY))
     assert [await task for task in tasks] == [landed(tag, 101) for tag in MANY]
-    assert (watching.ledgers.asked, watching.ledgers.looked_up) == ([(101, "")], [])
+    assert (watching.ledgers.listings, watching.ledgers.looked_up) == ([(101, "")], [])
 
 
-async def test_nothing_is_asked_but_the_clock_until_a_ledger_closes() -> None:
+async def test_only_the_clock_is_polled_until_a_ledger_closes() -> None:
     watching = Watching()
     await watching.watch_many()
     for _ in range(5):
         await watching.look()
     assert watching.ledgers.polls == 5
-    assert (watching.ledgers.asked, watching.ledgers.looked_up) == ([], [])
+    assert (watching.ledgers.listings, watching.ledgers.looked_up) == ([], [])
 
 
-async def test_a_ledger_that_was_listed_is_not_downloaded_again() -> None:
+async def test_listed_ledger_is_not_listed_again() -> None:
     watching = Watching()
     await watching.watch_many()
     await watching.close(landed(9, 101))
     for _ in range(5):
         await watching.look()
     await watching.close(landed(9, 102))
-    assert watching.ledgers.asked == [(101, ""), (102, "")]
+    assert watching.ledgers.listings == [(101, ""), (102, "")]
 
 
-async def test_a_strangers_fee_bump_of_our_transaction_is_our_landing_in_a_listing() -> None:
+async def test_foreign_fee_bump_of_a_watched_transaction_is_found_in_a_listing() -> None:
     watching = Watching()
     await watching.watch_many()
     task = await watching.watch(sent(1, inner=5))
@@ -217,7 +62,7 @@ async def test_a_strangers_fee_bump_of_our_transaction_is_our_landing_in_a_listi
     assert await task == landed(8, 101, inner=5)
 
 
-async def test_a_strangers_fee_bump_is_looked_up_once_the_envelope_is_overdue() -> None:
+async def test_foreign_fee_bump_is_looked_up_when_the_envelope_is_overdue() -> None:
     watching = Watching()
     task = await watching.watch(sent(1, inner=5))
     await watching.close(landed(8, 101, inner=5))
@@ -226,7 +71,7 @@ async def test_a_strangers_fee_bump_is_looked_up_once_the_envelope_is_overdue() 
     assert await asyncio.wait_for(task, 1) == landed(8, 101, inner=5)
 
 
-async def test_what_never_landed_is_dead_once_a_ledger_closed_past_its_bound() -> None:
+async def test_envelope_that_never_landed_is_dead_once_a_ledger_closed_past_its_bound() -> None:
     watching = Watching()
     task = await watching.watch(sent(1))
     for _ in range(9):  # 45 seconds
@@ -236,23 +81,23 @@ async def test_what_never_landed_is_dead_once_a_ledger_closed_past_its_bound() -
     assert await task == Dead(110)
 
 
-async def test_an_answer_of_a_node_that_lags_counts_for_its_own_ledger_alone() -> None:
+async def test_response_of_a_lagging_node_counts_up_to_its_own_ledger() -> None:
     watching = Watching()
     tasks = [await watching.watch(sent(1)), *await watching.watch_many()]
     watching.ledgers.named = 110
     watching.ledgers.latest = 104
     await watching.look()
     assert not any(task.done() for task in tasks)
-    with pytest.raises(RpcUnavailable):  # it has not got as far as it is asked
+    with pytest.raises(RpcUnavailable):  # the node has not reached the ledger requested
         await watching.look()
-    assert watching.ledgers.asked == [(101, ""), (105, "")]
+    assert watching.ledgers.listings == [(101, ""), (105, "")]
     watching.ledgers.named, watching.ledgers.latest = None, 109
     await watching.close(landed(1, 110))
     assert await tasks[0] == landed(1, 110)
-    assert watching.ledgers.asked[-1] == (105, "")
+    assert watching.ledgers.listings[-1] == (105, "")
 
 
-async def test_a_listing_refused_by_a_node_that_lags_keeps_its_page_size() -> None:
+async def test_listing_refused_by_a_lagging_node_keeps_its_page_size() -> None:
     watching = Watching()
     tasks = await watching.watch_many()
     watching.ledgers.named = 102
@@ -262,10 +107,10 @@ async def test_a_listing_refused_by_a_node_that_lags_keeps_its_page_size() -> No
     watching.ledgers.named = None
     await watching.close(*[landed(9, 101)] * 180, landed(MANY[0], 101))
     assert await tasks[0] == landed(MANY[0], 101)
-    assert len([page for page in watching.ledgers.asked if page[1]]) == 0, "one page is enough"
+    assert len([page for page in watching.ledgers.listings if page[1]]) == 0, "one page is enough"
 
 
-async def test_ledgers_that_never_closed_are_searched_again_once_the_clock_is_set_back() -> None:
+async def test_ledgers_are_searched_again_when_the_clock_is_set_back() -> None:
     watching = Watching()
     task = await watching.watch(sent(1))
     watching.ledgers.latest = 108  # a node that is wrong
@@ -275,7 +120,7 @@ async def test_ledgers_that_never_closed_are_searched_again_once_the_clock_is_se
     assert await asyncio.wait_for(task, 1) == landed(1, 101)
 
 
-async def test_an_envelope_sent_before_the_others_is_found_without_another_listing() -> None:
+async def test_envelope_watched_late_is_found_without_another_listing() -> None:
     watching = Watching()
     await watching.watch_many()
     watching.ledgers.transactions_by_ledger[103] = [landed(2, 103)]
@@ -284,10 +129,10 @@ async def test_an_envelope_sent_before_the_others_is_found_without_another_listi
     late = await watching.watch(sent(2, after=101))
     await watching.close()
     assert await late == landed(2, 103)
-    assert watching.ledgers.asked == [(101, ""), (106, "")]
+    assert watching.ledgers.listings == [(101, ""), (106, "")]
 
 
-async def test_what_a_listing_does_not_show_is_looked_up_once_it_is_overdue() -> None:
+async def test_envelope_missing_from_a_listing_is_looked_up_when_overdue() -> None:
     watching = Watching()
     tasks = await watching.watch_many()
     watching.ledgers.is_hidden = True
@@ -297,7 +142,7 @@ async def test_what_a_listing_does_not_show_is_looked_up_once_it_is_overdue() ->
     assert [await asyncio.wait_for(task, 1) for task in tasks] == [landed(tag, 101) for tag in MANY]
 
 
-async def test_an_outage_shows_nothing_and_the_watch_goes_on() -> None:
+async def test_watch_continues_after_an_outage() -> None:
     watching = Watching()
     task = await watching.watch(sent(1))
     watching.ledgers.outage = outage()
@@ -309,7 +154,7 @@ async def test_an_outage_shows_nothing_and_the_watch_goes_on() -> None:
     assert await task == landed(1, 101)
 
 
-async def test_a_look_without_a_clock_searches_nothing() -> None:
+async def test_look_without_a_ledger_clock_searches_nothing() -> None:
     watching = Watching()
     await watching.watch(sent(1))
     watching.ledgers.latest = 0
@@ -317,19 +162,19 @@ async def test_a_look_without_a_clock_searches_nothing() -> None:
     assert watching.ledgers.looked_up == []
 
 
-async def test_nobody_waits_longer_than_they_said() -> None:
+async def test_watch_is_indeterminate_at_the_callers_deadline() -> None:
     clock = ManualClock()
     watcher = LedgerWatcher(Ledgers(), Ledgers(), clock, idle_s=1)
     assert await watcher.fate(sent(1), until=30) == Indeterminate()
     assert clock.monotonic() == 30
 
 
-async def test_without_anybody_waiting_the_node_is_left_alone() -> None:
+async def test_node_is_not_called_when_nothing_is_watched() -> None:
     ledgers = Ledgers()
     running = asyncio.create_task(LedgerWatcher(ledgers, ledgers, ManualClock(), idle_s=1).run())
     for _ in range(10):
         await asyncio.sleep(0)
-    assert (ledgers.polls, ledgers.asked) == (0, [])
+    assert (ledgers.polls, ledgers.listings) == (0, [])
     running.cancel()
 
 
@@ -340,7 +185,7 @@ async def test_without_anybody_waiting_the_node_is_left_alone() -> None:
         (1.3, 1.0),  # just before the close
         (0.2, 0.25),
         (-1.0, 0.25),  # late
-        (None, 0.5),  # nobody knows
+        (None, 0.5),  # unknown
     ],
 )
 def test_looks_are_frequent_only_around_the_expected_close(
@@ -352,25 +197,25 @@ def test_looks_are_frequent_only_around_the_expected_close(
     assert hurried.rest_s() <= 0.1
 
 
-async def test_the_ledger_clock_hears_of_what_was_searched() -> None:
+async def test_searched_ledgers_are_reported_to_the_ledger_clock() -> None:
     watching = Watching()
     await watching.watch(sent(1))
     await watching.close()
     await watching.watch_many()
     await watching.close()
-    assert set(watching.ledgers.heard_of) == {101, 102}
+    assert set(watching.ledgers.reported) == {101, 102}
 
 
-async def test_a_ledger_of_679_is_read_in_four_pages() -> None:
+async def test_ledger_of_679_transactions_is_read_in_four_pages() -> None:
     watching = Watching()
     tasks = await watching.watch_many()
-    strangers = [landed(9, 101)] * 659
-    await watching.close(*strangers, *(landed(tag, 101) for tag in MANY))
+    others = [landed(9, 101)] * 659
+    await watching.close(*others, *(landed(tag, 101) for tag in MANY))
     assert [await task for task in tasks] == [landed(tag, 101) for tag in MANY]
-    assert len(watching.ledgers.asked) == 4
+    assert len(watching.ledgers.listings) == 4
 
 
-async def test_a_listing_that_fails_halfway_goes_on_from_the_ledger_it_was_in() -> None:
+async def test_listing_that_fails_halfway_continues_from_its_ledger() -> None:
     watching = Watching()
     tasks = await watching.watch_many()
     honest = watching.ledgers.transactions
@@ -391,10 +236,10 @@ async def test_a_listing_that_fails_halfway_goes_on_from_the_ledger_it_was_in() 
         await watching.close(landed(MANY[0], 103))
     await watching.look()
     assert await tasks[0] == landed(MANY[0], 103)
-    assert [start for start, cursor in watching.ledgers.asked if not cursor] == [101, 102]
+    assert [start for start, cursor in watching.ledgers.listings if not cursor] == [101, 102]
 
 
-async def test_pages_that_fail_get_smaller_until_one_comes_through() -> None:
+async def test_page_size_shrinks_until_a_page_is_read() -> None:
     watching = Watching()
     tasks = await watching.watch_many()
     limits: list[int] = []
@@ -417,22 +262,22 @@ async def test_pages_that_fail_get_smaller_until_one_comes_through() -> None:
     assert await tasks[0] == landed(MANY[0], 103)
 
 
-async def test_an_envelope_that_comes_during_a_listing_is_looked_for_in_that_ledger_too() -> None:
+async def test_envelope_watched_during_a_listing_is_found_in_that_ledger() -> None:
     watching = Watching()
     await watching.watch_many()
     honest = watching.ledgers.transactions
-    came: list[Task] = []
+    late: list[Task] = []
 
     async def slowly(
         wanted: frozenset[str], *, from_ledger: int, cursor: str = "", limit: int
     ) -> TransactionsPage:
         page = await honest(wanted, from_ledger=from_ledger, cursor=cursor, limit=limit)
-        if not came:  # sent before this ledger closed, taken in by it, watched only now
-            came.append(await watching.watch(sent(2)))
+        if not late:  # sent before this ledger closed, taken in by it, watched only now
+            late.append(await watching.watch(sent(2)))
         return page
 
     watching.ledgers.transactions = slowly  # type: ignore[method-assign]
     await watching.close(landed(2, 101))
     await watching.look()
-    assert await asyncio.wait_for(came[0], 1) == landed(2, 101)
-    assert watching.ledgers.asked == [(101, "")]
+    assert await asyncio.wait_for(late[0], 1) == landed(2, 101)
+    assert watching.ledgers.listings == [(101, "")]

@@ -1,4 +1,7 @@
-"""Who passes a guard."""
+"""The guard of a route: access, caller and the key of its rate limit."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
@@ -11,16 +14,19 @@ from farebox.kernel.caller import (
     SessionRequired,
     Unauthenticated,
 )
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import Refusal, TooManyRequests
 from farebox.web.guard import (
-    GrantMissing,
-    Guarded,
+    Access,
+    Guard,
     Headers,
-    Needs,
+    RateLimitKey,
+    ScopeMissing,
     caller_of,
-    known_caller_of,
+    optional_caller_of,
+    quota_client,
+    rate_limit_key,
 )
-from farebox.web.request_note import KEY, RequestNote
+from farebox.web.request_context import KEY, RequestContext
 
 OWNER = OwnerId("user_1")
 SESSION = Caller(OWNER, CallerKind.SESSION)
@@ -30,43 +36,43 @@ BARE = Caller(OWNER, CallerKind.KEY, frozenset(), key_id="key_2")
 
 
 @pytest.mark.parametrize(
-    ("needs", "passes", "refused"),
+    ("access", "passes", "refused"),
     [
         (
-            Needs(Grant.READ),
+            Access(Grant.READ),
             [SESSION, OPERATOR, READER],
-            [(None, Unauthenticated), (BARE, GrantMissing)],
+            [(None, Unauthenticated), (BARE, ScopeMissing)],
         ),
         (
-            Needs(Grant.WRAPPERS),
+            Access(Grant.WRAPPERS),
             [SESSION, OPERATOR],
-            [(None, Unauthenticated), (READER, GrantMissing)],
+            [(None, Unauthenticated), (READER, ScopeMissing)],
         ),
         (
-            Needs(),
+            Access(),
             [SESSION, OPERATOR],
             [(None, Unauthenticated), (READER, SessionRequired), (BARE, SessionRequired)],
         ),
         (
-            Needs(is_for_any_key=True),
+            Access(is_for_any_key=True),
             [SESSION, OPERATOR, READER, BARE],
             [(None, Unauthenticated)],
         ),
         (
-            Needs(Grant.READ, is_optional=True),
+            Access(Grant.READ, is_optional=True),
             [None, SESSION, OPERATOR, READER],
-            [(BARE, GrantMissing)],
+            [(BARE, ScopeMissing)],
         ),
     ],
 )
-def test_a_route_lets_in_those_it_is_for(
-    needs: Needs, passes: list[Caller | None], refused: list[tuple[Caller | None, type[Refusal]]]
+def test_access_check_passes_and_refuses_callers_by_kind_and_scope(
+    access: Access, passes: list[Caller | None], refused: list[tuple[Caller | None, type[Refusal]]]
 ) -> None:
     for caller in passes:
-        needs.judge(caller)
+        access.check(caller)
     for caller, why in refused:
         with pytest.raises(why):
-            needs.judge(caller)
+            access.check(caller)
 
 
 class Known:
@@ -80,9 +86,14 @@ class Known:
         return self._caller
 
 
-async def reached(known: Caller | Refusal | None, needs: Needs) -> Scope | None:
-    """What the endpoint is given; None when it is not reached."""
-    scope: Scope = {"method": "GET", "headers": [(b"accept", b"*/*")], KEY: RequestNote()}
+async def reached(
+    known: Caller | Refusal | None,
+    access: Access,
+    *,
+    count: Callable[[Scope], Awaitable[None]] | None = None,
+) -> Scope | None:
+    """Return the scope that the endpoint is called with; None when it is not reached."""
+    scope: Scope = {"method": "GET", "headers": [(b"accept", b"*/*")], KEY: RequestContext()}
     seen: list[Scope] = []
 
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,26 +105,58 @@ async def reached(known: Caller | Refusal | None, needs: Needs) -> Scope | None:
     async def send(message: Message) -> None:
         raise AssertionError(message)
 
-    guarded = Guarded(endpoint, Known(known), needs)
-    await guarded(scope, receive, send)
+    await Guard(endpoint, Known(known), access, count)(scope, receive, send)
     return seen[0] if seen else None
 
 
-async def test_the_endpoint_is_told_who_asks_and_the_log_too() -> None:
-    scope = await reached(READER, Needs(Grant.READ))
+async def test_guard_passes_the_caller_to_the_endpoint_and_the_log() -> None:
+    scope = await reached(READER, Access(Grant.READ))
     assert scope is not None
-    assert caller_of(scope) is known_caller_of(scope) is READER
+    assert caller_of(scope) is optional_caller_of(scope) is READER
     assert scope[KEY].fields == {"caller": OWNER, "caller_kind": "key"}
 
 
-async def test_an_endpoint_for_everybody_is_told_that_nobody_is_known() -> None:
-    scope = await reached(None, Needs(Grant.READ, is_optional=True))
+async def test_endpoint_with_optional_access_gets_no_caller_for_an_anonymous_request() -> None:
+    scope = await reached(None, Access(Grant.READ, is_optional=True))
     assert scope is not None
-    assert known_caller_of(scope) is None
+    assert optional_caller_of(scope) is None
     with pytest.raises(Unauthenticated):
         caller_of(scope)
 
 
-async def test_a_credential_that_is_not_valid_is_refused_where_none_would_be_taken() -> None:
+async def test_invalid_credential_is_refused_where_access_is_optional() -> None:
     with pytest.raises(Unauthenticated):
-        await reached(Unauthenticated(), Needs(Grant.READ, is_optional=True))
+        await reached(Unauthenticated(), Access(Grant.READ, is_optional=True))
+
+
+@pytest.mark.parametrize(
+    ("caller", "name"),
+    [
+        (None, None),
+        (READER, None),
+        (SESSION, None),
+        (replace(READER, is_established=True), "key_1"),
+        (replace(SESSION, is_established=True), "user_1"),
+        (replace(OPERATOR, is_established=True), "user_1"),
+    ],
+)
+def test_rate_limit_key_is_the_credential_if_established_else_the_address(
+    caller: Caller | None, name: str | None
+) -> None:
+    scope = {"farebox.caller": caller, "farebox.client": "2001:db8::1:2"}
+    address = "2001:db8::/64"
+    assert rate_limit_key(scope) == RateLimitKey(name or address, is_client=name is None)
+    assert quota_client(scope) == (address if name is None else None)
+
+
+@pytest.mark.parametrize("known", [None, READER, SESSION])
+async def test_guard_counts_a_request_before_it_checks_access(known: Caller | None) -> None:
+    counted: list[str] = []
+
+    async def count(scope: Scope) -> None:
+        counted.append(rate_limit_key(scope).name)
+        raise TooManyRequests(retry_after_s=1)
+
+    with pytest.raises(TooManyRequests):
+        await reached(known, Access(), count=count)
+    assert counted == ["unknown"]

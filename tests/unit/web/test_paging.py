@@ -1,9 +1,9 @@
-"""Pages of a list."""
+"""The page of a list that a query string requests."""
 
 import msgspec
 import pytest
 
-from farebox.web.paging import MOST, USUAL, BadPage, Page, read_page, write_cursor
+from farebox.web.paging import DEFAULT_LIMIT, MAX_LIMIT, BadPage, Page, read_page, write_cursor
 
 
 class Place(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -15,19 +15,19 @@ def read(query: str) -> Page[Place]:
     return read_page(query.encode("latin-1"), Place)
 
 
-def test_without_a_word_the_first_page_is_meant() -> None:
-    assert read("") == read("other=1") == Page(USUAL, None)
+def test_page_is_the_first_without_parameters() -> None:
+    assert read("") == read("other=1") == Page(DEFAULT_LIMIT, None)
 
 
 @pytest.mark.parametrize(
-    ("text", "limit"), [("1", 1), ("100", 100), ("101", MOST), ("999999", MOST)]
+    ("text", "limit"), [("1", 1), ("100", 100), ("101", MAX_LIMIT), ("999999", MAX_LIMIT)]
 )
-def test_a_limit_is_taken_up_to_the_largest(text: str, limit: int) -> None:
+def test_page_limit_is_capped_at_the_maximum(text: str, limit: int) -> None:
     assert read(f"limit={text}").limit == limit
     assert read(f"limit={text}&limit={text}").limit == limit
 
 
-def test_a_cursor_leads_to_its_place() -> None:
+def test_cursor_round_trips_its_position() -> None:
     place = Place(2**40, "key_ü")
     assert read(f"cursor={write_cursor(place)}&limit=3") == Page(3, place)
 
@@ -56,7 +56,7 @@ def test_a_cursor_leads_to_its_place() -> None:
         ("&".join(f"a{n}=1" for n in range(65)), "invalid_query_string"),
     ],
 )
-def test_what_is_no_page_is_refused(query: str, code: str) -> None:
+def test_invalid_page_parameters_are_refused(query: str, code: str) -> None:
     with pytest.raises(BadPage) as refused:
         read(query)
     assert refused.value.code == code

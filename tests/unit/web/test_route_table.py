@@ -1,14 +1,15 @@
-"""Which route a request goes to."""
+"""The route table: the endpoint and the rate class for a request."""
 
 import pytest
 from starlette.exceptions import HTTPException
-from starlette.routing import Mount, Route
 from starlette.types import Message, Receive, Scope, Send
 
+from farebox.web.endpoint import Rate, RateClass
 from farebox.web.route_table import RouteTable
+from support.routes import declare
 
 
-class Endpoint:
+class Handler:
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -18,19 +19,18 @@ class Endpoint:
 
 TABLE = RouteTable(
     [
-        Route("/things", Endpoint("list"), methods=["GET"]),
-        Route("/things", Endpoint("create"), methods=["POST"]),
-        Route("/things/{id}", Endpoint("show"), methods=["GET"]),
-        Route("/things/{id}", Endpoint("delete"), methods=["DELETE"]),
-        Route("/things/{id}/turn", Endpoint("turn"), methods=["POST"]),
-        Route("/things/all", Endpoint("all"), methods=["GET"]),
+        (declare("GET", "/things"), Handler("list")),
+        (declare("POST", "/things"), Handler("create")),
+        (declare("GET", "/things/{id}"), Handler("show")),
+        (declare("DELETE", "/things/{id}"), Handler("delete")),
+        (declare("POST", "/things/{id}/turn"), Handler("turn")),
+        (declare("GET", "/things/all"), Handler("all")),
     ]
 )
 
 
 async def reached(method: str, path: str) -> list[tuple[str, dict[str, str]]]:
     scope: Scope = {"type": "http", "method": method, "path": path, "root_path": "", "reached": []}
-    scope["app"] = None
 
     async def receive() -> Message:
         raise AssertionError
@@ -55,7 +55,7 @@ async def reached(method: str, path: str) -> list[tuple[str, dict[str, str]]]:
         ("POST", "/things/1/turn", ("turn", {"id": "1"})),
     ],
 )
-async def test_path_and_method_lead_to_one_endpoint(
+async def test_route_table_selects_one_endpoint_by_path_and_method(
     method: str, path: str, found: tuple[str, dict[str, str]]
 ) -> None:
     assert await reached(method, path) == [found]
@@ -64,7 +64,7 @@ async def test_path_and_method_lead_to_one_endpoint(
 @pytest.mark.parametrize(
     ("path", "allowed"), [("/things", "GET, HEAD, POST"), ("/things/1", "DELETE, GET, HEAD")]
 )
-async def test_another_method_is_told_all_that_are_taken(path: str, allowed: str) -> None:
+async def test_unknown_method_is_refused_with_the_allowed_methods(path: str, allowed: str) -> None:
     with pytest.raises(HTTPException) as refused:
         await reached("PATCH", path)
     assert refused.value.status_code == 405
@@ -72,12 +72,36 @@ async def test_another_method_is_told_all_that_are_taken(path: str, allowed: str
 
 
 @pytest.mark.parametrize("path", ["/", "/thing", "/things/", "/things/1/2", "/Things"])
-async def test_a_path_of_no_route_is_not_found(path: str) -> None:
+async def test_path_without_a_route_is_not_found(path: str) -> None:
     with pytest.raises(HTTPException) as refused:
         await reached("GET", path)
     assert refused.value.status_code == 404
 
 
-def test_only_plain_routes_are_served() -> None:
-    with pytest.raises(TypeError):
-        RouteTable([Mount("/below", routes=[])])
+def test_route_declared_twice_is_an_error() -> None:
+    with pytest.raises(ValueError, match="declared twice: GET /things"):
+        RouteTable([(declare("GET", "/things"), Handler(name)) for name in "ab"])
+
+
+@pytest.mark.parametrize("path", ["/thingsx1", "/things//turn", "/things/1/turn\n"])
+async def test_path_parameter_matches_one_segment_and_the_rest_literally(path: str) -> None:
+    with pytest.raises(HTTPException) as refused:
+        await reached("POST", path)
+    assert refused.value.status_code in (404, 405)
+
+
+def test_rate_of_a_path_is_the_rate_of_its_route() -> None:
+    search = Rate(RateClass.DISCOVERY, cost=3)
+    table = RouteTable(
+        [
+            (declare("GET", "/search", rate=search), Handler("search")),
+            (declare("GET", "/things/{id}", rate=Rate(RateClass.VERIFY)), Handler("thing")),
+            (declare("DELETE", "/things/{id}", rate=search), Handler("delete")),
+            (declare("GET", "/open", rate=None), Handler("open")),
+        ]
+    )
+    assert table.rate_of("GET", "/search") == search
+    assert table.rate_of("GET", "/things/1") == Rate(RateClass.VERIFY)
+    assert table.rate_of("DELETE", "/things/1") == search
+    assert table.rate_of("HEAD", "/open") is None
+    assert table.rate_of("GET", "/unknown") == Rate(RateClass.MANAGEMENT)

@@ -14,7 +14,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(), JSON))
-def test_a_header_reads_back_as_it_was_written(value: dict[str, object]) -> None:
+def test_header_round_trips(value: dict[str, object]) -> None:
     text = encode_header(value)
     assert decode_header(text) == value
     assert base64.b64decode(text, validate=True)
@@ -30,18 +30,18 @@ def test_a_header_reads_back_as_it_was_written(value: dict[str, object]) -> None
         lambda text: text.replace("+", "-").replace("/", "_"),
     ],
 )
-def test_padding_alphabet_and_outer_blanks_do_not_matter(dress: object) -> None:
+def test_header_is_read_with_any_padding_alphabet_and_outer_whitespace(dress: object) -> None:
     assert callable(dress)
     value = {"x": "\u00ff\u00fe>>>???", "n": 1}
     assert decode_header(dress(encode_header(value))) == value
 
 
 @given(st.text(max_size=300))
-def test_no_text_breaks_the_reader(text: str) -> None:
+def test_decode_header_raises_for_no_text(text: str) -> None:
     decoded = decode_header(text)
     assert decoded is None or isinstance(decoded, dict)
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"null", b"1", b"{", b"\xff", b"[" * 5000, b""])
-def test_what_is_no_json_object_is_none(raw: bytes) -> None:
+def test_header_that_is_no_json_object_is_none(raw: bytes) -> None:
     assert decode_header(base64.b64encode(raw).decode()) is None

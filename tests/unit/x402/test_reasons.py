@@ -9,12 +9,12 @@ def test_every_reason_has_a_sentence_and_a_retry_class() -> None:
         assert meaning.sentence.endswith(".")
 
 
-def test_only_what_may_have_been_sent_asks_for_reconciliation() -> None:
+def test_only_reasons_of_possibly_sent_payments_need_reconciliation() -> None:
     asking = {reason for reason, meaning in REGISTRY.items() if meaning.retry is Retry.RECONCILE}
     assert asking == {Reason.SETTLEMENT_PENDING, Reason.UNEXPECTED_SETTLE_ERROR}
 
 
-def test_codes_are_lower_snake_and_distinct() -> None:
+def test_reason_codes_are_lower_snake_and_distinct() -> None:
     codes = [reason.value for reason in Reason]
     assert len(set(codes)) == len(codes)
     assert all(code.replace("_", "a").isalnum() and code == code.lower() for code in codes)

@@ -38,7 +38,7 @@ def reason_of(raw: bytes) -> Reason | None:
     return read.reason if isinstance(read, Unacceptable) else None
 
 
-def test_a_payment_is_read_into_values() -> None:
+def test_payment_is_read_into_values() -> None:
     payment = read_payment(body())
     assert isinstance(payment, Payment)
     assert payment.transaction.reveal() == b"an envelope"
@@ -47,7 +47,7 @@ def test_a_payment_is_read_into_values() -> None:
     assert (terms.amount, terms.max_timeout_s) == (10_000, 60)
 
 
-def test_the_flat_form_takes_its_terms_from_the_requirements() -> None:
+def test_flat_payload_takes_its_terms_from_the_requirements() -> None:
     flat = read_payment(body(accepted="absent", scheme="exact", network="stellar:testnet"))
     upstream = read_payment(body())
     assert isinstance(flat, Payment)
@@ -76,30 +76,30 @@ def test_the_flat_form_takes_its_terms_from_the_requirements() -> None:
         ({"payload": {"transaction": "AAB="}}, Reason.MALFORMED),
     ],
 )
-def test_both_spellings_of_a_payload_are_held_together(
+def test_payload_is_refused_when_it_does_not_match_the_requirements(
     payload: Json, reason: Reason | None
 ) -> None:
     assert reason_of(body(**payload)) == reason
 
 
 @pytest.mark.parametrize("amount", ["", "0", "01", "+1", "-1", "1\n", " 1", "1_0", "٣", "1e4", 1])
-def test_an_amount_that_is_not_canonical_is_refused(amount: object) -> None:
+def test_amount_that_is_not_canonical_is_refused(amount: object) -> None:
     assert reason_of(body(TERMS | {"amount": amount})) is Reason.INVALID_PAYMENT_REQUIREMENTS
 
 
 @pytest.mark.parametrize("timeout", [0, -1, 60.0, "60", True, None, 86_401])
-def test_a_timeout_is_a_positive_whole_number_of_seconds(timeout: object) -> None:
+def test_timeout_is_refused_unless_a_positive_whole_number_of_seconds(timeout: object) -> None:
     terms = TERMS | {"maxTimeoutSeconds": timeout}
     assert reason_of(body(terms)) is Reason.INVALID_PAYMENT_REQUIREMENTS
 
 
 @pytest.mark.parametrize("sponsored", [False, "true", 1, None])
-def test_fees_must_be_sponsored(sponsored: object) -> None:
+def test_terms_without_sponsored_fees_are_refused(sponsored: object) -> None:
     terms = TERMS | {"extra": {"areFeesSponsored": sponsored}}
     assert reason_of(body(terms)) is Reason.FEES_NOT_SPONSORED
 
 
-def test_terms_that_say_the_same_make_one_request() -> None:
+def test_request_digest_is_equal_for_equal_terms() -> None:
     one, other = read_payment(body()), read_payment(body(TERMS | {"note": "else"}))
     longer = read_payment(body(TERMS | {"maxTimeoutSeconds": 61}))
     assert isinstance(one, Payment)
@@ -109,7 +109,7 @@ def test_terms_that_say_the_same_make_one_request() -> None:
 
 
 @given(st.binary(max_size=400))
-def test_no_bytes_break_the_reader(raw: bytes) -> None:
+def test_read_payment_raises_for_no_bytes(raw: bytes) -> None:
     assert isinstance(read_payment(raw), Payment | Unacceptable)
 
 
@@ -121,7 +121,33 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(sorted(TERMS)), JSON, st.booleans())
-def test_any_value_in_any_place_gets_an_answer(member: str, value: object, on_both: bool) -> None:
+def test_read_payment_returns_a_value_for_any_member(
+    member: str, value: object, on_both: bool
+) -> None:
     changed = TERMS | {member: value}
     raw = body(changed) if on_both else body(changed, accepted=TERMS)
     assert isinstance(read_payment(raw), Payment | Unacceptable)
+
+
+@pytest.mark.parametrize(
+    ("raw", "member"),
+    [
+        (b"{}", "paymentPayload"),
+        (b"[", ""),
+        (body(TERMS | {"payTo": "G"}), "paymentRequirements.payTo"),
+        (body(TERMS | {"asset": None}), "paymentRequirements.asset"),
+        (body(TERMS | {"amount": 1}), "paymentRequirements.amount"),
+        (body(TERMS | {"maxTimeoutSeconds": 0}), "paymentRequirements.maxTimeoutSeconds"),
+        (body(TERMS | {"extra": {}}), "paymentRequirements.extra.areFeesSponsored"),
+        (body(TERMS | {"network": "stellar:x"}), "paymentRequirements.network"),
+        (body(accepted="absent"), "paymentPayload.accepted"),
+        (body(accepted=TERMS | {"payTo": ASSET}), "paymentPayload.accepted.payTo"),
+        (body(x402Version=1), "paymentPayload.x402Version"),
+        (body(payload=None), "paymentPayload.payload"),
+        (body(payload={"transaction": "AAB="}), "paymentPayload.payload.transaction"),
+    ],
+)
+def test_refused_body_names_the_member_to_change(raw: bytes, member: str) -> None:
+    read = read_payment(raw)
+    assert isinstance(read, Unacceptable)
+    assert read.member == member

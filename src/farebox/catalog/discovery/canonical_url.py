@@ -1,4 +1,4 @@
-"""The one spelling of a resource's URL: two spellings of one place are one listing."""
+"""Canonical resource URLs: two spellings of one URL are one listing."""
 
 import re
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ _KEPT: Final = _UNRESERVED | frozenset(b"!$&'()*+,;=:@/")
 
 @dataclass(frozen=True, slots=True)
 class CanonicalUrl:
-    """A URL without query and fragment, spelled one way."""
+    """A normalized URL without query and fragment."""
 
     scheme: str
-    authority: str  # the host, and the port where it is not the scheme's own
+    authority: str  # the host, and the port if it is not the scheme's default
     path: str
 
     def __str__(self) -> str:
@@ -37,10 +37,9 @@ class CanonicalUrl:
 
 
 def read_url(text: object, *, is_local_allowed: bool = False) -> CanonicalUrl | DropReason:
-    """The canonical form of a resource's URL, or why there is none.
+    """Canonicalize a resource's URL, or give the reason against it.
 
-    https alone, and `mcp://tool/<name>`; http only for local hosts, and those only where they
-    are allowed.
+    Accepted are https and `mcp://tool/<name>`; http only for local hosts, if they are allowed.
     """
     parts = split_url(text)
     if isinstance(parts, DropReason):
@@ -58,17 +57,17 @@ def read_url(text: object, *, is_local_allowed: bool = False) -> CanonicalUrl | 
         return DropReason.RESOURCE_HOST_INVALID
     if scheme == _HTTP and not is_local(canonical):
         return DropReason.RESOURCE_URL_SCHEME
-    named = port and int(port) != _DEFAULT_PORTS[scheme]
-    authority = f"{canonical}:{int(port)}" if named else canonical
-    normal = normal_path(path)
-    if normal is None:
+    is_custom = port and int(port) != _DEFAULT_PORTS[scheme]
+    authority = f"{canonical}:{int(port)}" if is_custom else canonical
+    normalized = normalize_path(path)
+    if normalized is None:
         return DropReason.RESOURCE_URL_INVALID
-    url = CanonicalUrl(scheme, authority, normal)
+    url = CanonicalUrl(scheme, authority, normalized)
     return url if len(str(url)) <= MAX_URL else DropReason.RESOURCE_URL_TOO_LONG
 
 
 def split_url(text: object) -> tuple[str, str, str, str] | DropReason:
-    """Scheme in lower case, authority without user info, path, and the rest from `?` or `#` on."""
+    """Split into lower-case scheme, authority, path, and the rest from `?` or `#` on."""
     if not isinstance(text, str) or not text:
         return DropReason.RESOURCE_URL_MISSING
     if len(text) > MAX_URL:
@@ -85,29 +84,29 @@ def split_url(text: object) -> tuple[str, str, str, str] | DropReason:
     return scheme.lower(), authority, path, rest
 
 
-def normal_path(path: str) -> str | None:
-    """A path with one spelling of each escape and without dot segments; None if it has no form.
+def normalize_path(path: str) -> str | None:
+    """Normalize a path's escapes and remove dot segments; None for a path that is not valid.
 
-    Escapes of unreserved characters are decoded, the others in upper case; what may not stand in
-    a path is escaped. Control characters have no form.
+    Escapes of unreserved characters are decoded, the others written in upper case; characters that
+    a path may not contain are escaped. Broken escapes and control characters are not valid.
     """
     if _BROKEN_ESCAPE.search(path):
         return None
-    escaped = _ESCAPE.sub(_one_escape, path)
+    escaped = _ESCAPE.sub(_normalize_escape, path)
     raw = escaped.encode("utf-8", "surrogatepass")
-    spelled = "".join(chr(b) if b in _KEPT or b == _PERCENT else f"%{b:02X}" for b in raw)
-    if _CONTROL_ESCAPE.search(spelled):
+    encoded = "".join(chr(b) if b in _KEPT or b == _PERCENT else f"%{b:02X}" for b in raw)
+    if _CONTROL_ESCAPE.search(encoded):
         return None
-    return _without_dots(spelled)
+    return _remove_dot_segments(encoded)
 
 
-def _one_escape(match: re.Match[str]) -> str:
+def _normalize_escape(match: re.Match[str]) -> str:
     byte = int(match[1], 16)
     return chr(byte) if byte in _UNRESERVED else f"%{byte:02X}"
 
 
-def _without_dots(path: str) -> str:
-    """RFC 3986 5.2.4 over an absolute path."""
+def _remove_dot_segments(path: str) -> str:
+    """Remove dot segments of an absolute path (RFC 3986 5.2.4)."""
     kept: list[str] = []
     segments = path.split("/")[1:] or [""]
     for segment in segments:

@@ -1,4 +1,4 @@
-"""Why a settled payment's resource is not listed, and which of its fields were left out."""
+"""Reasons against listing a settled payment's resource or one of its fields."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -84,14 +84,14 @@ REGISTRY: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Not listed; `detail` adds to the reason's sentence where there is more to say."""
+    """A resource that is not listed; `detail` is added to the reason's sentence."""
 
     reason: DropReason
     detail: str = ""
 
     @property
     def sentence(self) -> str:
-        """The reason for a person: printable ASCII, bounded."""
+        """The reason as a sentence: printable ASCII, bounded."""
         sentence = REGISTRY[self.reason]
         return f"{sentence} ({_printable(self.detail)})" if self.detail else sentence
 

@@ -1,4 +1,4 @@
-"""The fixed shape of `info`: held whatever the schema beside it admits."""
+"""The fixed shape of `info`, required whatever its own schema allows."""
 
 import re
 from collections.abc import Mapping
@@ -40,48 +40,48 @@ Info = HttpInfo | ToolInfo
 
 
 def read_info(info: object) -> Info | Dropped:
-    """The info as what it describes, or the first rule of its shape that it breaks."""
+    """Parse the info, or give the first rule of its shape that it breaks."""
     if not isinstance(info, dict) or not isinstance(info.get("input"), dict):
         return Dropped(DropReason.INFO_MISSING)
-    fault = _judge_output(info.get("output"))
-    if fault is not None:
-        return fault
-    given: Json = info["input"]
-    match given.get("type"):
+    dropped = _judge_output(info.get("output"))
+    if dropped is not None:
+        return dropped
+    input_info: Json = info["input"]
+    match input_info.get("type"):
         case ListingType.HTTP:
-            return _read_http(info, given)
+            return _read_http(info, input_info)
         case ListingType.MCP:
-            return _read_tool(info, given)
+            return _read_tool(info, input_info)
         case _:
             return Dropped(DropReason.INPUT_TYPE_UNSUPPORTED)
 
 
-def _read_http(info: Json, given: Json) -> Info | Dropped:
-    method = given.get("method")
+def _read_http(info: Json, input_info: Json) -> Info | Dropped:
+    method = input_info.get("method")
     if not isinstance(method, str) or method not in QUERY_METHODS | BODY_METHODS:
         return Dropped(DropReason.METHOD_UNSUPPORTED)
-    body_type = given.get("bodyType")
+    body_type = input_info.get("bodyType")
     if body_type is not None and body_type not in _BODY_TYPES:
         return Dropped(DropReason.BODY_TYPE_INVALID)
-    has_body = body_type is not None or given.get("body") is not None
+    has_body = body_type is not None or input_info.get("body") is not None
     if has_body and method not in BODY_METHODS:
         return Dropped(DropReason.BODY_NOT_ALLOWED, method)
     for name in _OBJECTS:
-        if not isinstance(given.get(name), dict | None):
+        if not isinstance(input_info.get(name), dict | None):
             return Dropped(DropReason.INFO_FIELD_INVALID, f"input.{name}")
     return HttpInfo(info, method)
 
 
-def _read_tool(info: Json, given: Json) -> Info | Dropped:
-    name = given.get("toolName")
+def _read_tool(info: Json, input_info: Json) -> Info | Dropped:
+    name = input_info.get("toolName")
     if not isinstance(name, str) or not _TOOL_NAME.match(name):
         return Dropped(DropReason.TOOL_NAME_INVALID)
-    if not isinstance(given.get("inputSchema"), dict):
+    if not isinstance(input_info.get("inputSchema"), dict):
         return Dropped(DropReason.INPUT_SCHEMA_MISSING)
-    transport = given.get("transport")
+    transport = input_info.get("transport")
     if transport is not None and transport not in _TRANSPORTS:
         return Dropped(DropReason.TRANSPORT_UNSUPPORTED)
-    description = given.get("description")
+    description = input_info.get("description")
     if not isinstance(description, str | None):
         return Dropped(DropReason.INFO_FIELD_INVALID, "input.description")
     return ToolInfo(info, name, description)

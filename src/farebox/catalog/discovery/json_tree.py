@@ -1,25 +1,25 @@
-"""The size of a JSON value from outside, before anything walks through it by recursion."""
+"""Measure an untrusted JSON value without recursion, before anything recurses into it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 MAX_DEPTH: Final = 32
-_MAX_INTEGER_BITS: Final = 1_024  # what every client's JSON reader still reads
+_MAX_INTEGER_BITS: Final = 1_024  # what the JSON parser of every client still accepts
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """All values at one depth, and the member names they stand under."""
+    """The size of all values at one depth, with their member names."""
 
     values: int
     text: int  # characters of the strings and the names
 
 
 def measure(value: object, *, most: int) -> tuple[Level, ...] | None:
-    """What stands at each depth; None when it is deeper, wider or longer than is read.
+    """Measure each depth; None when the value is too deep or holds too many values or digits.
 
-    `most` is how many values there may be in all.
+    `most` is the maximum number of values in all.
     """
     levels: list[Level] = []
     row: list[object] = [value]
@@ -36,7 +36,7 @@ def measure(value: object, *, most: int) -> tuple[Level, ...] | None:
 
 
 def walk(value: object) -> Iterator[object]:
-    """The value and every value inside it."""
+    """Iterate over the value and every value inside it."""
     waiting = [value]
     while waiting:
         each = waiting.pop()

@@ -1,4 +1,4 @@
-"""Names of hosts: one spelling each, and whether the public internet knows such a name."""
+"""Canonical host names, and whether they are public."""
 
 import re
 from ipaddress import AddressValueError, IPv4Address
@@ -17,10 +17,10 @@ _LOOPBACK_V6: Final = "[::1]"
 
 
 def read_host(text: str, *, is_local_allowed: bool = False) -> str | DropReason:
-    """The one spelling of a host: lower case, punycode, without a trailing dot.
+    """Canonicalize a host: lower case, punycode, without a trailing dot.
 
-    Only names that can mean something on the public internet, unless local ones are allowed:
-    then single labels, private endings and loopback and private addresses too.
+    Only public names are accepted, unless local hosts are allowed: then also single labels, private
+    suffixes, and loopback and private addresses.
     """
     if text == _LOOPBACK_V6 and is_local_allowed:
         return text
@@ -34,7 +34,7 @@ def read_host(text: str, *, is_local_allowed: bool = False) -> str | DropReason:
 
 
 def is_local(host: str) -> bool:
-    """Whether a canonical host, name or address, is one inside a network or on this machine."""
+    """Whether a canonical host is a private or loopback address or a non-public name."""
     if host == _LOOPBACK_V6:
         return True
     if _NUMERIC.match(host.rpartition(".")[2]):
@@ -43,7 +43,7 @@ def is_local(host: str) -> bool:
 
 
 def _is_public(host: str) -> bool:
-    """Whether this service would call a host of this name."""
+    """Whether the outbound policy would allow a request to the host."""
     return isinstance(parse_target(f"https://{host}/"), Target)
 
 
@@ -61,13 +61,13 @@ def _to_ascii(text: str) -> str | None:
     except (idna.IDNAError, UnicodeError):
         return None
     labels = mapped.removesuffix(".").split(".")
-    ascii_labels = [_label(label) for label in labels]
+    ascii_labels = [_encode_label(label) for label in labels]
     host = ".".join(label or "" for label in ascii_labels)
     return host if all(ascii_labels) and len(host) <= _MAX_HOST else None
 
 
-def _label(label: str) -> str | None:
-    """One label in its ASCII form; names of hosts in use are laxer than IDNA, so ASCII passes."""
+def _encode_label(label: str) -> str | None:
+    """Encode one label in ASCII; an ASCII label passes, since host names in use break IDNA."""
     try:
         if not label.isascii():
             label = idna.alabel(label).decode()

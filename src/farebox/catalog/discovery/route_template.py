@@ -1,50 +1,50 @@
-"""Route templates: one listing for all the paths that differ only in their parameters."""
+"""Route templates: one listing for all paths that differ only in their parameters."""
 
 import re
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from farebox.catalog.discovery.canonical_url import normal_path
+from farebox.catalog.discovery.canonical_url import normalize_path
 
 _MAX_TEMPLATE: Final = 512
-_MAX_DECODING: Final = 5  # passes: what is encoded deeper is no honest template
+_MAX_DECODING: Final = 5  # passes: no legitimate template is encoded deeper
 _ALLOWED: Final = re.compile(r"/[A-Za-z0-9_/:.\-~%]+\Z", re.ASCII)
 _PARAMETER: Final = re.compile(r":[A-Za-z_][A-Za-z0-9_]{0,63}\Z", re.ASCII)
-_ANY_NAME: Final = "{}"  # cannot stand in a canonical path, so no path is spelled like a template
+_ANY_NAME: Final = "{}"  # not valid in a canonical path, so no path equals a template
 
 
 @dataclass(frozen=True, slots=True)
 class RouteTemplate:
-    """A path whose segments that start with a colon stand for any one segment."""
+    """A path in which each segment that starts with a colon matches any one segment."""
 
-    path: str  # as the seller names its parameters
+    path: str  # with the seller's parameter names
 
     @property
     def shape(self) -> str:
-        """The same for every template that differs in the names of its parameters only."""
+        """The path with anonymous parameters: equal for templates that differ in names only."""
         return "/".join(_ANY_NAME if _is_parameter(s) else s for s in self.path.split("/"))
 
-    def covers(self, path: str) -> bool:
-        """Whether a canonical path is one of those the template stands for."""
-        wanted, given = self.path.split("/"), path.split("/")
-        return len(wanted) == len(given) and all(
-            (_is_parameter(w) and g != "") or w == g for w, g in zip(wanted, given, strict=True)
+    def matches(self, path: str) -> bool:
+        """Whether the template matches a canonical path."""
+        own, other = self.path.split("/"), path.split("/")
+        return len(own) == len(other) and all(
+            (_is_parameter(a) and b != "") or a == b for a, b in zip(own, other, strict=True)
         )
 
 
 def parse_route_template(text: object) -> RouteTemplate | None:
-    """Read a seller's template; None for everything that could lead elsewhere than it says.
+    """Parse a seller's template; None for a malformed one or a path traversal.
 
-    It is decoded to a fixed point first, so that no depth of encoding hides a traversal.
+    The template is decoded to a fixed point first, so that no depth of encoding hides a traversal.
     """
     if not isinstance(text, str) or len(text) > _MAX_TEMPLATE or not _ALLOWED.match(text):
         return None
     decoded = _decode_fully(text)
-    if decoded is None or _leads_elsewhere(decoded) or decoded.count("/") != text.count("/"):
+    if decoded is None or _is_traversal(decoded) or decoded.count("/") != text.count("/"):
         return None
-    path = normal_path(text)
-    if path is None or any(not _is_sound(segment) for segment in path.split("/")):
+    path = normalize_path(text)
+    if path is None or any(not _is_valid(segment) for segment in path.split("/")):
         return None
     return RouteTemplate(path)
 
@@ -58,8 +58,8 @@ def _decode_fully(text: str) -> str | None:
     return None
 
 
-def _leads_elsewhere(decoded: str) -> bool:
-    """Whether a decoded template climbs, starts anew, or holds what no path may hold."""
+def _is_traversal(decoded: str) -> bool:
+    """Whether a decoded template has dot segments, empty segments or characters not of a path."""
     return (
         ".." in decoded
         or "//" in decoded
@@ -68,7 +68,7 @@ def _leads_elsewhere(decoded: str) -> bool:
     )
 
 
-def _is_sound(segment: str) -> bool:
+def _is_valid(segment: str) -> bool:
     return not segment.startswith(":") or _is_parameter(segment)
 
 

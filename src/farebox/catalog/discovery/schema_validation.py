@@ -1,4 +1,4 @@
-"""Holding a listing's info against the schema it advertises: offline, and within bounded time."""
+"""Validate discovery `info` against its own JSON Schema: offline, and in bounded time."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,31 +8,30 @@ import jsonschema_rs
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
 from farebox.catalog.discovery.json_tree import measure, objects
 from farebox.catalog.discovery.schema_bounds import judge_document
-from farebox.catalog.discovery.schema_steps import UnknownPlace, count_steps
+from farebox.catalog.discovery.schema_steps import UnresolvedReference, count_steps
 
 MAX_INFO_VALUES: Final = 4_000
 MAX_SCHEMA_VALUES: Final = 2_000
 MAX_STEPS: Final = 200_000  # of the validator, about 100 ns each
-_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2**22, dfa_size_limit=2**20)
+_PATTERNS: Final = jsonschema_rs.RegexOptions(size_limit=2**21, dfa_size_limit=2**20)
 
 
 def judge_info(info: Mapping[str, object], schema: object) -> Dropped | None:
-    """Why info does not stand by the schema; None when it does.
+    """Validate info against the schema; None when it is valid.
 
-    Nothing outside the two is read, and the validator is not asked for more than a bounded
-    number of steps.
+    Nothing outside the two is read, and the validator takes a bounded number of steps.
     """
     if not isinstance(schema, dict):
         return Dropped(DropReason.SCHEMA_MISSING)
     levels = measure(info, most=MAX_INFO_VALUES)
     if levels is None or measure(schema, most=MAX_SCHEMA_VALUES) is None:
         return Dropped(DropReason.DISCOVERY_TOO_COMPLEX)
-    refused = judge_document(schema, objects(schema))
-    if refused is not None:
-        return refused
+    dropped = judge_document(schema, objects(schema))
+    if dropped is not None:
+        return dropped
     try:
         steps = count_steps(schema, levels, limit=MAX_STEPS)
-    except UnknownPlace:
+    except UnresolvedReference:
         return Dropped(DropReason.SCHEMA_INVALID, "a reference leads nowhere")
     if steps is None or steps > MAX_STEPS:
         return Dropped(DropReason.SCHEMA_TOO_COSTLY)

@@ -1,153 +1,207 @@
-"""List what a settled payment was made for: from the kept bytes to a row bound to its recipient."""
+"""List the resource of a settled payment: from stored discovery data to a bound listing."""
 
-from typing import Final, Protocol
+from typing import Final, assert_never
 
 import structlog
 
+from farebox.audit.audit_store import insert_event
+from farebox.audit.event import Action, AuditEvent
 from farebox.catalog import listing_store
-from farebox.catalog.discovery.drop_reason import Dropped
+from farebox.catalog.discovery.drop_reason import Dropped, DropReason
+from farebox.catalog.discovery.reader import DiscoveryReader
 from farebox.catalog.ingestion import outbox_store
 from farebox.catalog.ingestion.listing_outcome import (
     LISTED,
+    OWNERSHIP_CHECK_PENDING,
+    FinalOutcome,
     Listed,
     ListingOutcome,
-    NotListed,
-    Outcome,
-    Rejected,
-    Undecided,
-    outcome_of,
-    outcome_text,
+    ListingRejected,
+    OwnershipCheckPending,
+    RejectionReason,
+    parse_outcome,
+    render_outcome,
 )
 from farebox.catalog.listing import Resource
 from farebox.catalog.search_document import SearchIndex
-from farebox.catalog.settled import SettledResource, SettledText
-from farebox.facilitator.identity import PaymentIdentity
-from farebox.kernel.addresses import Address
+from farebox.catalog.settled_payment import SettledDiscovery, SettledResource
+from farebox.facilitator.listing_report import ListingReport, ListingStatus
+from farebox.facilitator.settlement import PaymentIdentity
+from farebox.kernel.caller import Caller, CallerKind, user_id
 from farebox.storage.pool import Connection, Database
+from farebox.x402.extensions import DiscoveryText
 
+_REQUEST: Final = "outbox"  # the request id of the audit events: no caller's request made them
 KEYS_PER_RECIPIENT: Final = 1_000  # on one network
 
 log = structlog.get_logger(__name__)
 
 
-class ReadResource(Protocol):
-    """The rules: which resource the kept bytes are about, or why it cannot be listed."""
+async def _move_binding(
+    db: Connection, binding: listing_store.Binding, new: SettledResource
+) -> None:
+    """Bind the key to the new recipient, with an audit event for each of the two."""
+    listing_id, network = binding.listing_id, new.settled.identity.network
+    await listing_store.move_binding(db, listing_id, new)
+    for party in (binding.pay_to, new.settled.terms.pay_to):
+        caller = Caller(user_id(network, party), CallerKind.SERVICE)
+        event = AuditEvent(caller, Action.LISTING_TAKEN_OVER, str(listing_id), _REQUEST)
+        await insert_event(db, event)
+    log.info("listing.taken_over", listing_id=listing_id)
 
-    def __call__(self, text: bytes, *, pay_to: Address) -> Resource | Dropped: ...
 
-
-class _NotDecided(Exception):
-    """Rolls back a transaction that came to no decision of its own; carries what to say."""
+class _RollBack(Exception):
+    """Rolls the transaction back; `outcome` is None when another transaction has decided."""
 
     def __init__(self, outcome: ListingOutcome | None) -> None:
-        super().__init__("nothing is kept")
+        super().__init__("rolled back")
         self.outcome = outcome
 
 
 class Ingestion:
-    """Every settlement is listed or rejected once, whoever asks for it and how often.
+    """Lists or rejects each settlement exactly once, however often and by whom it is called.
 
     Raises:
-        DatabaseUnavailable: from every method; what was not done is still to be done.
+        DatabaseUnavailable: from every method; the settlement stays in the outbox.
     """
 
-    def __init__(self, database: Database, index: SearchIndex, read: ReadResource) -> None:
-        self._database, self._index, self._read = database, index, read
+    def __init__(self, database: Database, index: SearchIndex, reader: DiscoveryReader) -> None:
+        self._database, self._index, self._reader = database, index, reader
 
-    async def find_text(self, identity: PaymentIdentity) -> SettledText | None:
-        """What was kept of the request of a final settlement, or None."""
+    async def find_discovery(self, identity: PaymentIdentity) -> SettledDiscovery | None:
+        """Find the stored discovery data of a final settlement."""
         async with self._database.connection() as db:
-            return await outbox_store.find_text(db, identity)
+            return await outbox_store.find_discovery(db, identity)
 
-    def read(self, text: SettledText) -> Resource | Rejected:
-        """Which resource a text is about."""
-        found = self._read(text.discovery, pay_to=text.settled.terms.pay_to)
-        return Rejected(found.reason) if isinstance(found, Dropped) else found
+    async def parse(self, stored: SettledDiscovery) -> Resource | ListingRejected:
+        """Parse the resource from stored discovery data.
+
+        Raises:
+            ReaderUnavailable: it can be retried.
+            ReadFailed: the data itself may be the cause.
+        """
+        if stored.discovery is None:
+            return ListingRejected(RejectionReason.NOT_KEPT)
+        parsed = await self._reader.read(stored.discovery, pay_to=stored.settled.terms.pay_to)
+        return ListingRejected(parsed.reason) if isinstance(parsed, Dropped) else parsed.resource
 
     async def list(self, identity: PaymentIdentity) -> ListingOutcome:
-        """What comes of the settlement's listing; `Undecided` leaves everything as it was."""
-        text = await self.find_text(identity)
-        if text is None:
-            return Rejected(NotListed.NOT_KEPT)
-        if text.outcome is not None:
-            return await self.close(identity, outcome_of(text.outcome))
-        found = self.read(text)
-        if isinstance(found, Rejected):
-            return await self.close(identity, found)
-        return await self.place(SettledResource(text.settled, found))
+        """List the settlement's resource; `OwnershipCheckPending` means that nothing is stored.
 
-    async def place(self, new: SettledResource, *, is_proven: bool = False) -> ListingOutcome:
-        """The resource stands in the catalog, or the reason why not is written down.
+        Raises:
+            ReaderUnavailable, ReadFailed: as `parse`.
+        """
+        stored = await self.find_discovery(identity)
+        if stored is None:
+            return ListingRejected(RejectionReason.NOT_KEPT)
+        if stored.outcome is not None:
+            return await self.close(identity, parse_outcome(stored.outcome))
+        resource = await self.parse(stored)
+        if isinstance(resource, ListingRejected):
+            return await self.close(identity, resource)
+        return await self.store(SettledResource(stored.settled, resource))
 
-        `is_proven`: the resource itself names the recipient, so that a key bound to another moves.
+    async def store(self, new: SettledResource, *, is_verified: bool = False) -> ListingOutcome:
+        """Store the resource in the catalog, or the reason against it.
+
+        `is_verified`: the resource names the recipient, so that a key bound to another one moves.
         """
         identity = new.settled.identity
         try:
             async with self._database.transaction() as db:
-                outcome = await self._write(db, new, is_proven=is_proven)
-        except _NotDecided as other:
-            if isinstance(other.outcome, Undecided):
-                return other.outcome
-            text = await self.find_text(identity)
-            said = text.outcome if text is not None else None
-            return await self.close(identity, outcome_of(said or LISTED))
+                outcome = await self._write(db, new, is_verified=is_verified)
+        except _RollBack as rolled_back:
+            if isinstance(rolled_back.outcome, OwnershipCheckPending):
+                return rolled_back.outcome
+            stored = await self.find_discovery(identity)
+            decided = stored.outcome if stored is not None else None
+            return await self.close(identity, parse_outcome(decided or LISTED))
         return await self.close(identity, outcome)
 
-    async def close(self, identity: PaymentIdentity, outcome: Outcome) -> Outcome:
-        """The settlement's row says what its listing came to: nothing is left to do for it."""
+    async def close(self, identity: PaymentIdentity, outcome: FinalOutcome) -> FinalOutcome:
+        """Store the final outcome in the settlement's row, which removes it from the outbox."""
         async with self._database.connection() as db:
-            await outbox_store.mark(db, identity, outcome_text(outcome))
-        if isinstance(outcome, Rejected):
+            await outbox_store.store_outcome(db, identity, render_outcome(outcome))
+        if isinstance(outcome, ListingRejected):
             log.info("listing.rejected", reason=outcome.reason)
         return outcome
 
-    async def _write(self, db: Connection, new: SettledResource, *, is_proven: bool) -> Outcome:
+    async def _write(
+        self, db: Connection, new: SettledResource, *, is_verified: bool
+    ) -> FinalOutcome:
         settled, identity = new.settled, new.settled.identity
-        if not await outbox_store.decide(db, identity, LISTED):
-            raise _NotDecided(None)
-        if await outbox_store.is_marked(db, identity):  # decided and swept since it was read
-            raise _NotDecided(None)
-        listing_id = await self._bound(db, new, is_proven=is_proven)
-        if isinstance(listing_id, Rejected):
-            await outbox_store.decide_otherwise(db, identity, listing_id.reason)
+        if not await outbox_store.insert_decision(db, identity, LISTED):
+            raise _RollBack(None)
+        if await outbox_store.has_outcome(db, identity):  # decided and closed since it was read
+            raise _RollBack(None)
+        listing_id = await self._bind(db, new, is_verified=is_verified)
+        if isinstance(listing_id, ListingRejected):
+            await outbox_store.update_decision(db, identity, listing_id.reason)
             return listing_id
-        await listing_store.put_terms(db, listing_id, settled)
+        await listing_store.upsert_terms(db, listing_id, settled)
         await listing_store.count_payment(db, listing_id, identity.payer, at=settled.at)
         document = await listing_store.touch(db, listing_id, at=settled.at)
         if document is not None:
             await self._index.put(db, [document])
         return Listed()
 
-    async def _bound(
-        self, db: Connection, new: SettledResource, *, is_proven: bool
-    ) -> int | Rejected:
-        """The listing, bound to the recipient that was paid; it has the newest text."""
+    async def _bind(
+        self, db: Connection, new: SettledResource, *, is_verified: bool
+    ) -> int | ListingRejected:
+        """Bind the key to the paid recipient and store the resource data; return the listing id."""
         network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
-        if is_proven:
+        if is_verified:
             await listing_store.lock_recipient(db, network, pay_to)
         binding = await listing_store.find_binding(db, network, new.resource.key)
         if binding is None:
-            added = await self._add(db, new)
-            if added is not None:
-                return added
+            inserted = await self._insert(db, new)
+            if inserted is not None:
+                return inserted
             binding = await listing_store.find_binding(db, network, new.resource.key)
-        if binding is None:  # removed in between: another turn finds it gone or there
-            raise _NotDecided(Undecided())
+        if binding is None:  # removed in between: a retry decides
+            raise _RollBack(OwnershipCheckPending())
         if binding.pay_to == pay_to:
-            await listing_store.replace_text(db, binding.listing_id, new)
+            await listing_store.update_resource(db, binding.listing_id, new)
             return binding.listing_id
-        if not is_proven:
-            raise _NotDecided(Undecided())
+        if not is_verified:
+            raise _RollBack(OwnershipCheckPending())
         if await listing_store.count_keys(db, network, pay_to) >= KEYS_PER_RECIPIENT:
-            return Rejected(NotListed.TOO_MANY)
-        await listing_store.move_binding(db, binding.listing_id, new)
-        log.info("listing.taken_over", listing_id=binding.listing_id)
+            return ListingRejected(RejectionReason.TOO_MANY)
+        await _move_binding(db, binding, new)
         return binding.listing_id
 
-    async def _add(self, db: Connection, new: SettledResource) -> int | Rejected | None:
-        """A new key of the recipient's; None when somebody has bound it meanwhile."""
+    async def _insert(self, db: Connection, new: SettledResource) -> int | ListingRejected | None:
+        """Insert a key for the recipient; None when the key exists meanwhile."""
         network, pay_to = new.settled.identity.network, new.settled.terms.pay_to
         await listing_store.lock_recipient(db, network, pay_to)
         if await listing_store.count_keys(db, network, pay_to) >= KEYS_PER_RECIPIENT:
-            return Rejected(NotListed.TOO_MANY)
+            return ListingRejected(RejectionReason.TOO_MANY)
         return await listing_store.insert_listing(db, new)
+
+
+class SettledListings:
+    """Lists the resource of a new settlement at once; on failure the outbox lists it."""
+
+    def __init__(self, ingestion: Ingestion) -> None:
+        self._ingestion = ingestion
+
+    async def list_resource(
+        self, identity: PaymentIdentity, discovery: DiscoveryText
+    ) -> ListingReport:
+        """List the resource of a settled payment and report the outcome.
+
+        Raises:
+            DatabaseUnavailable: the outbox lists it.
+        """
+        if discovery.is_oversized:
+            return ListingReport(ListingStatus.REJECTED, DropReason.DISCOVERY_TOO_LARGE)
+        outcome = await self._ingestion.list(identity)
+        match outcome:
+            case Listed():
+                return ListingReport(ListingStatus.SUCCESS)
+            case ListingRejected(reason):
+                return ListingReport(ListingStatus.REJECTED, reason)
+            case OwnershipCheckPending():
+                return ListingReport(ListingStatus.PROCESSING, OWNERSHIP_CHECK_PENDING)
+            case _:
+                assert_never(outcome)

@@ -1,47 +1,48 @@
-"""What came of listing a settled payment's resource."""
+"""The outcome of listing a settled payment's resource."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-LISTED: Final = "listed"  # as `settlements.listing_outcome` has it, beside the reasons
+OWNERSHIP_CHECK_PENDING: Final = "ownership_check_pending"  # the code in a listing report
+LISTED: Final = "listed"  # the value of `settlements.listing_outcome` besides the reasons
 
 
-class NotListed(StrEnum):
-    """Why a resource with acceptable text is not listed; every code is told to the seller."""
+class RejectionReason(StrEnum):
+    """Reasons against listing a resource with valid discovery data; the seller gets the code."""
 
     BOUND_ELSEWHERE = "bound_to_another_recipient"
     TOO_MANY = "too_many_listings"
-    NOT_KEPT = "discovery_not_kept"  # the settlement was made by a request without this text
-    FAILED = "listing_failed"  # a fault of the program, tried often enough
+    NOT_KEPT = "discovery_not_kept"  # the request that settled had no discovery data or other data
+    FAILED = "listing_failed"  # a bug: all attempts failed
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The resource stands in the catalog with the settled terms."""
+    """The resource is listed with the settled terms."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
-    """It is not listed, for good; `reason` is a machine-readable code."""
+class ListingRejected:
+    """The resource is not listed, finally; `reason` is a machine-readable code."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
-    """The key is bound to another recipient: the resource itself has to say whose it is."""
+class OwnershipCheckPending:
+    """The key is bound to another recipient: the resource's own 402 decides."""
 
 
-Outcome = Listed | Rejected
-ListingOutcome = Outcome | Undecided
+FinalOutcome = Listed | ListingRejected
+ListingOutcome = FinalOutcome | OwnershipCheckPending
 
 
-def outcome_of(text: str) -> Outcome:
-    """Read what a row says of its listing."""
-    return Listed() if text == LISTED else Rejected(text)
+def parse_outcome(text: str) -> FinalOutcome:
+    """Parse a stored outcome."""
+    return Listed() if text == LISTED else ListingRejected(text)
 
 
-def outcome_text(outcome: Outcome) -> str:
-    """What a row says of its listing."""
+def render_outcome(outcome: FinalOutcome) -> str:
+    """Render an outcome as it is stored."""
     return LISTED if isinstance(outcome, Listed) else outcome.reason

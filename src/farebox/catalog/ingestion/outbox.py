@@ -1,6 +1,6 @@
-"""Work off the outbox: list what no answer listed, and ask resources whose they are.
+"""Process the outbox: list settlements that no `/settle` response listed, and verify takeovers.
 
-Every replica runs both loops; who takes a settlement has it for a time.
+Every replica runs both loops; a claim on a settlement expires.
 """
 
 import asyncio
@@ -8,56 +8,71 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 import structlog
 
 from farebox.catalog.ingestion import outbox_store
 from farebox.catalog.ingestion.ingest import Ingestion
-from farebox.catalog.ingestion.listing_outcome import NotListed, Rejected, Undecided
-from farebox.catalog.ingestion.outbox_store import Open, Turn
+from farebox.catalog.ingestion.listing_outcome import (
+    ListingRejected,
+    OwnershipCheckPending,
+    RejectionReason,
+)
+from farebox.catalog.ingestion.outbox_store import OutboxClaim, OutboxItem
 from farebox.catalog.listing import Resource
-from farebox.catalog.settled import SettledResource
-from farebox.facilitator.identity import PaymentIdentity
+from farebox.catalog.settled_payment import SettledDiscovery, SettledResource
+from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
+# Takeovers that wait for a result. Every read of the outbox skips over them.
+MAX_PENDING_PER_RECIPIENT: Final = 50
+MAX_PENDING_TAKEOVERS: Final = 2_000
+
 log = structlog.get_logger(__name__)
 
 
-class Ownership(StrEnum):
-    """What a resource itself says of a recipient."""
+class OwnershipVerdict(StrEnum):
+    """Whether a resource's own 402 confirms that the recipient may take over its key."""
 
-    NAMES_IT = "names it"
-    NAMES_OTHERS = "names others"
-    SILENT = "silent"  # away, or no answer that can be read: nothing is known
+    CONFIRMED = "confirmed"
+    DENIED = "denied"
+    UNKNOWN = "unknown"  # unreachable, or no readable response
+    NOT_CHECKED = "not_checked"  # this service had no capacity for the request
 
 
-class Takeovers(Protocol):
-    """Asks a resource, over the network and within a deadline of its own."""
+class OwnershipVerifier(Protocol):
+    """Checks a resource over the network, within a deadline of its own."""
 
-    async def ask(self, resource: Resource, network: Network, pay_to: Address) -> Ownership: ...
+    async def verify(
+        self, resource: Resource, network: Network, pay_to: Address
+    ) -> OwnershipVerdict: ...
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxTimes:
-    """When and how often, seconds where it is a time."""
+    """Intervals in seconds, and limits of attempts."""
 
-    every_s: float = 1.0  # between two looks that found little
-    left_to_answers_s: float = 3.0  # so long an answer may list what it settled
-    taken_s: float = 20.0  # longer than a batch takes; an outage ends one
-    longest_rest_s: float = 10.0  # while the database is away
-    retry_s: float = 5.0  # after the first failure; twice as long after each further one
-    longest_retry_s: float = 600.0
-    failures: int = 5  # of the program on one settlement, until it is given up
-    checks: int = 4  # of a resource that says nothing, until the claim on it is
+    every_s: float = 1.0  # between two batches when the last one was empty
+    settle_grace_s: float = 3.0  # after finality, in which the `/settle` response lists
+    claim_s: float = 20.0  # longer than a batch takes; an outage ends one
+    max_outage_wait_s: float = 10.0  # between two batches while the database is unavailable
+    retry_s: float = 5.0  # after the first failure; doubles with each further one
+    max_retry_s: float = 600.0
+    failures: int = 5  # of one settlement by bugs, after which it is rejected
+    checks: int = 6  # of ownership without a result, after which the takeover is rejected
+    recheck_s: float = 60.0  # after the first check without a result; then eight times as long each
+    max_recheck_s: float = 4 * 3600.0
+    not_checked_s: float = 60.0  # after a check that this service had no capacity for
 
 
 class Outbox:
-    """A loop over settlements that are still to be listed, a bounded batch at a time."""
+    """Two loops over settlements to be listed, a bounded batch at a time."""
 
     def __init__(
         self,
@@ -65,134 +80,153 @@ class Outbox:
         ingestion: Ingestion,
         clock: Clock,
         *,
-        takeovers: Takeovers | None = None,
+        verifier: OwnershipVerifier | None = None,
         times: OutboxTimes = OutboxTimes(),
     ) -> None:
         self._database, self._ingestion, self._clock = database, ingestion, clock
-        self._takeovers, self._times = takeovers, times
+        self._verifier, self._times = verifier, times
 
     async def run(self) -> None:
-        """List for ever whatever is left."""
-        await self._for_ever(self.work_off)
+        """List settlements, batch after batch."""
+        await self._repeat(self.list_batch)
 
     async def run_checks(self) -> None:
-        """Ask for ever the resources that somebody else than their recipient was paid for."""
-        await self._for_ever(self.check)
+        """Verify takeovers, batch after batch."""
+        await self._repeat(self.check_batch)
 
-    async def work_off(self, *, limit: int = 20) -> int:
-        """List or reject a batch; how many were taken.
+    async def list_batch(self, *, limit: int = 20) -> int:
+        """Claim a batch and list or reject each settlement; return how many were claimed.
 
         Raises:
-            DatabaseUnavailable: what was not done is given back, or comes free with time.
+            Outage: the remaining claims are released or expire.
         """
-        taken = await self._take(limit, needs_check=False)
-        left = [each.identity for each in taken]
+        items = await self._claim(limit, needs_check=False)
+        remaining = [each.identity for each in items]
         try:
-            for each in taken:
-                await self._guarded(each, self._list)
-                left.remove(each.identity)
-        finally:  # the one that was met by an outage stands back, for it may have brought it about
-            await self._give_back(left[:1], until=self._later(1))
-            await self._give_back(left[1:], until=self._clock.now())
-        return len(taken)
+            for each in items:
+                await self._isolate(each, self._list)
+                remaining.remove(each.identity)
+        finally:  # the first one is delayed: it may have caused the outage
+            await self._release(remaining[:1], until=self._retry_at(1))
+            await self._release(remaining[1:], until=self._clock.now())
+        return len(items)
 
-    async def check(self, *, limit: int = 12) -> int:
-        """Decide a batch of claims on keys that are bound to others; how many were taken.
+    async def check_batch(self, *, limit: int = 12) -> int:
+        """Claim a batch of takeovers and decide each; return how many were claimed.
 
         Raises:
-            DatabaseUnavailable: likewise.
+            Outage: the claims expire.
         """
-        taken = await self._take(limit, needs_check=True)
-        asked = [self._guarded(each, self._decide) for each in taken]
-        for result in await asyncio.gather(*asked, return_exceptions=True):
+        items = await self._claim(limit, needs_check=True)
+        checks = [self._isolate(each, self._check) for each in items]
+        for result in await asyncio.gather(*checks, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
-        return len(taken)
+        return len(items)
 
-    async def _for_ever(self, batch: Callable[[], Awaitable[int]]) -> None:
+    async def _repeat(self, batch: Callable[[], Awaitable[int]]) -> None:
         wait_s = self._times.every_s
         while True:
             try:
-                taken = await batch()
-                wait_s = 0.0 if taken else self._times.every_s
-            except DatabaseUnavailable:
-                log.warning("listing.database_away")
-                wait_s = min(max(2 * wait_s, self._times.every_s), self._times.longest_rest_s)
+                count = await batch()
+                wait_s = 0.0 if count else self._times.every_s
+            except Outage as outage:
+                log.warning("listing.interrupted", part=outage.part)
+                wait_s = min(max(2 * wait_s, self._times.every_s), self._times.max_outage_wait_s)
             await self._clock.sleep(wait_s)
 
-    async def _take(self, limit: int, *, needs_check: bool) -> list[Open]:
+    async def _claim(self, limit: int, *, needs_check: bool) -> list[OutboxItem]:
         now, times = self._clock.now(), self._times
-        turn = Turn(
+        claim = OutboxClaim(
             now=now,
-            final_before=now - timedelta(seconds=times.left_to_answers_s),
-            taken_until=now + timedelta(seconds=times.taken_s),
+            final_before=now - timedelta(seconds=times.settle_grace_s),
+            claimed_until=now + timedelta(seconds=times.claim_s),
             limit=limit,
             needs_check=needs_check,
         )
         async with self._database.connection() as db:
-            return await outbox_store.take_open(db, turn)
+            return await outbox_store.claim_open(db, claim)
 
-    async def _give_back(self, left: list[PaymentIdentity], *, until: datetime) -> None:
-        if not left:
+    async def _release(self, identities: list[PaymentIdentity], *, until: datetime) -> None:
+        if not identities:
             return
         try:
             async with self._database.connection() as db:
-                await outbox_store.give_back(db, left, until=until)
+                await outbox_store.release(db, identities, until=until)
         except DatabaseUnavailable:
-            log.info("listing.not_given_back")  # they come free with time
+            log.info("listing.not_released")  # the claims expire
 
-    async def _guarded(self, each: Open, work: Callable[[Open], Awaitable[None]]) -> None:
-        """A bug met on one settlement is its own: noted, tried again later, given up at last."""
+    async def _isolate(
+        self, each: OutboxItem, work: Callable[[OutboxItem], Awaitable[None]]
+    ) -> None:
+        """Run `work`; a bug it meets is counted against this settlement and stops no other."""
         try:
             await work(each)
-        except DatabaseUnavailable:
+        except Outage:
             raise
         except Exception:
-            log.exception("listing.broken")
-            await self._failed(each.identity, each.failures + 1)
+            log.exception("listing.failed")
+            await self._record_failure(each.identity, each.failures + 1)
 
-    async def _failed(self, identity: PaymentIdentity, failures: int) -> None:
+    async def _record_failure(self, identity: PaymentIdentity, failures: int) -> None:
         if failures >= self._times.failures:
             log.error("listing.given_up", payer=identity.payer, nonce=identity.nonce)
-            await self._ingestion.close(identity, Rejected(NotListed.FAILED))
+            await self._ingestion.close(identity, ListingRejected(RejectionReason.FAILED))
             return
         async with self._database.connection() as db:
-            await outbox_store.note_failure(db, identity, until=self._later(failures))
+            await outbox_store.record_failure(db, identity, until=self._retry_at(failures))
 
-    async def _list(self, each: Open) -> None:
-        if not isinstance(await self._ingestion.list(each.identity), Undecided):
+    async def _list(self, each: OutboxItem) -> None:
+        if not isinstance(await self._ingestion.list(each.identity), OwnershipCheckPending):
             return
-        if self._takeovers is None:
+        if self._verifier is None:
             await self._reject(each)
             return
         async with self._database.connection() as db:
-            await outbox_store.ask_for_check(db, each.identity, at=self._clock.now())
+            await outbox_store.request_check(db, each.identity, at=self._clock.now())
 
-    async def _decide(self, each: Open) -> None:
-        """Ask the resource, unless the recipient has got the key by another payment meanwhile."""
-        if not isinstance(await self._ingestion.list(each.identity), Undecided):
+    async def _check(self, each: OutboxItem) -> None:
+        """Verify ownership, unless another payment has moved the key to the recipient meanwhile."""
+        if not isinstance(await self._ingestion.list(each.identity), OwnershipCheckPending):
             return
-        text = await self._ingestion.find_text(each.identity)
-        found = None if text is None else self._ingestion.read(text)
-        if text is None or not isinstance(found, Resource) or self._takeovers is None:
+        stored = await self._ingestion.find_discovery(each.identity)
+        resource = None if stored is None else await self._ingestion.parse(stored)
+        if stored is None or not isinstance(resource, Resource) or self._verifier is None:
             await self._reject(each)
             return
-        said = await self._takeovers.ask(found, each.identity.network, text.settled.terms.pay_to)
-        log.info("listing.ownership", says=said, checks=each.checks)
-        if said is Ownership.NAMES_IT:
-            await self._ingestion.place(SettledResource(text.settled, found), is_proven=True)
-        elif said is Ownership.NAMES_OTHERS or each.checks + 1 >= self._times.checks:
+        verdict = await self._verifier.verify(
+            resource, each.identity.network, stored.settled.terms.pay_to
+        )
+        log.info("listing.ownership", verdict=verdict, checks=each.checks)
+        if verdict is OwnershipVerdict.CONFIRMED:
+            new = SettledResource(stored.settled, resource)
+            await self._ingestion.store(new, is_verified=True)
+        elif verdict is OwnershipVerdict.NOT_CHECKED:
+            until = self._clock.now() + timedelta(seconds=self._times.not_checked_s)
+            await self._release([each.identity], until=until)
+        elif verdict is OwnershipVerdict.DENIED or not await self._schedule_recheck(each, stored):
             await self._reject(each)
-        else:
-            async with self._database.connection() as db:
-                until = self._later(each.checks + 1)
-                await outbox_store.note_check(db, each.identity, until=until)
 
-    async def _reject(self, each: Open) -> None:
-        """The key stays where it is; with the recipient, if another payment has moved it there."""
-        if isinstance(await self._ingestion.list(each.identity), Undecided):
-            await self._ingestion.close(each.identity, Rejected(NotListed.BOUND_ELSEWHERE))
+    async def _schedule_recheck(self, each: OutboxItem, stored: SettledDiscovery) -> bool:
+        """Schedule the next check, over hours; False when a limit is reached."""
+        times, checks = self._times, each.checks + 1
+        if checks >= times.checks:
+            return False
+        wait_s = min(times.recheck_s * 8 ** (checks - 1), times.max_recheck_s)
+        until = self._clock.now() + timedelta(seconds=wait_s)
+        async with self._database.connection() as db:
+            pending = await outbox_store.count_pending_takeovers(db, stored.settled.terms.pay_to)
+            if pending.own >= MAX_PENDING_PER_RECIPIENT or pending.all >= MAX_PENDING_TAKEOVERS:
+                return False
+            await outbox_store.record_check(db, each.identity, until=until)
+        return True
 
-    def _later(self, times: int) -> datetime:
-        wait_s = min(self._times.retry_s * 2 ** (times - 1), self._times.longest_retry_s)
+    async def _reject(self, each: OutboxItem) -> None:
+        """Reject the takeover, unless another payment has moved the key to the recipient."""
+        if isinstance(await self._ingestion.list(each.identity), OwnershipCheckPending):
+            reason = RejectionReason.BOUND_ELSEWHERE
+            await self._ingestion.close(each.identity, ListingRejected(reason))
+
+    def _retry_at(self, failures: int) -> datetime:
+        wait_s = min(self._times.retry_s * 2 ** (failures - 1), self._times.max_retry_s)
         return self._clock.now() + timedelta(seconds=wait_s)

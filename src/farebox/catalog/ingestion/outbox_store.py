@@ -1,7 +1,7 @@
-"""The catalog's outbox in PostgreSQL: settlements with text and no outcome, and who works on them.
+"""The catalog's outbox in PostgreSQL: settlements with discovery data and no listing outcome.
 
-Every function is one statement. None of those that change a settlement's row may be called inside
-a transaction: a row that is locked longer than one statement takes would hold up its settlement.
+Every function is one statement. None that changes a settlement's row may be called inside a
+transaction: a row locked for longer than one statement would delay its settlement.
 """
 
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from farebox.catalog.listing import ListedTerms
-from farebox.catalog.settled import Settled, SettledText
-from farebox.facilitator.identity import PaymentIdentity, row_keys
+from farebox.catalog.settled_payment import SettledDiscovery, SettledPayment
+from farebox.facilitator.settlement import PaymentIdentity, list_row_keys
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
@@ -18,30 +18,38 @@ from farebox.storage.pool import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
-    """A settlement that is still to be listed and is this process's for a time."""
+class OutboxItem:
+    """A settlement to be listed, claimed by this process until the claim expires."""
 
     identity: PaymentIdentity
-    failures: int
-    checks: int
+    failures: int  # of earlier attempts
+    checks: int  # of ownership that had no result
     needs_check: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What may be taken: final since `final_before`, and taken by nobody at `now`."""
+class OutboxClaim:
+    """The settlements to claim: final since `final_before` and not claimed at `now`."""
 
     now: datetime
     final_before: datetime
-    taken_until: datetime
+    claimed_until: datetime
     limit: int
     needs_check: bool = False
 
 
-async def take_open(db: Connection, turn: Turn) -> list[Open]:
-    """Take settlements that are still to be listed, oldest first; no two processes take the same.
+@dataclass(frozen=True, slots=True)
+class PendingTakeovers:
+    """The numbers of takeovers that wait for a result after an ownership check without one."""
 
-    Nothing is locked beyond the statement: whoever dies with a row loses it with its time.
+    own: int  # of one recipient
+    all: int
+
+
+async def claim_open(db: Connection, claim: OutboxClaim) -> list[OutboxItem]:
+    """Claim settlements to be listed, oldest first; no two processes claim the same.
+
+    A claim is a time and not a lock: that of a process that ended expires.
     """
     rows = await db.fetch(
         """
@@ -59,14 +67,14 @@ async def take_open(db: Connection, turn: Turn) -> list[Open]:
         WHERE attempt.taken_until <= $1
         RETURNING network, payer, nonce, failures, checks, needs_check
         """,
-        turn.now,
-        turn.final_before,
-        turn.taken_until,
-        turn.limit,
-        turn.needs_check,
+        claim.now,
+        claim.final_before,
+        claim.claimed_until,
+        claim.limit,
+        claim.needs_check,
     )
     return [
-        Open(
+        OutboxItem(
             PaymentIdentity(Network(row["network"]), Address(row["payer"]), row["nonce"]),
             row["failures"],
             row["checks"],
@@ -76,23 +84,23 @@ async def take_open(db: Connection, turn: Turn) -> list[Open]:
     ]
 
 
-async def give_back(
+async def release(
     db: Connection, identities: Sequence[PaymentIdentity], *, until: datetime
 ) -> None:
-    """Nobody takes these before `until`, and anybody may afterwards."""
+    """End the claims at `until`."""
     await db.execute(
         """
         UPDATE listing_attempts a SET taken_until = $4
         FROM unnest($1::text[], $2::text[], $3::bigint[]) AS item (network, payer, nonce)
         WHERE (a.network, a.payer, a.nonce) = (item.network, item.payer, item.nonce)
         """,
-        *row_keys(identities),
+        *list_row_keys(identities),
         until,
     )
 
 
-async def note_failure(db: Connection, identity: PaymentIdentity, *, until: datetime) -> int:
-    """The program failed on this one; how often that has been. Nobody takes it before `until`."""
+async def record_failure(db: Connection, identity: PaymentIdentity, *, until: datetime) -> int:
+    """Count a failed attempt and delay the next one to `until`; return the count."""
     return int(
         await db.fetchval(
             """
@@ -108,8 +116,8 @@ async def note_failure(db: Connection, identity: PaymentIdentity, *, until: date
     )
 
 
-async def ask_for_check(db: Connection, identity: PaymentIdentity, *, at: datetime) -> None:
-    """Whether the recipient may take the key over is the resource's to say: it is to be asked."""
+async def request_check(db: Connection, identity: PaymentIdentity, *, at: datetime) -> None:
+    """Mark the settlement for an ownership check that is due at `at`."""
     await db.execute(
         """
         INSERT INTO listing_attempts (network, payer, nonce, taken_until, needs_check)
@@ -122,8 +130,8 @@ async def ask_for_check(db: Connection, identity: PaymentIdentity, *, at: dateti
     )
 
 
-async def note_check(db: Connection, identity: PaymentIdentity, *, until: datetime) -> None:
-    """The resource was asked and said nothing; it is asked again after `until`."""
+async def record_check(db: Connection, identity: PaymentIdentity, *, until: datetime) -> None:
+    """Count an ownership check without a result and delay the next one to `until`."""
     await db.execute(
         """
         UPDATE listing_attempts SET checks = checks + 1, taken_until = $4
@@ -134,8 +142,24 @@ async def note_check(db: Connection, identity: PaymentIdentity, *, until: dateti
     )
 
 
-async def find_text(db: Connection, identity: PaymentIdentity) -> SettledText | None:
-    """What a final settlement's request said of its resource; None when nothing was kept."""
+async def count_pending_takeovers(db: Connection, pay_to: Address) -> PendingTakeovers:
+    """Count the takeovers that wait for a result, the recipient's own and all."""
+    row = await db.fetchrow(
+        """
+        SELECT count(*) FILTER (WHERE s.pay_to = $1) AS own, count(*) AS all
+        FROM listing_attempts a JOIN settlements s USING (network, payer, nonce)
+        WHERE a.needs_check AND a.checks > 0
+        """,
+        pay_to,
+    )
+    return PendingTakeovers(row["own"], row["all"]) if row is not None else PendingTakeovers(0, 0)
+
+
+async def find_discovery(db: Connection, identity: PaymentIdentity) -> SettledDiscovery | None:
+    """Find a final settlement's discovery data; None when none was stored.
+
+    Once the listing outcome is final, only the outcome is left.
+    """
     row = await db.fetchrow(
         """
         SELECT s.asset, s.amount, s.pay_to, s.max_timeout_s, s.ledger, s.finished_at, s.discovery,
@@ -143,7 +167,7 @@ async def find_text(db: Connection, identity: PaymentIdentity) -> SettledText | 
         FROM settlements s
         LEFT JOIN listing_decisions d USING (network, payer, nonce)
         WHERE s.network = $1 AND s.payer = $2 AND s.nonce = $3
-          AND s.state = 'confirmed' AND s.discovery IS NOT NULL
+          AND s.state = 'confirmed' AND (s.discovery IS NOT NULL OR s.listing_outcome IS NOT NULL)
         """,
         *identity.row_key,
     )
@@ -156,16 +180,16 @@ async def find_text(db: Connection, identity: PaymentIdentity) -> SettledText | 
         pay_to=Address(row["pay_to"]),
         max_timeout_s=row["max_timeout_s"],
     )
-    settled = Settled(identity, terms, row["ledger"], row["finished_at"])
-    return SettledText(settled, bytes(row["discovery"]), row["outcome"])
+    settled = SettledPayment(identity, terms, row["ledger"], row["finished_at"])
+    return SettledDiscovery(settled, row["discovery"], row["outcome"])
 
 
-async def decide(db: Connection, identity: PaymentIdentity, outcome: str) -> bool:
-    """Write down what a settlement's listing comes to, in the transaction that makes it so.
+async def insert_decision(db: Connection, identity: PaymentIdentity, outcome: str) -> bool:
+    """Insert the listing outcome of a settlement, in the transaction that lists the resource.
 
-    False when it is decided already; a decision that another makes now is waited for.
+    False when there is one; the statement waits for a concurrent decision.
     """
-    decided = await db.fetchval(
+    is_inserted = await db.fetchval(
         """
         INSERT INTO listing_decisions (network, payer, nonce, outcome) VALUES ($1, $2, $3, $4)
         ON CONFLICT DO NOTHING
@@ -174,11 +198,11 @@ async def decide(db: Connection, identity: PaymentIdentity, outcome: str) -> boo
         *identity.row_key,
         outcome,
     )
-    return decided is True
+    return is_inserted is True
 
 
-async def decide_otherwise(db: Connection, identity: PaymentIdentity, outcome: str) -> None:
-    """The decision that this transaction wrote down says this instead."""
+async def update_decision(db: Connection, identity: PaymentIdentity, outcome: str) -> None:
+    """Replace the outcome that this transaction has inserted."""
     await db.execute(
         """
         UPDATE listing_decisions SET outcome = $4
@@ -189,27 +213,27 @@ async def decide_otherwise(db: Connection, identity: PaymentIdentity, outcome: s
     )
 
 
-async def is_marked(db: Connection, identity: PaymentIdentity) -> bool:
-    """Whether the settlement says already what its listing came to."""
-    marked = await db.fetchval(
+async def has_outcome(db: Connection, identity: PaymentIdentity) -> bool:
+    """Whether the settlement's row has a listing outcome."""
+    found = await db.fetchval(
         """
         SELECT listing_outcome IS NOT NULL FROM settlements
         WHERE network = $1 AND payer = $2 AND nonce = $3
         """,
         *identity.row_key,
     )
-    return marked is not False
+    return found is not False
 
 
-async def mark(db: Connection, identity: PaymentIdentity, outcome: str) -> None:
-    """The settlement says what its listing came to, and nothing is left to do for it.
+async def store_outcome(db: Connection, identity: PaymentIdentity, outcome: str) -> None:
+    """Store the listing outcome in the settlement's row and delete its discovery data and claim.
 
-    What it said before stands. Never inside a transaction.
+    An outcome that is there stays. Not to be called inside a transaction.
     """
     await db.execute(
         """
         WITH marked AS (
-            UPDATE settlements SET listing_outcome = $4
+            UPDATE settlements SET listing_outcome = $4, discovery = NULL
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND listing_outcome IS NULL),
         decided AS (
             DELETE FROM listing_decisions WHERE network = $1 AND payer = $2 AND nonce = $3)

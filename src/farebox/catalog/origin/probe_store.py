@@ -1,6 +1,6 @@
-"""Probes in PostgreSQL: which listings are due, who asks them, and what they said.
+"""Probes in PostgreSQL: due times, claims and results.
 
-Every function is one statement but `note_result`, which is two in the caller's transaction.
+Every function is one statement, except `record_result`: two in the caller's transaction.
 """
 
 from collections.abc import Sequence
@@ -9,51 +9,55 @@ from datetime import datetime
 from typing import Final
 
 from farebox.catalog.listing import Ownership, Probe, ProbeState
-from farebox.catalog.origin.probe_state import Standing, ownership_by
+from farebox.catalog.origin.probe_history import ProbeHistory, ownership_for
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
-_OVERLAP: Final = 1_000  # how far behind the newest an id may come to be seen: it commits late
+_OVERLAP: Final = (
+    1_000  # how far behind the newest id one may still become visible by a late commit
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """A listing that is this process's to ask, until its time has passed."""
+class DueProbe:
+    """A listing that this process has claimed for a probe."""
 
     listing_id: int
     network: Network
     pay_to: Address
     url: str
     method: str | None
-    standing: Standing
+    history: ProbeHistory
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What may be taken at `now`, and when it is due again: asked, or not asked while hidden."""
+class ProbeClaim:
+    """The limit of probes due at `now` to claim, and their next due times."""
 
     now: datetime
-    taken_until: datetime
-    hidden_until: datetime
+    claimed_until: datetime
+    removed_until: datetime  # the next due time of a listing that was taken down
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What one question changed."""
+class ProbeRecord:
+    """One probe's outcome."""
 
-    due: Due
-    standing: Standing
+    due: DueProbe
+    history: ProbeHistory
     at: datetime
     next_at: datetime
 
 
-async def enrol(db: Connection, *, now: datetime, spread_s: float, limit: int) -> int:
-    """Listings that are not probed yet will be, spread over `spread_s`; how many were added.
+async def insert_missing_probes(
+    db: Connection, *, now: datetime, spread_s: float, limit: int
+) -> int:
+    """Insert probes for new listings, due at random within `spread_s`; return the count.
 
-    A tool has no 402 of its own: it gets a row that is never due, so that each look starts where
-    the last one ended. At least `limit` are looked at.
+    An MCP tool has no 402 of its own: its row is never due, and only marks how far listings were
+    read. At least `limit` listings are read.
     """
     added: int = await db.fetchval(
         """
@@ -83,10 +87,10 @@ async def enrol(db: Connection, *, now: datetime, spread_s: float, limit: int) -
     return added
 
 
-async def take_due(db: Connection, turn: Turn) -> list[Due]:
-    """Take listings whose time has come, longest due first; no two processes take the same.
+async def claim_due(db: Connection, claim: ProbeClaim) -> list[DueProbe]:
+    """Claim due probes, longest due first; no two processes claim the same.
 
-    Nothing is locked beyond the statement: who dies with a row loses it with its time.
+    A claim is a due time in the future, not a lock: that of a process that ended expires.
     """
     rows = await db.fetch(
         """
@@ -96,36 +100,36 @@ async def take_due(db: Connection, turn: Turn) -> list[Due]:
             ORDER BY due_at
             LIMIT $4
             FOR UPDATE SKIP LOCKED
-        ), taken AS (
+        ), claimed AS (
             UPDATE listing_probes p
             SET due_at = CASE WHEN l.removed_at IS NULL THEN $2::timestamptz ELSE $3 END
             FROM due JOIN listings l ON l.id = due.listing_id
             WHERE p.listing_id = due.listing_id
-            RETURNING l.id, l.network, l.pay_to, coalesce(l.asked_url, l.url) AS asked_url,
+            RETURNING l.id, l.network, l.pay_to, coalesce(l.asked_url, l.url) AS url,
                       l.method, l.pay_to = p.pay_to AS is_same, l.removed_at, p.state, p.seen,
                       p.times)
-        SELECT * FROM taken WHERE removed_at IS NULL
+        SELECT * FROM claimed WHERE removed_at IS NULL
         """,
-        turn.now,
-        turn.taken_until,
-        turn.hidden_until,
-        turn.limit,
+        claim.now,
+        claim.claimed_until,
+        claim.removed_until,
+        claim.limit,
     )
     return [
-        Due(
+        DueProbe(
             row["id"],
             Network(row["network"]),
             Address(row["pay_to"]),
-            row["asked_url"],
+            row["url"],
             row["method"],
-            _standing(row) if row["is_same"] else Standing(),
+            _read_history(row) if row["is_same"] else ProbeHistory(),
         )
         for row in rows
     ]
 
 
-async def put_off(db: Connection, listing_ids: Sequence[int], *, until: datetime) -> None:
-    """These are asked by nobody before `until`."""
+async def postpone(db: Connection, listing_ids: Sequence[int], *, until: datetime) -> None:
+    """Make the probes due at `until`."""
     await db.execute(
         "UPDATE listing_probes SET due_at = $2 WHERE listing_id = ANY ($1)",
         list(listing_ids),
@@ -133,13 +137,13 @@ async def put_off(db: Connection, listing_ids: Sequence[int], *, until: datetime
     )
 
 
-async def note_result(db: Connection, result: Result) -> bool:
-    """The result stands, and the listing's ownership with it where the state says something.
+async def record_result(db: Connection, record: ProbeRecord) -> bool:
+    """Store the history, and the listing's ownership where the state decides it.
 
-    False when the listing is bound to another recipient meanwhile: it is asked anew.
+    False when the listing was bound to another recipient meanwhile: nothing is stored.
     """
-    due, standing = result.due, result.standing
-    noted = await db.fetchval(
+    due, history = record.due, record.history
+    is_stored = await db.fetchval(
         """
         UPDATE listing_probes p
         SET pay_to = $2, state = $3, seen = $4, times = $5, checked_at = $6, due_at = $7,
@@ -150,19 +154,21 @@ async def note_result(db: Connection, result: Result) -> bool:
         """,
         due.listing_id,
         due.pay_to,
-        standing.state.value,
-        None if standing.seen is None else standing.seen.value,
-        standing.times,
-        result.at,
-        result.next_at,
+        history.state.value,
+        None if history.last_result is None else history.last_result.value,
+        history.repeats,
+        record.at,
+        record.next_at,
     )
-    ownership = ownership_by(standing.state) if noted else None
+    ownership = ownership_for(history.state) if is_stored else None
     if ownership is not None:
-        await _set_ownership(db, due, ownership, at=result.at)
-    return noted is True
+        await _set_ownership(db, due, ownership, at=record.at)
+    return is_stored is True
 
 
-async def _set_ownership(db: Connection, due: Due, ownership: Ownership, *, at: datetime) -> None:
+async def _set_ownership(
+    db: Connection, due: DueProbe, ownership: Ownership, *, at: datetime
+) -> None:
     await db.execute(
         """
         UPDATE listings
@@ -177,7 +183,7 @@ async def _set_ownership(db: Connection, due: Due, ownership: Ownership, *, at: 
 
 
 def read_probe(row: Row) -> Probe | None:
-    """What is shown of the probe in a row of `listing_probes`; None where it was not asked yet."""
+    """Read the probe from the columns of `listing_probes`; None before the first result."""
     if row["checked_at"] is None:
         return None
     state = ProbeState(row["state"])
@@ -185,6 +191,6 @@ def read_probe(row: Row) -> Probe | None:
     return Probe(state, row["checked_at"], row["changed_at"] if is_known else None)
 
 
-def _standing(row: Row) -> Standing:
-    seen = None if row["seen"] is None else ProbeState(row["seen"])
-    return Standing(ProbeState(row["state"]), seen, row["times"])
+def _read_history(row: Row) -> ProbeHistory:
+    last_result = None if row["seen"] is None else ProbeState(row["seen"])
+    return ProbeHistory(ProbeState(row["state"]), last_result, row["times"])

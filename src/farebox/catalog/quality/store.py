@@ -1,4 +1,4 @@
-"""What listings are counted from and what was counted, in PostgreSQL.
+"""Listings' payers, recounts and counts in PostgreSQL.
 
 `db` is a connection.
 """
@@ -8,45 +8,46 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from farebox.catalog.listing_store import document_of
-from farebox.catalog.quality.cluster import Counted
+from farebox.catalog.listing_store import read_document
+from farebox.catalog.quality.payer_clusters import PayerCount
 from farebox.catalog.search_document import SearchDocument
 from farebox.storage.pool import Connection
 
-MAX_WEIGHED: Final = 200_000  # payers of one listing; further ones do not count
-MAX_FUNDED: Final = 512  # of these, accounts that are funded here and have to be followed back
+MAX_PAYERS: Final = 200_000  # of one listing; further ones do not count
+MAX_FUNDED: Final = 512  # of these, accounts funded through this service, whose funding is traced
 
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """A listing to be counted, and the change up to which it will have been."""
+    """A listing to be recounted, and its change counter when the recount was read."""
 
     listing_id: int
-    changes: int | None  # None: nothing has changed, it has only been long
+    changes: int | None  # None: no change, but the count is old
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """A listing's payers: how many are nobody's, and who is funded through this service."""
+class ListingPayers:
+    """A listing's payers: the counts of those funded elsewhere, and those funded through us."""
 
     network: str
     pay_to: str
-    weighed: int
-    unfunded: Counted
-    funded: Mapping[str, int]  # settlements of each
+    read: int  # payers in all
+    independent: PayerCount  # of payers that are not funded through this service
+    funded: Mapping[str, int]  # settlements of each payer that is
 
 
 async def find_due(db: Connection, *, now: datetime, limit: int) -> list[Recount]:
-    """Listings whose payers changed, longest waiting first.
+    """Find listings whose payers changed, longest waiting first.
 
-    One that has just been counted waits a millisecond for each of its payers, so that counting
-    takes a bounded share of the time however busy it is.
+    After a count a listing waits one millisecond for each of its payers, so that counting takes a
+    bounded share of the time however busy the listing is.
     """
     rows = await db.fetch(
         """
         SELECT listing_id, changes
         FROM listing_recounts LEFT JOIN listing_quality USING (listing_id)
-        WHERE counted_at IS NULL OR counted_at + weighed * interval '1 millisecond' <= $1
+        WHERE (counted_at IS NULL OR counted_at + weighed * interval '1 millisecond' <= $1)
+          AND waits_until <= $1
         ORDER BY due_at, listing_id
         LIMIT $2
         """,
@@ -57,11 +58,17 @@ async def find_due(db: Connection, *, now: datetime, limit: int) -> list[Recount
 
 
 async def find_oldest(db: Connection, *, counted_before: datetime, limit: int) -> list[Recount]:
-    """Listings that were counted longest ago: what is known of who funds whom has grown since."""
+    """Find the listings with the oldest counts: the funding graph has grown since.
+
+    Those with a pending recount are left to `find_due`.
+    """
     rows = await db.fetch(
         """
         SELECT listing_id FROM listing_quality
-        WHERE counted_at < $1 ORDER BY counted_at LIMIT $2
+        WHERE counted_at < $1
+          AND NOT EXISTS (SELECT FROM listing_recounts
+                          WHERE listing_recounts.listing_id = listing_quality.listing_id)
+        ORDER BY counted_at LIMIT $2
         """,
         counted_before,
         limit,
@@ -69,8 +76,20 @@ async def find_oldest(db: Connection, *, counted_before: datetime, limit: int) -
     return [Recount(row["listing_id"], None) for row in rows]
 
 
-async def find_weighed(db: Connection, listing_id: int) -> Weighed | None:
-    """Who has paid for a listing, its recipient left out; None when it is gone."""
+async def postpone(db: Connection, listing_id: int, *, until: datetime) -> None:
+    """Postpone the listing's recount to `until`; insert one if there is none."""
+    await db.execute(
+        """
+        INSERT INTO listing_recounts (listing_id, changes, waits_until) VALUES ($1, 1, $2)
+        ON CONFLICT (listing_id) DO UPDATE SET waits_until = excluded.waits_until
+        """,
+        listing_id,
+        until,
+    )
+
+
+async def find_payers(db: Connection, listing_id: int) -> ListingPayers | None:
+    """Read a listing's payers without its recipient; None when the listing is gone."""
     row = await db.fetchrow(
         """
         WITH listing AS (SELECT id, network, pay_to FROM listings WHERE id = $1),
@@ -78,7 +97,7 @@ async def find_weighed(db: Connection, listing_id: int) -> Weighed | None:
             SELECT payer, settlements FROM listing_payers, listing
             WHERE listing_id = listing.id AND payer <> listing.pay_to
             LIMIT $2
-        ), judged AS (
+        ), classified AS (
             SELECT payer, settlements, EXISTS (
                 SELECT FROM payment_flows, listing
                 WHERE payment_flows.network = listing.network AND account = payer AND is_funding
@@ -86,33 +105,33 @@ async def find_weighed(db: Connection, listing_id: int) -> Weighed | None:
             FROM paying
         )
         SELECT network, pay_to,
-               (SELECT count(*) FROM judged) AS weighed,
-               (SELECT count(*) FROM judged WHERE NOT is_funded) AS payers,
+               (SELECT count(*) FROM classified) AS read,
+               (SELECT count(*) FROM classified WHERE NOT is_funded) AS payers,
                (SELECT coalesce(sum(settlements), 0)::bigint
-                FROM judged WHERE NOT is_funded) AS settlements,
-               ARRAY(SELECT ROW (payer, settlements) FROM judged WHERE is_funded
+                FROM classified WHERE NOT is_funded) AS settlements,
+               ARRAY(SELECT ROW (payer, settlements) FROM classified WHERE is_funded
                      ORDER BY payer LIMIT $3) AS funded
         FROM listing
         """,
         listing_id,
-        MAX_WEIGHED,
+        MAX_PAYERS,
         MAX_FUNDED,
     )
     if row is None:
         return None
-    return Weighed(
+    return ListingPayers(
         network=row["network"],
         pay_to=row["pay_to"],
-        weighed=row["weighed"],
-        unfunded=Counted(row["payers"], row["settlements"]),
+        read=row["read"],
+        independent=PayerCount(row["payers"], row["settlements"]),
         funded=dict(row["funded"]),
     )
 
 
-async def find_settlements(
+async def count_settlements(
     db: Connection, listing_id: int, payers: Collection[str]
 ) -> dict[str, int]:
-    """Which of these accounts have paid for the listing, and how often."""
+    """Count the settlements of those of the accounts that have paid for the listing."""
     rows = await db.fetch(
         """
         SELECT payer, settlements FROM listing_payers
@@ -125,7 +144,7 @@ async def find_settlements(
 
 
 async def lock_listing(db: Connection, listing_id: int) -> SearchDocument | None:
-    """A shown listing as it is searched, with the payers counted before; nobody changes it now."""
+    """Lock a listing; return its search document with the stored payer count."""
     row = await db.fetchrow(
         """
         SELECT id, network, type, url, tool_name, service_name, tags, description, parameters,
@@ -136,13 +155,13 @@ async def lock_listing(db: Connection, listing_id: int) -> SearchDocument | None
         """,
         listing_id,
     )
-    return None if row is None else document_of(row)
+    return None if row is None else read_document(row)
 
 
-async def put_quality(
-    db: Connection, listing_id: int, counted: Counted, *, weighed: int, at: datetime
+async def upsert_quality(
+    db: Connection, listing_id: int, count: PayerCount, *, payers_read: int, at: datetime
 ) -> None:
-    """The counts stand; nothing happens to a listing that is gone."""
+    """Store the counts, unless the listing is gone."""
     await db.execute(
         """
         INSERT INTO listing_quality (listing_id, payers, settlements, weighed, counted_at)
@@ -152,15 +171,15 @@ async def put_quality(
             weighed = excluded.weighed, counted_at = excluded.counted_at
         """,
         listing_id,
-        counted.payers,
-        counted.settlements,
-        weighed,
+        count.payers,
+        count.settlements,
+        payers_read,
         at,
     )
 
 
-async def close_recount(db: Connection, recount: Recount) -> None:
-    """The listing needs no count, unless its payers have changed meanwhile."""
+async def delete_recount(db: Connection, recount: Recount) -> None:
+    """Delete the recount, unless the payers have changed since it was read."""
     await db.execute(
         "DELETE FROM listing_recounts WHERE listing_id = $1 AND changes = $2",
         recount.listing_id,

@@ -1,4 +1,4 @@
-"""What tokens are, in PostgreSQL: looked up once, and again from time to time."""
+"""Tokens in PostgreSQL."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,12 +9,12 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
 
-async def find_unknown(
+async def find_outdated(
     db: Connection, network: Network, *, checked_before: datetime, limit: int
 ) -> list[Address]:
-    """Tokens of listings on a network that were never looked up, or not since; the new ones first.
+    """Find listed tokens that were not looked up since `checked_before`, new ones first.
 
-    The distinct ones are found by going from one to the next, however many listings have each.
+    The recursive query jumps from one distinct token to the next, however many listings have each.
     """
     rows = await db.fetch(
         """
@@ -43,16 +43,16 @@ async def find_unknown(
     return [Address(row["asset"]) for row in rows]
 
 
-async def put_tokens(
+async def upsert_tokens(
     db: Connection, network: Network, tokens: Mapping[Address, Token], *, at: datetime
 ) -> None:
-    """The tokens are known to be this."""
-    each = sorted(tokens.items())
+    """Store the tokens, unless a later lookup is stored."""
+    items = sorted(tokens.items())
     await db.execute(
         """
         INSERT INTO tokens (network, asset, kind, code, issuer, wasm_hash, owner, checked_at)
-        SELECT $1, seen.*, $8
-        FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[]) AS seen
+        SELECT $1, item.*, $8
+        FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[]) AS item
         ON CONFLICT (asset, network) DO UPDATE
         SET kind = excluded.kind, code = excluded.code, issuer = excluded.issuer,
             wasm_hash = excluded.wasm_hash, owner = excluded.owner,
@@ -60,18 +60,18 @@ async def put_tokens(
         WHERE tokens.checked_at < excluded.checked_at
         """,
         network,
-        [asset for asset, _ in each],
-        [token.kind for _, token in each],
-        [token.code for _, token in each],
-        [token.issuer for _, token in each],
-        [token.wasm_hash for _, token in each],
-        [token.owner for _, token in each],
+        [asset for asset, _ in items],
+        [token.kind for _, token in items],
+        [token.code for _, token in items],
+        [token.issuer for _, token in items],
+        [token.wasm_hash for _, token in items],
+        [token.owner for _, token in items],
         at,
     )
 
 
 def read_token(row: Row) -> Token | None:
-    """The token in the columns of a row of `tokens`; None where it has not been looked up."""
+    """Read the token from the columns of `tokens`; None where it was not looked up."""
     if row["kind"] is None:
         return None
     return Token(

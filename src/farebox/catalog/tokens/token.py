@@ -1,4 +1,4 @@
-"""What a token is that listings are paid in: as the ledger has it, not as anybody says."""
+"""The identity of a token, from the ledger and not from a seller's text."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,16 +7,16 @@ from typing import Final
 from farebox.kernel.addresses import Address, parse_account
 from farebox.kernel.networks import Network
 from farebox.stellar.asset_contract import asset_contract
-from farebox.stellar.contract_instance import AssetCode, ContractCode, ExternalCode, WasmCode
+from farebox.stellar.ledger_entries import AssetCode, ContractCode, ExternalCode, WasmCode
 
 
 class TokenKind(StrEnum):
-    """What runs under a token's address."""
+    """The kind of contract at a token's address."""
 
-    ASSET_CONTRACT = "asset_contract"  # the network's own code, for one classic asset
-    WASM = "wasm"  # code of its own: may do anything
-    EXTERNAL = "external"  # code that its owner may swap without a trace in the token
-    ABSENT = "absent"  # nothing, when it was looked up
+    ASSET_CONTRACT = "asset_contract"  # the Stellar Asset Contract of one classic asset
+    WASM = "wasm"  # other code, which may do anything
+    EXTERNAL = "external"  # code that its owner may replace without a change of the token's entry
+    ABSENT = "absent"  # no contract, when it was looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class Token:
 _NATIVE_CODE: Final = "XLM"
 
 
-def token_of(code: ContractCode | None, address: Address, network: Network) -> Token:
-    """The token that runs this code under this address.
+def identify_token(code: ContractCode | None, address: Address, network: Network) -> Token:
+    """Identify the token that runs this code at this address.
 
-    An asset contract is told by its id, which no other contract can have: a name that the id was
-    not made from is not repeated.
+    An asset contract's address is derived from its asset: an asset name that does not derive the
+    address is not trusted.
     """
     match code:
         case WasmCode(wasm_hash):
@@ -57,17 +57,3 @@ def _asset(name: str) -> Token:
     if not issuer:
         return Token(TokenKind.ASSET_CONTRACT, code=_NATIVE_CODE)
     return Token(TokenKind.ASSET_CONTRACT, code=code, issuer=parse_account(issuer))
-
-
-def token_body(token: Token) -> dict[str, object]:
-    """The token as a listing shows it."""
-    members = {
-        "code": token.code,
-        "issuer": token.issuer,
-        "wasmHash": token.wasm_hash.hex() if token.wasm_hash else None,
-        "owner": token.owner,
-    }
-    return {
-        "kind": token.kind.value,
-        **{name: value for name, value in members.items() if value is not None},
-    }

@@ -1,41 +1,21 @@
 """Channel accounts and their leases in PostgreSQL; every function is one statement."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
 
-from farebox.facilitator.channels.channel import Channel, ChannelState
+from farebox.facilitator.channels.channel import Channel, ChannelLease, ChannelState
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
-# channel c of network $1, at the moment $2: nobody holds it, and it carries nothing
+# channel c of network $1 at the moment $2: it is not leased and has no unresolved envelope
 _IS_FREE: Final[LiteralString] = """
     ((c.leased_until IS NULL OR c.leased_until < $2) AND NOT EXISTS (
         SELECT FROM settlements s
         WHERE s.network = c.network AND s.source = c.address
           AND s.state IN ('sending', 'submitted')))
 """
-
-
-@dataclass(frozen=True, slots=True)
-class LeasedRow:
-    """A channel that was free and is leased now."""
-
-    address: Address
-    derivation_index: int
-    epoch: int
-    used_sequence: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """A lease to be given back; `used_sequence` None: read it from the ledger first."""
-
-    address: Address
-    epoch: int
-    used_sequence: int | None
 
 
 async def lease_channels(
@@ -45,22 +25,19 @@ async def lease_channels(
     count: int,
     now: datetime,
     until: datetime,
-    most: int | None = None,
-    leaving: Collection[Address] = (),
-) -> list[LeasedRow]:
-    """Take up to `count` free channels until `until`; no more than `most` are leased together.
+    max_leased: int | None = None,
+    excluded: Collection[Address] = (),
+) -> list[ChannelLease]:
+    """Lease up to `count` free channels until `until`; at most `max_leased` are leased together.
 
-    Those of `leaving` are left to others.
-
-    A channel whose envelope is unresolved is not free, whoever leased it: it is quarantined until
-    reconciliation ends the row. The channels unused for longest go first. The number used last is
-    forgotten until the channel is given back: a holder that dies has used more.
+    Those in `excluded` are left to other replicas. A channel whose envelope is unresolved is not
+    free: it is quarantined until reconciliation finalizes the row. The channels unused for longest
+    are leased first. `used_sequence` is cleared until the lease is released, since a holder that
+    dies may have used more numbers.
     """
     rows = await db.fetch(
         """
-        UPDATE channels
-        SET lease_epoch = channels.lease_epoch + 1, leased_until = $3, used_sequence = NULL
-        FROM (
+        WITH free AS MATERIALIZED (  -- a join might read a subquery with a limit more than once
             SELECT c.address, c.used_sequence FROM channels c
             WHERE c.network = $1 AND c.state = 'active' AND c.address <> ALL ($6::text[]) AND """
         + _IS_FREE
@@ -69,7 +46,11 @@ async def lease_channels(
             LIMIT least($4, greatest(0, coalesce($5, 2147483647) - (
                 SELECT count(*) FROM channels l
                 WHERE l.network = $1 AND l.leased_until >= $2)))
-            FOR UPDATE SKIP LOCKED) AS free
+            FOR UPDATE SKIP LOCKED
+        )
+        UPDATE channels
+        SET lease_epoch = channels.lease_epoch + 1, leased_until = $3, used_sequence = NULL
+        FROM free
         WHERE channels.network = $1 AND channels.address = free.address
         RETURNING channels.address, derivation_index, channels.lease_epoch, free.used_sequence
         """,
@@ -77,20 +58,20 @@ async def lease_channels(
         now,
         until,
         count,
-        most,
-        list(leaving),
+        max_leased,
+        list(excluded),
     )
-    return [_leased(row) for row in rows]
+    return [_read_lease(row) for row in rows]
 
 
-def _leased(row: Row) -> LeasedRow:
-    return LeasedRow(
+def _read_lease(row: Row) -> ChannelLease:
+    return ChannelLease(
         Address(row["address"]), row["derivation_index"], row["lease_epoch"], row["used_sequence"]
     )
 
 
-async def release_leases(db: Connection, network: Network, given_back: Sequence[Returned]) -> int:
-    """Give channels back; one whose lease had passed to somebody else stays as it is."""
+async def release_leases(db: Connection, network: Network, leases: Sequence[ChannelLease]) -> int:
+    """Release leases and record their sequence numbers; one with an old epoch changes nothing."""
     rows = await db.fetch(
         """
         UPDATE channels SET leased_until = NULL, used_sequence = back.used_sequence
@@ -101,23 +82,23 @@ async def release_leases(db: Connection, network: Network, given_back: Sequence[
         RETURNING channels.address
         """,
         network.value,
-        [each.address for each in given_back],
-        [each.epoch for each in given_back],
-        [each.used_sequence for each in given_back],
+        [each.address for each in leases],
+        [each.epoch for each in leases],
+        [each.used_sequence for each in leases],
     )
     return len(rows)
 
 
 async def count_active(db: Connection, network: Network) -> int:
-    """How many channels are handed out on a network."""
-    found = await db.fetchval(
+    """Count the active channels of a network."""
+    active = await db.fetchval(
         "SELECT count(*) FROM channels WHERE network = $1 AND state = 'active'", network.value
     )
-    return int(found or 0)
+    return int(active or 0)
 
 
 async def list_channels(db: Connection, network: Network, *, now: datetime) -> list[Channel]:
-    """Every channel of a network, retired ones too, in the order they were made."""
+    """List every channel of a network, retired ones too, in the order of creation."""
     rows = await db.fetch(
         """
         SELECT c.address, c.derivation_index, c.state, """
@@ -143,7 +124,7 @@ async def list_channels(db: Connection, network: Network, *, now: datetime) -> l
 async def add_channels(
     db: Connection, network: Network, channels: Sequence[tuple[Address, int]], *, at: datetime
 ) -> None:
-    """Write down channels that exist on the ledger; those known already stay as they are."""
+    """Record channels that exist on the ledger; those recorded already stay unchanged."""
     await db.executemany(
         """
         INSERT INTO channels (network, address, derivation_index, created_at)
@@ -157,7 +138,7 @@ async def add_channels(
 async def change_state(
     db: Connection, network: Network, address: Address, state: ChannelState
 ) -> bool:
-    """Move a channel on: active to draining, draining to retired."""
+    """Change a channel's state: active to draining, or draining to retired."""
     changed = await db.fetchval(
         """
         UPDATE channels SET state = $3
@@ -175,7 +156,7 @@ async def change_state(
 async def fence_drained(
     db: Connection, network: Network, address: Address, *, now: datetime
 ) -> bool:
-    """No lease of a drained channel holds any more; False while it carries something."""
+    """Invalidate every lease of a drained channel; False while it is leased or unresolved."""
     fenced = await db.fetchval(
         """
         UPDATE channels c SET lease_epoch = lease_epoch + 1, leased_until = NULL

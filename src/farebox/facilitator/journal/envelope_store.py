@@ -1,8 +1,8 @@
-"""Envelopes in the journal's rows: written down, replaced, taken, ended or withdrawn, many at once.
+"""Envelopes in the journal's rows: recorded, replaced, submitted, finalized, withdrawn or dropped.
 
-Each function is called inside a transaction that holds the networks' lock (`budget_store`) where
-it says so; then the sponsor's counters move in the same statement as the rows. Its answers stand
-in the order of its items, and each item is answered for itself.
+Functions marked "under the lock" are called in a transaction that holds the networks' lock
+(`budget_store`); the sponsor's counters then change in the same statement as the rows. Results are
+in the order of the items, and each item has its own. `db` is a connection.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Final, LiteralString
 from uuid import UUID
 
-from farebox.facilitator.budgets.admission import Held, Sending, Standing
-from farebox.facilitator.budgets.budget_store import COUNTED
-from farebox.facilitator.identity import PaymentIdentity, row_keys
-from farebox.facilitator.settlement import Ending
+from farebox.facilitator.budgets.budget import EnvelopeEntry, FeeReservation, RecordingPreconditions
+from farebox.facilitator.budgets.budget_store import UPDATE_COUNTERS
+from farebox.facilitator.settlement import FinalStatus, PaymentIdentity, list_row_keys
+from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 from farebox.submission.fate import SentEnvelope
 
@@ -24,45 +24,45 @@ _LEASE_HOLDS: Final[LiteralString] = """
 """
 
 
-async def read_standing(db: Connection, items: Sequence[Sending]) -> list[Standing]:
-    """What each item meets now. Under the networks' lock it stays so until the commit."""
+async def read_preconditions(
+    db: Connection, items: Sequence[EnvelopeEntry]
+) -> list[RecordingPreconditions]:
+    """Read the preconditions of each item; under the lock they hold until the commit."""
     rows = await db.fetch(
         """
-        SELECT EXISTS (
-                   SELECT FROM settlements s
-                   WHERE s.network = item.network AND s.payer = item.payer AND s.nonce = item.nonce
-                     AND s.claim_id = item.claim_id AND s.state = 'claimed')
+        SELECT EXISTS (SELECT FROM settlements s
+                       WHERE s.network = item.network AND s.payer = item.payer
+                         AND s.nonce = item.nonce AND s.claim_id = item.claim_id
+                         AND s.state = 'claimed')
         """
         " AND "
         + _LEASE_HOLDS
         + """ AS is_held,
+               EXISTS (SELECT FROM settlements s
+                       WHERE s.tx_hash = item.tx_hash AND s.claim_id = item.claim_id
+                         AND s.state = 'sending') AS is_written,
                EXISTS (
                    SELECT FROM settlements s
                    WHERE s.network = item.network AND s.source = item.source
                      AND s.state IN ('sending', 'submitted')) AS source_is_busy,
                EXISTS (SELECT FROM sponsor_stops stop WHERE stop.network = item.network)
                    AS is_stopped
-        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::text[], $6::bigint[])
-            WITH ORDINALITY AS item (network, payer, nonce, claim_id, source, epoch, i)
+        FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::text[], $6::bigint[],
+                    $7::bytea[])
+            WITH ORDINALITY AS item (network, payer, nonce, claim_id, source, epoch, tx_hash, i)
         ORDER BY item.i
         """,
-        *row_keys([item.claim.identity for item in items]),
+        *list_row_keys([item.claim.identity for item in items]),
         [item.claim.claim_id for item in items],
         [item.sent.source for item in items],
         [item.epoch for item in items],
+        [item.sent.tx_hash for item in items],
     )
-    return [
-        Standing(
-            is_held=row["is_held"],
-            source_is_busy=row["source_is_busy"],
-            is_stopped=row["is_stopped"],
-        )
-        for row in rows
-    ]
+    return [RecordingPreconditions(**dict(row)) for row in rows]
 
 
-async def record_sending(db: Connection, items: Sequence[Sending]) -> list[bool]:
-    """Write envelopes down before the network sees them; whether each was. Under the lock.
+async def record_sending(db: Connection, items: Sequence[EnvelopeEntry]) -> list[bool]:
+    """Record envelopes before the network sees them; whether each was. Under the lock.
 
     Raises:
         UniqueViolationError: a source has an unresolved envelope; nothing was written.
@@ -76,7 +76,7 @@ async def record_sending(db: Connection, items: Sequence[Sending]) -> list[bool]
                 max_time = item.max_time, fee_limit = item.fee_limit,
                 sent_after_ledger = item.sent_after_ledger, inner_hash = item.inner_hash,
                 budget_on = item.budget_on, asset_is_named = item.asset_is_named,
-                fee_held = item.fee_limit
+                fee_held = item.fee_limit, fee_lost = item.fee_limit
             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::bytea[], $6::text[],
                         $7::bigint[], $8::timestamptz[], $9::bigint[], $10::bigint[],
                         $11::bytea[], $12::uuid[], $13::bigint[], $14::date[], $15::boolean[])
@@ -89,26 +89,28 @@ async def record_sending(db: Connection, items: Sequence[Sending]) -> list[bool]
               AND """
         + _LEASE_HOLDS
         + """
-            RETURNING item.i, s.network, s.budget_on, s.payer, s.pay_to, s.caller, s.asset,
-                      s.asset_is_named, s.fee_held AS held, 0::bigint AS lost),
+            RETURNING item.i, s.network, s.budget_on, s.payer, s.pay_to, s.caller, s.budget_owner,
+                      s.asset, s.asset_is_named, s.fee_held AS held, s.fee_lost AS lost),
         """
-        + COUNTED
+        + UPDATE_COUNTERS
         + "SELECT i FROM moved",
-        *row_keys([item.claim.identity for item in items]),
-        *_envelopes([item.sent for item in items]),
+        *list_row_keys([item.claim.identity for item in items]),
+        *_list_columns([item.sent for item in items]),
         [item.claim.claim_id for item in items],
         [item.epoch for item in items],
         [item.day for item in items],
         [item.asset_is_named for item in items],
     )
-    return _answers(items, {row["i"] for row in rows})
+    return _list_changed(items, {row["i"] for row in rows})
 
 
-async def held_by(db: Connection, identity: PaymentIdentity, tx_hash: bytes) -> Held | None:
-    """What a row holds that is still about this envelope, or None. Under the lock."""
+async def find_reservation(
+    db: Connection, identity: PaymentIdentity, tx_hash: bytes
+) -> FeeReservation | None:
+    """The reservation of the row that still has this envelope, or None. Under the lock."""
     row = await db.fetchrow(
         """
-        SELECT s.budget_on, s.asset_is_named, s.fee_held,
+        SELECT s.budget_on, s.asset_is_named, s.fee_held, s.fee_lost,
                EXISTS (SELECT FROM sponsor_stops stop WHERE stop.network = s.network) AS is_stopped
         FROM settlements s
         WHERE s.network = $1 AND s.payer = $2 AND s.nonce = $3 AND s.tx_hash = $4
@@ -120,16 +122,19 @@ async def held_by(db: Connection, identity: PaymentIdentity, tx_hash: bytes) -> 
     )
     if row is None:
         return None
-    return Held(
+    return FeeReservation(
         day=row["budget_on"],
         asset_is_named=row["asset_is_named"],
         stroops=row["fee_held"],
+        at_risk=row["fee_lost"],
         is_stopped=row["is_stopped"],
     )
 
 
-async def replace_dead_envelope(db: Connection, item: Sending, *, dead: bytes, held: int) -> bool:
-    """Put an envelope in the place of one that can never land, which held `held`. Under the lock.
+async def replace_dead_envelope(
+    db: Connection, item: EnvelopeEntry, *, dead: bytes, held: FeeReservation
+) -> bool:
+    """Replace an envelope that can never land; `held` is its row's reservation. Under the lock.
 
     Raises:
         UniqueViolationError: the source has another unresolved envelope; nothing was written.
@@ -141,21 +146,22 @@ async def replace_dead_envelope(db: Connection, item: Sending, *, dead: bytes, h
             SET state = 'sending', tx_hash = $4, envelope = $5, source = $6,
                 source_sequence = $7, max_time = $8,
                 fee_limit = $9, sent_after_ledger = $10, inner_hash = $11, budget_on = $12,
-                asset_is_named = $13, fee_held = $9
+                asset_is_named = $13, fee_held = $9, fee_lost = $9
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $14
               AND state IN ('sending', 'submitted') AND fee_held = $15 AND claim_id = $16
-            RETURNING network, budget_on, payer, pay_to, caller, asset, asset_is_named,
-                      fee_held - $15 AS held, 0::bigint AS lost),
+            RETURNING network, budget_on, payer, pay_to, caller, budget_owner, asset,
+                      asset_is_named, fee_held - $15 AS held, fee_lost - $17 AS lost),
         """
-        + COUNTED
+        + UPDATE_COUNTERS
         + "SELECT true FROM moved",
         *item.claim.identity.row_key,
-        *_envelope(item.sent),
+        *_columns(item.sent),
         item.day,
         item.asset_is_named,
         dead,
-        held,
+        held.stroops,
         item.claim.claim_id,
+        held.at_risk,
     )
     return replaced is True
 
@@ -163,9 +169,9 @@ async def replace_dead_envelope(db: Connection, item: Sending, *, dead: bytes, h
 async def take_envelope_over(
     db: Connection, identity: PaymentIdentity, tx_hash: bytes, *, from_claim: UUID, to_claim: UUID
 ) -> bool:
-    """Whoever wrote the envelope down neither withdraws nor replaces it from here on.
+    """Give the row a new claim; the earlier one can neither withdraw nor replace its envelope.
 
-    False when somebody else took it over, or the row is no longer about to be sent.
+    False when another claim has it, or its state is no longer `sending`.
     """
     taken = await db.fetchval(
         """
@@ -185,17 +191,17 @@ async def take_envelope_over(
 async def withdraw_envelope(
     db: Connection, identity: PaymentIdentity, tx_hash: bytes, *, claim_id: UUID
 ) -> bool:
-    """Give an identity back whose envelope certainly never left this process. Under the lock."""
+    """Delete the row of an envelope that certainly never left this process. Under the lock."""
     withdrawn = await db.fetchval(
         """
         WITH moved AS (
             DELETE FROM settlements
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
               AND claim_id = $5
-            RETURNING network, budget_on, payer, pay_to, caller, asset, asset_is_named,
-                      -fee_held AS held, -fee_lost AS lost),
+            RETURNING network, budget_on, payer, pay_to, caller, budget_owner, asset,
+                      asset_is_named, -fee_held AS held, -fee_lost AS lost),
         """
-        + COUNTED
+        + UPDATE_COUNTERS
         + "SELECT true FROM moved",
         *identity.row_key,
         tx_hash,
@@ -205,7 +211,7 @@ async def withdraw_envelope(
 
 
 async def record_submitted(db: Connection, hashes: Sequence[bytes]) -> list[bool]:
-    """A node took the envelopes; of each whether that was news."""
+    """Record that a node took the envelopes; whether each row changed."""
     rows = await db.fetch(
         """
         WITH taken AS (
@@ -220,13 +226,14 @@ async def record_submitted(db: Connection, hashes: Sequence[bytes]) -> list[bool
         """,
         hashes,
     )
-    return _first_of_each(hashes, {row["tx_hash"] for row in rows})
+    return _mark_first(hashes, {row["tx_hash"] for row in rows})
 
 
-_END: Final[LiteralString] = (
+_FINALIZE: Final[LiteralString] = (
     """
         WITH ended AS (
-            SELECT s.network, s.payer, s.nonce, s.fee_held AS was_held, item.*
+            SELECT s.network, s.payer, s.nonce, s.fee_held AS was_held, s.fee_lost AS was_lost,
+                   item.*
             FROM (SELECT DISTINCT ON (tx_hash) *
                   FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::bigint[],
                               $6::bigint[], $7::boolean[], $9::bytea[]) WITH ORDINALITY
@@ -242,6 +249,7 @@ _END: Final[LiteralString] = (
             SET state = ended.state, reason = ended.reason, detail = ended.detail,
                 ledger = ended.ledger, fee_charged = ended.fee_charged, finished_at = $8,
                 landed_hash = ended.landed_hash,
+                discovery = CASE WHEN ended.state = 'confirmed' THEN s.discovery END,
                 fee_held = CASE WHEN s.budget_on IS NULL THEN 0
                                 WHEN ended.state = 'unproven' THEN s.fee_held
                                 ELSE coalesce(ended.fee_charged, 0) END,
@@ -249,38 +257,78 @@ _END: Final[LiteralString] = (
                                 THEN coalesce(ended.fee_charged, 0) ELSE 0 END
             FROM ended
             WHERE s.network = ended.network AND s.payer = ended.payer AND s.nonce = ended.nonce
-            RETURNING ended.i, s.network, s.budget_on, s.payer, s.pay_to, s.caller, s.asset,
-                      s.asset_is_named, s.fee_held - ended.was_held AS held, s.fee_lost AS lost),
+            RETURNING ended.i, s.network, s.budget_on, s.payer, s.pay_to, s.caller, s.budget_owner,
+                      s.asset, s.asset_is_named, s.fee_held - ended.was_held AS held,
+                      s.fee_lost - ended.was_lost AS lost),
         """
-    + COUNTED
+    + UPDATE_COUNTERS
     + "SELECT i FROM moved"
 )
 
 
-async def record_ends(
-    db: Connection, endings: Sequence[tuple[bytes, Ending]], *, at: datetime
+async def record_final(
+    db: Connection, finals: Sequence[tuple[bytes, FinalStatus]], *, at: datetime
 ) -> list[bool]:
-    """Write down the fates of envelopes; False where one was known already. Under the lock.
+    """Record the final statuses of envelopes; False where one was final already. Under the lock.
 
-    What an envelope was charged stays spent, the rest of what it held is free again; where nobody
-    knows whether it was charged, all of it stays spent.
+    The fee charged stays spent and the rest of the reservation is freed; where the fee
+    charged is not known, all of it stays spent.
     """
     rows = await db.fetch(
-        _END,
-        [tx_hash for tx_hash, _ in endings],
-        [ending.state.value for _, ending in endings],
-        [ending.reason.value if ending.reason is not None else None for _, ending in endings],
-        [ending.detail for _, ending in endings],
-        [ending.ledger for _, ending in endings],
-        [ending.fee_charged for _, ending in endings],
-        [ending.cost_for_nothing for _, ending in endings],
+        _FINALIZE,
+        [tx_hash for tx_hash, _ in finals],
+        [final.state.value for _, final in finals],
+        [final.reason.value if final.reason is not None else None for _, final in finals],
+        [final.detail for _, final in finals],
+        [final.ledger for _, final in finals],
+        [final.fee_charged for _, final in finals],
+        [final.is_payer_loss for _, final in finals],
         at,
-        [ending.landed_hash for _, ending in endings],
+        [final.landed_hash for _, final in finals],
     )
-    return _answers(endings, {row["i"] for row in rows})
+    return _list_changed(finals, {row["i"] for row in rows})
 
 
-def _envelope(sent: SentEnvelope) -> tuple[object, ...]:
+async def drop_envelopes(
+    db: Connection,
+    network: Network,
+    *,
+    expired_before_ledger: int,
+    finished_before: datetime,
+    limit: int,
+) -> int:
+    """Remove the envelopes of at most `limit` final rows; returns their number.
+
+    The columns that answer a repeat stay: hashes, state, reason, digest, terms. A locked row is
+    skipped. Resource metadata that an older version of the program left behind is removed too,
+    unless it is still to be listed.
+    """
+    rows = await db.fetch(
+        """
+        WITH over AS MATERIALIZED (  -- a join might read a subquery with a limit more than once
+            SELECT network, payer, nonce FROM settlements
+            WHERE network = $1 AND expires_at_ledger < $2 AND finished_at < $3
+              AND envelope <> '' AND state IN ('confirmed', 'failed', 'dead')
+            ORDER BY expires_at_ledger
+            LIMIT $4 FOR UPDATE SKIP LOCKED
+        )
+        UPDATE settlements s
+        SET envelope = '',
+            discovery = CASE WHEN s.state = 'confirmed' AND s.listing_outcome IS NULL
+                             THEN s.discovery END
+        FROM over
+        WHERE s.network = over.network AND s.payer = over.payer AND s.nonce = over.nonce
+        RETURNING true
+        """,
+        network.value,
+        expired_before_ledger,
+        finished_before,
+        limit,
+    )
+    return len(rows)
+
+
+def _columns(sent: SentEnvelope) -> tuple[object, ...]:
     return (
         sent.tx_hash,
         sent.envelope.reveal(),
@@ -293,15 +341,15 @@ def _envelope(sent: SentEnvelope) -> tuple[object, ...]:
     )
 
 
-def _envelopes(sent: Sequence[SentEnvelope]) -> tuple[list[object], ...]:
-    return tuple(map(list, zip(*map(_envelope, sent), strict=True)))
+def _list_columns(sent: Sequence[SentEnvelope]) -> tuple[list[object], ...]:
+    return tuple(map(list, zip(*map(_columns, sent), strict=True)))
 
 
-def _answers(items: Sequence[object], done: set[int]) -> list[bool]:
-    """What `WITH ORDINALITY` counted, from 1 on, as one answer an item."""
-    return [place in done for place in range(1, len(items) + 1)]
+def _list_changed(items: Sequence[object], changed: set[int]) -> list[bool]:
+    """Whether each item changed its row, from the numbers (1, 2, …) of `WITH ORDINALITY`."""
+    return [number in changed for number in range(1, len(items) + 1)]
 
 
-def _first_of_each(keys: Sequence[bytes], done: set[bytes]) -> list[bool]:
-    """True for the first mention of each key that is done: only one caller moved the row."""
-    return [key in done and keys.index(key) == place for place, key in enumerate(keys)]
+def _mark_first(keys: Sequence[bytes], changed: set[bytes]) -> list[bool]:
+    """True for the first mention of each changed key: only one caller moved the row."""
+    return [key in changed and keys.index(key) == index for index, key in enumerate(keys)]

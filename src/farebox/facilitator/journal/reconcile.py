@@ -1,4 +1,4 @@
-"""End every settlement whose outcome nobody waits for, from the ledger, without a caller's help."""
+"""Reconcile unresolved settlements with the ledger, without a caller."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,86 +7,88 @@ from typing import Final, Protocol
 
 import structlog
 
-from farebox.facilitator.journal.conclude import Conclusions
 from farebox.facilitator.journal.journal import SettlementJournal
+from farebox.facilitator.journal.status_resolver import StatusResolver
 from farebox.facilitator.settlement import Settlement
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
-from farebox.submission.fate import Indeterminate, Seen, SentEnvelope
+from farebox.submission.fate import Indeterminate, ObservedFate, SentEnvelope
 
-_BATCH: Final = 500
+_MAX_ROWS: Final = 500
 
 log = structlog.get_logger(__name__)
 
 
-class Observer(Protocol):
-    """Looks once for what became of envelopes."""
+class FateObserver(Protocol):
+    """Looks once for the fates of envelopes."""
 
-    async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[Seen]: ...
+    async def observe_all(self, sents: Sequence[SentEnvelope]) -> list[ObservedFate]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileTimes:
-    """When the reconciler acts, seconds."""
+    """The intervals of the reconciler, in seconds."""
 
     every_s: float  # between two passes
-    leave_to_callers_s: float  # from a claim on: so long may a call live that owns the row
-    stale_claim_s: float  # from a claim on: by then a living one is written down or given back
+    leave_to_callers_s: float  # from the claim: the longest that a call owns the row
+    stale_claim_s: float  # from the claim: by then a live one is recorded or released
 
 
 class Reconciler:
-    """Observes the unresolved envelopes of one network; it never sends one.
+    """Finalizes the unresolved rows of one network; it never sends an envelope.
 
-    It takes the rows that no living call can own, or that were handed over. A claim that was not
-    signed for `stale_claim_s` is given back; should its call live after all, it finds the claim
-    lost and sends nothing.
+    It takes the rows that no live call can own, and those handed over. A claim that has no envelope
+    for `stale_claim_s` is released; if its call is alive after all, it finds the claim lost and
+    sends nothing.
     """
 
     def __init__(
         self,
         network: Network,
-        observer: Observer,
-        conclusions: Conclusions,
+        observer: FateObserver,
+        statuses: StatusResolver,
         journal: SettlementJournal,
         clock: Clock,
         times: ReconcileTimes,
     ) -> None:
-        self._network, self._observer, self._conclusions = network, observer, conclusions
+        self._network, self._observer, self._statuses = network, observer, statuses
         self._journal, self._clock, self._times = journal, clock, times
 
     async def run(self) -> None:
-        """Reconcile for ever: everything at the start, later what no call waits for any more."""
+        """Reconcile until cancelled: every row at the start, later those that no call owns."""
         older_than_s = 0.0
         while True:
             try:
                 await self.reconcile(older_than_s=older_than_s)
                 older_than_s = self._times.leave_to_callers_s
             except DatabaseUnavailable:
-                log.warning("reconcile.database_away", network=self._network)
+                log.warning("reconcile.database_unavailable", network=self._network)
             await self._clock.sleep(self._times.every_s)
 
     async def reconcile(self, *, older_than_s: float) -> int:
-        """One pass over rows claimed `older_than_s` ago or handed over; how many it ended.
+        """Make one pass over rows claimed `older_than_s` seconds ago or handed over.
+
+        Returns the number of rows it finalized.
 
         Raises:
-            DatabaseUnavailable: the pass stopped; nothing is lost by it.
+            DatabaseUnavailable: the pass stopped; the next one finds the same rows.
         """
         await self._journal.release_stale(self._network, older_than_s=self._times.stale_claim_s)
-        rows = await self._journal.unresolved(
-            self._network, older_than_s=older_than_s, limit=_BATCH
+        rows = await self._journal.find_unresolved(
+            self._network, older_than_s=older_than_s, limit=_MAX_ROWS
         )
-        seen = await self._observer.observe_all([row.sent for row in rows if row.sent is not None])
-        pairs = zip((row for row in rows if row.sent is not None), seen, strict=True)
+        fates = await self._observer.observe_all([row.sent for row in rows if row.sent is not None])
+        pairs = zip((row for row in rows if row.sent is not None), fates, strict=True)
         return sum(await asyncio.gather(*(self._resolve(row, fate) for row, fate in pairs)))
 
-    async def _resolve(self, row: Settlement, fate: Seen) -> bool:
+    async def _resolve(self, row: Settlement, fate: ObservedFate) -> bool:
         if row.sent is None or isinstance(fate, Indeterminate):
             return False
-        ending = await self._conclusions.ending(fate, row, row.sent)
-        if ending is None:
+        final = await self._statuses.resolve(fate, row, row.sent)
+        if final is None:
             return False
-        ended = await self._journal.end(row.sent.tx_hash, ending)
-        if ended:
-            log.info("settlement.reconciled", tx_hash=row.tx_hash, state=ending.state)
-        return ended
+        is_recorded = await self._journal.record_final(row.sent.tx_hash, final)
+        if is_recorded:
+            log.info("settlement.reconciled", tx_hash=row.tx_hash, state=final.state)
+        return is_recorded

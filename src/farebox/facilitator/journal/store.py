@@ -1,18 +1,24 @@
 """The settlement journal in PostgreSQL: one row a payment identity, forward by compare-and-set.
 
-Every function is one statement and says whether it happened; one over several items answers each
-for itself, in their order, as if it stood alone. `db` is a connection.
+Every function is one statement and returns whether it took effect; one over several items returns
+a result for each, in their order, as if it were alone. `db` is a connection.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, LiteralString
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from asyncpg import Record
 
-from farebox.facilitator.identity import PaymentIdentity, row_keys
-from farebox.facilitator.settlement import Claim, Settlement, SettlementState
+from farebox.facilitator.journal.foreign_landing import LostRecord
+from farebox.facilitator.settlement import (
+    Claim,
+    PaymentIdentity,
+    Settlement,
+    SettlementState,
+    list_row_keys,
+)
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
@@ -30,26 +36,31 @@ _SELECT: Final[LiteralString] = """
 
 
 async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool]:
-    """Take payments' identities; False where a row of one exists already."""
+    """Claim payments' identities; False where another claim has one already.
+
+    A claim that is repeated because the response was lost succeeds again.
+    """
     rows = await db.fetch(
         """
         INSERT INTO settlements (network, payer, nonce, claim_id, request_digest, claimed_at,
                                  asset, amount, pay_to, expires_at_ledger, caller,
-                                 token_unverified, max_timeout_s, discovery)
+                                 token_unverified, max_timeout_s, discovery, budget_owner)
         SELECT network, payer, nonce, claim_id, request_digest, claimed_at,
                asset, amount, pay_to, expires_at_ledger, caller, token_unverified, max_timeout_s,
-               discovery
+               discovery, budget_owner
         FROM unnest($1::text[], $2::text[], $3::bigint[], $4::uuid[], $5::bytea[],
                     $6::timestamptz[], $7::text[], $8::numeric[], $9::text[], $10::bigint[],
-                    $11::text[], $12::boolean[], $13::integer[], $14::bytea[]) WITH ORDINALITY
+                    $11::text[], $12::boolean[], $13::integer[], $14::bytea[], $15::text[])
+                    WITH ORDINALITY
             AS item (network, payer, nonce, claim_id, request_digest, claimed_at,
                      asset, amount, pay_to, expires_at_ledger, caller, token_unverified,
-                     max_timeout_s, discovery, i)
+                     max_timeout_s, discovery, budget_owner, i)
         ORDER BY network, payer, nonce, i  -- the same way round in every process
-        ON CONFLICT (network, payer, nonce) DO NOTHING
+        ON CONFLICT (network, payer, nonce) DO UPDATE SET claim_id = excluded.claim_id
+        WHERE settlements.claim_id = excluded.claim_id AND settlements.state = 'claimed'
         RETURNING claim_id
         """,
-        *row_keys([claim.identity for claim in claims]),
+        *list_row_keys([claim.identity for claim in claims]),
         [claim.claim_id for claim in claims],
         [claim.request_digest for claim in claims],
         [claim.claimed_at for claim in claims],
@@ -61,29 +72,30 @@ async def claim_identities(db: Connection, claims: Sequence[Claim]) -> list[bool
         [not claim.token_is_verified for claim in claims],
         [claim.max_timeout_s for claim in claims],
         [claim.discovery for claim in claims],
+        [claim.budget_owner for claim in claims],
     )
-    taken = {row["claim_id"] for row in rows}
-    return [claim.claim_id in taken for claim in claims]
+    claimed = {row["claim_id"] for row in rows}
+    return [claim.claim_id in claimed for claim in claims]
 
 
 async def find_settlements(
     db: Connection, identities: Sequence[PaymentIdentity]
 ) -> list[Settlement | None]:
-    """The rows of payments, None where there is none."""
+    """Find the rows of payments; None where there is none."""
     rows = await db.fetch(
         _SELECT
         + """
         JOIN unnest($1::text[], $2::text[], $3::bigint[]) AS wanted (network, payer, nonce)
           USING (network, payer, nonce)
         """,
-        *row_keys(identities),
+        *list_row_keys(identities),
     )
-    found = {row.identity: row for row in map(_settlement, rows)}
-    return [found.get(identity) for identity in identities]
+    by_identity = {row.identity: row for row in map(_read_row, rows)}
+    return [by_identity.get(identity) for identity in identities]
 
 
 async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
-    """The row whose envelope has this outer or inner hash, or that it landed as; or None."""
+    """Find the row by the outer, inner or landed hash of its envelope; None when there is none."""
     row = await db.fetchrow(
         _SELECT
         + """
@@ -93,11 +105,11 @@ async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
         """,
         tx_hash,
     )
-    return _settlement(row) if row is not None else None
+    return _read_row(row) if row is not None else None
 
 
 async def release_claim(db: Connection, identity: PaymentIdentity, claim_id: UUID) -> bool:
-    """Give an identity back while nothing was signed for it."""
+    """Release an identity while nothing is signed for it."""
     released = await db.fetchval(
         """
         DELETE FROM settlements
@@ -111,14 +123,14 @@ async def release_claim(db: Connection, identity: PaymentIdentity, claim_id: UUI
 
 
 async def release_stale_claims(db: Connection, network: Network, *, before: datetime) -> int:
-    """Give back the identities whose claimant died before it signed; how many there were."""
+    """Release the identities whose process died before it signed; returns their number."""
     rows = await db.fetch(
         """
         DELETE FROM settlements s
         USING (SELECT payer, nonce FROM settlements
                WHERE network = $1 AND state = 'claimed' AND claimed_at < $2
                ORDER BY payer, nonce
-               FOR UPDATE SKIP LOCKED) AS stale  -- one that is being written down is not stale
+               FOR UPDATE SKIP LOCKED) AS stale  -- one that is being recorded is not stale
         WHERE s.network = $1 AND s.payer = stale.payer AND s.nonce = stale.nonce
         RETURNING s.payer
         """,
@@ -129,45 +141,51 @@ async def release_stale_claims(db: Connection, network: Network, *, before: date
 
 
 async def take_successes(
-    db: Connection, wanted: Sequence[tuple[PaymentIdentity, bytes]], *, at: datetime
+    db: Connection, attempts: Sequence[tuple[PaymentIdentity, bytes, UUID]], *, at: datetime
 ) -> list[bool]:
-    """Own the one success of confirmed payments: True for exactly one caller each, ever (D1).
+    """Take the one success of confirmed payments: True for exactly one attempt each, ever.
 
-    A payment is wanted by the digest of the request that was accepted for it.
+    Each item has the digest of the request that was accepted for the payment, and the id of the
+    attempt. The attempt that has the success gets it again (docs/decisions/0005, 0034).
     """
     rows = await db.fetch(
         """
-        WITH owned AS (
-            SELECT s.network, s.payer, s.nonce, item.i
-            FROM (SELECT DISTINCT ON (network, payer, nonce, digest) *
-                  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[]) WITH ORDINALITY
-                      AS item (network, payer, nonce, digest, i)
-                  ORDER BY network, payer, nonce, digest, i) AS item
+        WITH eligible AS (
+            SELECT s.network, s.payer, s.nonce, s.answered_by, item.attempt, item.i
+            FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bytea[], $5::uuid[])
+                WITH ORDINALITY AS item (network, payer, nonce, digest, attempt, i)
             JOIN settlements s
               ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
              AND s.request_digest = item.digest
-            WHERE s.state = 'confirmed' AND s.answered_at IS NULL
+            WHERE s.state = 'confirmed'
+              AND (s.answered_at IS NULL OR s.answered_by = item.attempt)
             ORDER BY s.network, s.payer, s.nonce
-            FOR UPDATE OF s)
-        UPDATE settlements s SET answered_at = $5
+            FOR UPDATE OF s),
+        owned AS (
+            SELECT DISTINCT ON (network, payer, nonce) *
+            FROM eligible
+            ORDER BY network, payer, nonce, answered_by IS NOT DISTINCT FROM attempt DESC, i)
+        UPDATE settlements s
+        SET answered_at = coalesce(s.answered_at, $6), answered_by = owned.attempt
         FROM owned
         WHERE (s.network, s.payer, s.nonce) = (owned.network, owned.payer, owned.nonce)
         RETURNING owned.i
         """,
-        *row_keys([identity for identity, _ in wanted]),
-        [digest for _, digest in wanted],
+        *list_row_keys([identity for identity, _, _ in attempts]),
+        [digest for _, digest, _ in attempts],
+        [attempt for _, _, attempt in attempts],
         at,
     )
-    taken = {row["i"] for row in rows}
-    return [place in taken for place in range(1, len(wanted) + 1)]
+    numbers = {row["i"] for row in rows}
+    return [number in numbers for number in range(1, len(attempts) + 1)]
 
 
-async def unresolved_settlements(
+async def find_unresolved(
     db: Connection, network: Network, *, before: datetime, at: datetime, limit: int
 ) -> list[Settlement]:
-    """The rows whose envelope may be with the network and that nobody attends to, oldest first.
+    """Find rows whose envelope may be with the network and that no call owns, oldest first.
 
-    Those claimed by `before`, and those that were handed over by `at`.
+    Those claimed by `before`, and those handed over by `at`.
     """
     rows = await db.fetch(
         _SELECT
@@ -182,11 +200,11 @@ async def unresolved_settlements(
         at,
         limit,
     )
-    return [_settlement(row) for row in rows]
+    return [_read_row(row) for row in rows]
 
 
 async def hand_over(db: Connection, hashes: Sequence[bytes], *, at: datetime) -> None:
-    """Nobody attends to these envelopes any more: reconciliation takes them at once."""
+    """Hand envelopes over to reconciliation, which takes them at once."""
     await db.execute(
         """
         UPDATE settlements s SET attended_until = $2
@@ -202,13 +220,55 @@ async def hand_over(db: Connection, hashes: Sequence[bytes], *, at: datetime) ->
     )
 
 
-def _settlement(row: Record) -> Settlement:
+async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) -> bool:
+    """Insert the lost row of a landed payment, confirmed and answered; False when there is a row.
+
+    A row is lost by a failover to a server that lacked the last writes. Whether its one success
+    was answered is lost with it, so that no request gets one again.
+    """
+    landing, identity, terms = lost.landing, lost.identity, lost.payment.terms
+    ends_at = landing.call.max_time
+    restored = await db.fetchval(
+        """
+        INSERT INTO settlements (network, payer, nonce, state, claim_id, request_digest, claimed_at,
+                                 asset, amount, pay_to, expires_at_ledger, tx_hash, inner_hash,
+                                 envelope, source, source_sequence, max_time, ledger,
+                                 sent_after_ledger, max_timeout_s, discovery, finished_at,
+                                 answered_at)
+        VALUES ($1, $2, $3, 'confirmed', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+                $17, $18, $19, $20, $6, $6)
+        ON CONFLICT DO NOTHING
+        RETURNING true
+        """,
+        *identity.row_key,
+        uuid4(),
+        lost.payment.request_digest(),
+        at,
+        terms.asset,
+        terms.amount,
+        terms.pay_to,
+        lost.expires_at_ledger,
+        landing.tx_hash,
+        landing.call.inner_hash(identity.network.id),
+        landing.envelope,
+        landing.call.source,
+        landing.call.sequence,
+        at if ends_at is None else datetime.fromtimestamp(ends_at, UTC),
+        landing.ledger,
+        landing.ledger - 1,
+        terms.max_timeout_s,
+        lost.payment.stored_discovery,
+    )
+    return restored is True
+
+
+def _read_row(row: Record) -> Settlement:
     sent = None
     if row["tx_hash"] is not None:
         sent = SentEnvelope(
             tx_hash=row["tx_hash"],
             inner_hash=row["inner_hash"],
-            envelope=Secret(row["envelope"]),
+            envelope=Secret(row["envelope"]),  # empty once retention has dropped it
             source=Address(row["source"]),
             source_sequence=row["source_sequence"],
             max_time=row["max_time"],

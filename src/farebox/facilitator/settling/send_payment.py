@@ -1,135 +1,159 @@
-"""Carry one accepted payment to the ledger through a source account of the operator's."""
+"""Send an accepted payment to the ledger through a leased channel account."""
 
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
-from typing import Final, Protocol
+from dataclasses import dataclass, replace
+from typing import Final
 
 import structlog
 
-from farebox.facilitator.budgets.budget import OverBudget
-from farebox.facilitator.channels.source_line import HeldSource, NoSourceFree
-from farebox.facilitator.channels.sources import SourcePool
-from farebox.facilitator.journal.conclude import Conclusions
+from farebox.facilitator.budgets.budget import BudgetRefusal
+from farebox.facilitator.channels.channel import ChannelLease
+from farebox.facilitator.channels.channel_leases import ChannelLeases
+from farebox.facilitator.channels.lease_queue import NoChannelFree
+from farebox.facilitator.journal.claim_release import ClaimReleaser, InterruptedClaim
 from farebox.facilitator.journal.journal import SettlementJournal
-from farebox.facilitator.settlement import Claim, Recording, Settlement, SettlementState
-from farebox.facilitator.settling.departure import Departure
-from farebox.facilitator.settling.outcome import (
+from farebox.facilitator.journal.status_resolver import StatusResolver
+from farebox.facilitator.settlement import (
+    Claim,
     NothingSent,
     NotSettled,
     Pending,
+    Recording,
+    Settlement,
+    SettlementState,
     SettleOutcome,
-    outcome_of,
-    recorded_outcome,
+    build_outcome,
+    read_outcome,
 )
-from farebox.facilitator.settling.rebid import bid_higher
-from farebox.facilitator.settling.seal import NotPayableNow, Sealer
-from farebox.facilitator.verification.served_network import OperatorRules
+from farebox.facilitator.settling.envelope_builder import EnvelopeBuilder, NotPayableNow
+from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
 from farebox.facilitator.verification.verdict import Accepted
 from farebox.kernel.clock import Clock
-from farebox.stellar.rpc import FeeStats, TransactionFound
+from farebox.stellar.rpc import TransactionFound
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.submission.deliver import BAD_SEQUENCE
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
-from farebox.submission.not_taken import NotTakenCause
 from farebox.submission.submit import Submitter
+from farebox.submission.try_again_later import TryAgainLaterCause
 from farebox.x402.reasons import Reason
 
-_BUSY_PAUSE_S: Final = 0.2
+_SOURCE_BUSY_PAUSE_S: Final = 0.2
 _RETRY_AFTER_S: Final = 5
-_MAX_ENVELOPES: Final = 4  # each after the one before can certainly not land
-_MAX_LEASES_LOST: Final = 3
-_UNDERBID: Final = "txINSUFFICIENT_FEE"
+_MAX_ENVELOPES: Final = 4  # each sent after the one before can certainly not land
+_MAX_LOST_LEASES: Final = 3
+_INSUFFICIENT_FEE: Final = "txINSUFFICIENT_FEE"
 
 log = structlog.get_logger(__name__)
 
 
-class Market(Protocol):
-    """What others pay to be included, read without a call."""
-
-    @property
-    def fees(self) -> FeeStats | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class SendingNetwork:
-    """What sending on one network takes."""
+    """The leases, builder, submitter and status resolver of one network."""
 
-    rules: OperatorRules
-    sources: SourcePool
-    sealer: Sealer
-    market: Market
+    leases: ChannelLeases
+    builder: EnvelopeBuilder
     submitter: Submitter
-    conclusions: Conclusions
-    departure: Departure
+    statuses: StatusResolver
+    shutdown: ShutdownSignal
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
-    """How long a settlement may take, seconds."""
+class SettleTimeouts:
+    """The timeouts of a settlement, in seconds."""
 
-    answer_s: float  # until the caller has an answer
-    turn_s: float  # for a source account to be free
+    answer_s: float  # until the caller has a response
+    channel_s: float  # for a channel lease
 
 
 class PaymentSender:
-    """One source account a payment, its envelope written down before the network sees it."""
+    """Sends each payment under a channel lease; its envelope is recorded before it is sent.
+
+    It owns the prebuilt envelope of a payment that waits for its lease.
+    """
 
     def __init__(
-        self, network: SendingNetwork, journal: SettlementJournal, clock: Clock, waits: Waits
+        self,
+        network: SendingNetwork,
+        journal: SettlementJournal,
+        claim_releaser: ClaimReleaser,
+        clock: Clock,
+        timeouts: SettleTimeouts,
     ) -> None:
-        self._network, self._journal, self._clock, self._waits = network, journal, clock, waits
+        self._network, self._journal, self._clock = network, journal, clock
+        self._claim_releaser, self._timeouts = claim_releaser, timeouts
 
-    async def carry_out(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
-        """Sign, write down, send and wait; the claim ends in an outcome or is given back.
+    async def send(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome:
+        """Sign, record and send an envelope, and wait for the outcome; or release the claim.
 
-        The caller has waited since `began` (monotonic), judging included.
+        The caller has waited since `began` (monotonic seconds), judging included.
 
         Raises:
-            NothingSent: no source account was free in time; the claim was given back.
+            NothingSent: no channel was free in time; the claim was released.
             DatabaseUnavailable: before anything was sent.
         """
         try:
-            return await self._through_a_source(claim, accepted, began)
-        except NoSourceFree as missed:
-            await self._journal.release(claim.identity, claim.claim_id)
+            return await self._send_under_lease(claim, accepted, began)
+        except NoChannelFree as missed:
+            await self._claim_releaser.release(InterruptedClaim(claim))
             raise NothingSent(
                 claim.identity.network, claim.identity.payer, retry_after_s=_RETRY_AFTER_S
             ) from missed
         except NotPayableNow as refusal:
-            await self._journal.release(claim.identity, claim.claim_id)
+            await self._claim_releaser.release(InterruptedClaim(claim))
             return NotSettled(refusal.reason, claim.identity.network, claim.identity.payer)
+        except Exception:  # without effect where an envelope is recorded
+            await self._claim_releaser.release(InterruptedClaim(claim))
+            raise
 
-    async def _through_a_source(
+    async def _send_under_lease(
         self, claim: Claim, accepted: Accepted, began: float
     ) -> SettleOutcome:
-        """Wait for a source, and for another when the envelope cannot be written down with it."""
-        started = self._clock.monotonic()
-        prepare = partial(self._network.sealer.ahead, accepted)
-        place = leases_lost = 0
-        while True:
-            left_s = started + self._waits.turn_s - self._clock.monotonic()
-            async with self._network.sources.source(
-                wait_s=max(0.0, left_s), prepare=prepare, place=place
-            ) as source:
-                sent = await self._network.sealer.seal(accepted, source)
-                recorded = await self._journal.sending(claim, sent, epoch=source.lease.epoch)
-                if recorded is Recording.WRITTEN:
-                    until = began + self._waits.answer_s
-                    return await self._send(claim, accepted, source, sent, until=until)
-                if isinstance(recorded, OverBudget):
-                    raise NotPayableNow(recorded.reason)
-                source.forget()
-                place = source.place
-                if recorded is Recording.CLAIM_LOST:  # or the lease was
-                    leases_lost += 1
-                if source.is_relayer:
-                    await self._clock.sleep(_BUSY_PAUSE_S)
-            if leases_lost == _MAX_LEASES_LOST or left_s <= 0:
-                raise NoSourceFree
+        """Wait for a lease, and for another one where the envelope is not recorded under it."""
+        leases, builder = self._network.leases, self._network.builder
+        prebuilt: SentEnvelope | None = None
 
-    async def resume(self, known: Settlement, sent: SentEnvelope) -> SettleOutcome:
-        """Go on where an earlier call, or a process that is gone, left an envelope.
+        def prebuild(expected: ChannelLease) -> None:
+            nonlocal prebuilt
+            prebuilt = builder.prebuild(accepted, expected)
+
+        ticket = leases.issue_ticket(wait_s=self._timeouts.channel_s)
+        lost_leases = 0
+        while True:
+            is_late = self._clock.monotonic() >= ticket.deadline
+            lease = await leases.acquire(ticket, prebuild)
+            try:
+                sent = await builder.build(accepted, lease, prebuilt=prebuilt)
+                lease = replace(lease, used_sequence=sent.source_sequence - 1)
+                recorded = await self._record(claim, sent, epoch=lease.epoch)
+                if isinstance(recorded, BudgetRefusal):
+                    raise NotPayableNow(recorded.reason)
+                lease = lease.with_unknown_sequence()
+                if recorded is Recording.WRITTEN:
+                    until = began + self._timeouts.answer_s
+                    outcome, lease = await self._submit_and_replace(
+                        claim, accepted, lease, sent, until=until
+                    )
+                    return outcome
+                if recorded is Recording.CLAIM_LOST:  # or the lease was lost
+                    lost_leases += 1
+                if lease.is_relayer:
+                    await self._clock.sleep(_SOURCE_BUSY_PAUSE_S)
+            finally:
+                await leases.release(lease)
+            if lost_leases == _MAX_LOST_LEASES or is_late:
+                raise NoChannelFree
+
+    async def _record(
+        self, claim: Claim, sent: SentEnvelope, *, epoch: int
+    ) -> Recording | BudgetRefusal:
+        try:
+            return await self._journal.record_sending(claim, sent, epoch=epoch)
+        except Exception:  # it may be recorded, and is not sent
+            await self._claim_releaser.release(InterruptedClaim(claim, sent.tx_hash))
+            raise
+
+    async def resume(self, known: Settlement, sent: SentEnvelope, *, until: float) -> SettleOutcome:
+        """Resume the envelope of an earlier call or process, until `until` (monotonic seconds).
 
         The same envelope is sent again while its own time bound holds and no node is known to
         have it; otherwise, or when another process does so already, it is only watched.
@@ -137,126 +161,119 @@ class PaymentSender:
         Raises:
             DatabaseUnavailable: nothing was sent again.
         """
-        until = self._clock.monotonic() + self._waits.answer_s
         taken = None
         if known.state is SettlementState.SENDING:
             taken = await self._journal.take_over(known, sent.tx_hash)
         if taken is not None:
             known = taken
-            fate = await self._submit(sent, until, may_be_out=True)
+            fate = await self._submit(sent, until, may_be_sent=True)
         else:
-            waited = self._network.submitter.wait(sent, until=until)
-            fate = await self._network.departure.until_then(waited) or Indeterminate()
-        return await self._conclude(known, sent, fate)
+            watch = self._network.submitter.wait(sent, until=until)
+            fate = await self._network.shutdown.run_until_set(watch) or Indeterminate()
+        return await self._finish(known, sent, fate)
 
-    async def _send(
+    async def _submit_and_replace(
         self,
         claim: Claim,
         accepted: Accepted,
-        source: HeldSource,
+        lease: ChannelLease,
         sent: SentEnvelope,
         *,
         until: float,
-    ) -> SettleOutcome:
-        fate = await self._submit(sent, until, source=source)
+    ) -> tuple[SettleOutcome, ChannelLease]:
+        """Submit `sent`, and replace it while the last envelope can certainly not land.
+
+        Returns the lease with the value to release.
+        """
+        statuses = self._network.statuses
+        statuses.record_simulators(sent, accepted.simulated.nodes)
+        fate = await self._submit(sent, until, lease=lease)
         for attempt in range(1, _MAX_ENVELOPES):
-            again = self._once_more(accepted, sent, fate, attempt, until=until)
-            if again is None or not await self._is_unused(claim, sent, fate):
+            priced = self._price_replacement(accepted, sent, fate, attempt, until=until)
+            if priced is None or not await self._is_unused(claim, sent, fate):
                 break
-            source.forget()
-            another = await self._replace(claim, again, source, dead=sent)
-            if isinstance(another, OverBudget) and isinstance(fate, Refused):
-                return await self._withdraw(claim, sent, another.reason)
-            if not isinstance(another, SentEnvelope):
+            replacement = await self._replace(claim, priced, lease, dead=sent)
+            if isinstance(replacement, BudgetRefusal) and isinstance(fate, Refused):
+                return await self._withdraw(claim, sent, replacement.reason), lease
+            if not isinstance(replacement, SentEnvelope):
                 break
-            accepted, sent = again, another
-            fate = await self._submit(sent, until, source=source)
-        outcome = await self._conclude(claim, sent, fate)
+            accepted, sent = priced, replacement
+            statuses.record_simulators(sent, accepted.simulated.nodes)
+            fate = await self._submit(sent, until, lease=lease)
+        outcome = await self._finish(claim, sent, fate)
         if isinstance(fate, TransactionFound) and not isinstance(outcome, Pending):
-            source.landed(sent.source_sequence)
-        else:
-            source.forget()
-        return outcome
+            lease = lease.with_landed(sent.source_sequence)
+        return outcome, lease
 
     async def _is_unused(self, claim: Claim, sent: SentEnvelope, fate: Fate) -> bool:
         """Whether nothing has used the authorization of an envelope that seems dead."""
         if not isinstance(fate, Dead):
             return True
-        ending = await self._network.conclusions.ending(fate, claim, sent)
-        return ending is not None and ending.landed_hash is None
+        final = await self._network.statuses.resolve(fate, claim, sent)
+        return final is not None and final.landed_hash is None
 
-    def _once_more(
+    def _price_replacement(
         self, accepted: Accepted, sent: SentEnvelope, fate: Fate, attempt: int, *, until: float
     ) -> Accepted | None:
-        """What a new envelope carries, when the old one can certainly not land; or None."""
+        """The payment with the fees of a replacement; None where no other envelope may be sent."""
         if self._clock.monotonic() >= until:
             return None
         if isinstance(fate, Refused) and fate.result_code == BAD_SEQUENCE:
             return accepted
-        if isinstance(fate, Refused) and fate.result_code == _UNDERBID:
-            wanted = fate.fee_wanted
-        elif isinstance(fate, Dead) or _is_crowded_out(fate):
-            wanted = None
+        if isinstance(fate, Refused) and fate.result_code == _INSUFFICIENT_FEE:
+            floor = fate.required_fee
+        elif isinstance(fate, Dead) or _is_queue_full(fate):
+            floor = None
         else:
             return None
-        rules = self._network.rules
-        again = bid_higher(
-            accepted,
-            rules.fees,
-            self._network.market.fees,
-            attempt=attempt,
-            wanted=wanted,
-            is_bumped=sent.inner_hash is not None,
-        )
-        if again is not None:
-            log.info("settlement.bids_higher", bid=again.fee.inclusion_bid, attempt=attempt)
-        return again
+        builder = self._network.builder
+        return builder.raise_inclusion_fee(accepted, replaced=sent, attempt=attempt, floor=floor)
 
     async def _replace(
-        self, claim: Claim, accepted: Accepted, source: HeldSource, *, dead: SentEnvelope
-    ) -> SentEnvelope | OverBudget | None:
-        """Another envelope in the place of one that can never land, or None.
+        self, claim: Claim, accepted: Accepted, lease: ChannelLease, *, dead: SentEnvelope
+    ) -> SentEnvelope | BudgetRefusal | None:
+        """Build and record a replacement for an envelope that can never land.
 
-        Where it is not known whether it was written down it is not sent either.
+        None where that fails, or where it is unknown whether it was recorded.
         """
         try:
-            sent = await self._network.sealer.seal(accepted, source)
-            written = await self._journal.replace(claim, dead=dead.tx_hash, sent=sent)
-        except (NotPayableNow, NoSourceFree, DatabaseUnavailable):
+            sent = await self._network.builder.build(accepted, lease)
+            recorded = await self._journal.replace(claim, dead=dead.tx_hash, sent=sent)
+        except (NotPayableNow, NoChannelFree, DatabaseUnavailable):
             return None
-        if isinstance(written, OverBudget):
-            return written
-        return sent if written is Recording.WRITTEN else None
+        if isinstance(recorded, BudgetRefusal):
+            return recorded
+        return sent if recorded is Recording.WRITTEN else None
 
     async def _submit(
         self,
         sent: SentEnvelope,
         until: float,
         *,
-        source: HeldSource | None = None,
-        may_be_out: bool = False,
+        lease: ChannelLease | None = None,
+        may_be_sent: bool = False,
     ) -> Fate:
         async def on_taken() -> None:
-            if source is not None:
-                source.pending(sent.source_sequence)
-            with suppress(DatabaseUnavailable):  # `sending` says enough for reconciliation
-                await self._journal.submitted(sent.tx_hash)
+            if lease is not None:
+                self._network.leases.expect(lease.with_landed(sent.source_sequence))
+            with suppress(DatabaseUnavailable):  # reconciliation takes a row in `sending` too
+                await self._journal.record_submitted(sent.tx_hash)
 
-        submitter, departure = self._network.submitter, self._network.departure
-        if departure.has_begun:
-            return Indeterminate() if may_be_out else NotSent()
+        submitter, shutdown = self._network.submitter, self._network.shutdown
+        if shutdown.is_set:
+            return Indeterminate() if may_be_sent else NotSent()
         log.info("settlement.sending", tx_hash=sent.tx_hash.hex())
-        fate = await departure.until_then(
-            submitter.submit(sent, until=until, on_taken=on_taken, may_be_out=may_be_out)
+        fate = await shutdown.run_until_set(
+            submitter.submit(sent, until=until, on_taken=on_taken, may_be_sent=may_be_sent)
         )
         return fate if fate is not None else Indeterminate()
 
     async def _withdraw(
         self, payment: Claim | Settlement, sent: SentEnvelope, reason: Reason
     ) -> SettleOutcome:
-        """The payment is free again; pending while that cannot be written, or is not so.
+        """Delete the payment's row; pending where that is unknown or another process has the row.
 
-        A row that is no longer ours to withdraw was resumed by another process: its bytes are out.
+        A row with another claim was resumed by another process, which may have sent the envelope.
         """
         identity = payment.identity
         try:
@@ -269,9 +286,10 @@ class PaymentSender:
             return Pending(identity.network, identity.payer, sent.tx_hash.hex())
         return NotSettled(reason, identity.network, identity.payer)
 
-    async def _conclude(
+    async def _finish(
         self, payment: Claim | Settlement, sent: SentEnvelope, fate: Fate
     ) -> SettleOutcome:
+        """Record the fate of the last envelope, and build the outcome."""
         identity, tx_hash = payment.identity, sent.tx_hash.hex()
         pending = Pending(identity.network, identity.payer, tx_hash)
         try:
@@ -279,30 +297,28 @@ class PaymentSender:
                 await self._journal.hand_over(sent.tx_hash)
                 return pending
             if isinstance(fate, NotSent | Refused):
-                return await self._withdraw(payment, sent, _why_not_sent(fate))
-            ending = await self._network.conclusions.ending(fate, payment, sent)
-            if ending is None:  # reconciliation looks again
+                return await self._withdraw(payment, sent, _read_refusal(fate))
+            final = await self._network.statuses.resolve(fate, payment, sent)
+            if final is None:  # reconciliation searches again
                 await self._journal.hand_over(sent.tx_hash)
                 return pending
-            if ending.moved_more:
-                log.warning("settlement.moved_more", tx_hash=tx_hash, payer=identity.payer)
-            if not await self._journal.end(sent.tx_hash, ending):
-                # another process replaced this envelope or ended the row: its word is the answer
+            if not await self._journal.record_final(sent.tx_hash, final):
+                # another process replaced this envelope or finalized the row: the row is right
                 row = await self._journal.find(identity)
-                return pending if row is None else recorded_outcome(row)
+                return pending if row is None else read_outcome(row)
         except DatabaseUnavailable:
-            return pending  # the row still says `sending`: reconciliation ends it
-        log.info("settlement.ended", tx_hash=tx_hash, state=ending.state, detail=ending.detail)
-        return outcome_of(ending, payment, tx_hash)
+            return pending  # the row is still in `sending`: reconciliation finalizes it
+        log.info("settlement.finalized", tx_hash=tx_hash, state=final.state, detail=final.detail)
+        return build_outcome(final, payment, tx_hash)
 
 
-def _is_crowded_out(fate: Fate) -> bool:
-    """Whether the queue was full of better bids; the envelope's hash is banned there by now."""
-    return isinstance(fate, Refused) and fate.result_code == NotTakenCause.QUEUE_FULL
+def _is_queue_full(fate: Fate) -> bool:
+    """Whether the queue was full of higher fees; the node has banned the envelope's hash by now."""
+    return isinstance(fate, Refused) and fate.result_code == TryAgainLaterCause.QUEUE_FULL
 
 
-def _why_not_sent(fate: NotSent | Refused) -> Reason:
-    """Nothing of it can land: the payment is free again, and the same body may be repeated."""
+def _read_refusal(fate: NotSent | Refused) -> Reason:
+    """The reason code of an envelope that can never land; the same body may be repeated."""
     if isinstance(fate, NotSent):
         return Reason.NETWORK_UNAVAILABLE
     log.warning("settlement.refused", result_code=fate.result_code)

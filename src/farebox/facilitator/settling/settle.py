@@ -1,170 +1,203 @@
-"""Settle a payment: one identity, one envelope at a time, at most one success ever answered."""
+"""Settle a payment: one identity, one envelope at a time, at most one success."""
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Final
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from typing import Final, Protocol
 from uuid import uuid4
 
 import structlog
 
-from farebox.facilitator.identity import PaymentIdentity
-from farebox.facilitator.journal.foreign import Authorization, ForeignLandings, LookUpFailed
-from farebox.facilitator.journal.journal import SettlementJournal
-from farebox.facilitator.journal.restore_store import LostRecord
-from farebox.facilitator.settlement import FINAL, Claim, Ending, Settlement, SettlementState
-from farebox.facilitator.settling.departure import Departure
-from farebox.facilitator.settling.outcome import (
+from farebox.facilitator.journal.claim_release import ClaimReleaser, InterruptedClaim
+from farebox.facilitator.journal.foreign_landing import (
+    LandingSearch,
+    LandingSearchFailed,
+    LostRecord,
+    SpentAuthorization,
+)
+from farebox.facilitator.settlement import (
+    FINAL_STATES,
+    Claim,
+    FinalStatus,
     NothingSent,
     NotSettled,
+    PaymentIdentity,
     Pending,
     Settled,
+    Settlement,
+    SettlementState,
     SettleOutcome,
-    duplicate,
-    outcome_of,
+    StoredResponse,
+    build_duplicate,
+    build_outcome,
 )
-from farebox.facilitator.settling.send_payment import PaymentSender, Waits
-from farebox.facilitator.verification.verdict import Accepted, Rejected, SignedTransfer
-from farebox.facilitator.verification.verify import Verifier
-from farebox.kernel.caller import OwnerId
+from farebox.facilitator.settling.send_payment import SettleTimeouts
+from farebox.facilitator.settling.settle_request import SettleRequest, build_request
+from farebox.facilitator.settling.shutdown_signal import ShutdownSignal
+from farebox.facilitator.verification.verdict import Accepted, Rejected
+from farebox.facilitator.verification.verify import PaymentJudge
+from farebox.kernel.caller import Caller, budget_owner
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
+from farebox.stellar.simulation_slots import Requester, SimulationPurpose
 from farebox.storage.faults import DatabaseUnavailable
+from farebox.submission.fate import SentEnvelope
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
 
-_LOOK_PAUSE_S: Final = 0.25
-_HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is given back, well within this
+_POLL_S: Final = 0.25
+_HASH_WAIT_S: Final = 15.0  # a row without a hash gets one, or is released, well within this
 _RETRY_AFTER_S: Final = 5
+_MAX_ATTEMPTS: Final = 3  # each after another request's claim was released
 _DRAIN_PAUSE_S: Final = 0.05
 
 log = structlog.get_logger(__name__)
 
 
+class SettleJournal(Protocol):
+    """The steps of `SettlementJournal` that a settlement begins with."""
+
+    async def find(self, identity: PaymentIdentity) -> Settlement | None: ...
+
+    async def claim(self, claim: Claim) -> bool: ...
+
+    async def restore(self, lost: LostRecord) -> bool: ...
+
+
+class KeyReservations(Protocol):
+    """The steps of `StoredResponses` before an outcome."""
+
+    async def find(self, request: SettleRequest) -> StoredResponse | None: ...
+
+    async def reserve(self, request: SettleRequest) -> None: ...
+
+
+class SettlementSender(Protocol):
+    """Sends claimed payments on one network, as `PaymentSender` does."""
+
+    async def send(self, claim: Claim, accepted: Accepted, *, began: float) -> SettleOutcome: ...
+
+    async def resume(
+        self, known: Settlement, sent: SentEnvelope, *, until: float
+    ) -> SettleOutcome: ...
+
+
 class Settler:
-    """Judges, claims, sends; or finds what an earlier request for the same payment came to."""
+    """Judges, claims and sends a payment, or finds the outcome of an earlier request for it."""
 
     def __init__(
         self,
-        verifier: Verifier,
-        senders: Mapping[Network, PaymentSender],
-        journal: SettlementJournal,
+        verifier: PaymentJudge,
+        senders: Mapping[Network, SettlementSender],
+        journal: SettleJournal,
+        responses: KeyReservations,
+        claim_releaser: ClaimReleaser,
         clock: Clock,
-        waits: Waits,
-        departure: Departure,
+        timeouts: SettleTimeouts,
+        shutdown: ShutdownSignal,
         *,
-        foreign: Mapping[Network, ForeignLandings],
+        foreign: Mapping[Network, LandingSearch],
     ) -> None:
-        self._verifier, self._senders, self._departure = verifier, senders, departure
-        self._journal, self._clock, self._waits = journal, clock, waits
-        self._foreign = foreign
-        self._callers = 0
-        self._live: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
+        self._verifier, self._senders, self._shutdown = verifier, senders, shutdown
+        self._journal, self._responses = journal, responses
+        self._clock, self._timeouts = clock, timeouts
+        self._foreign, self._claim_releaser = foreign, claim_releaser
+        self._requests = 0
+        self._tasks: dict[PaymentIdentity, asyncio.Task[SettleOutcome]] = {}
 
-    def identify(self, payment: Payment) -> tuple[SignedTransfer, PaymentIdentity] | NotSettled:
-        """Which payment this is, without a call; or why it can never be settled."""
+    def identify(
+        self, payment: Payment, *, key: str | None, caller: Caller | None, client: str
+    ) -> SettleRequest | NotSettled:
+        """Build the request to settle `payment` without a call, or the reason it can never be."""
         transfer = self._verifier.examine(payment)
         if isinstance(transfer, Rejected):
             return NotSettled(transfer.reason, payment.terms.network, transfer.payer)
-        identity = PaymentIdentity(payment.terms.network, transfer.payer, transfer.entry.nonce)
-        return transfer, identity
+        return build_request(transfer, key=key, caller=caller, client=client)
 
-    async def settle(
-        self,
-        transfer: SignedTransfer,
-        identity: PaymentIdentity,
-        *,
-        on_claimed: Callable[[], Awaitable[object]] | None = None,
-        caller: OwnerId | None = None,
-    ) -> SettleOutcome:
-        """Bring what `identify` found to the ledger, or report what became of it.
+    async def settle(self, request: SettleRequest) -> SettleOutcome | StoredResponse:
+        """Bring the payment to the ledger, or find the outcome of an earlier request for it.
 
-        Judged before it is claimed, so that a refused body leaves no trace. `Settled` is not yet
-        a success: whoever answers must own it first (`own_success`). Once the payment is claimed
-        the work goes on even when the caller leaves. `on_claimed` is awaited once it is claimed
-        and before anything is signed; what it raises is raised here, after the claim was given
-        back. `caller` bears the cost if one is known.
+        The payment is judged before it is claimed, so that a refused body leaves no row. `Settled`
+        is not yet a success: `StoredResponses.commit` takes that, just before the response is
+        written. Once the payment is claimed the work continues though the caller disconnects.
 
         Raises:
+            KeyConflict: an idempotency key is reserved by another request; nothing was sent.
             NothingSent: the service could not act; the same body may be repeated.
             DatabaseUnavailable: likewise.
         """
-        self._callers += 1
+        stored = await self._responses.find(request)
+        if stored is not None:
+            return stored
+        self._requests += 1
         try:
-            known = await self._journal.find(identity)
-            if known is not None:
-                return await self._repeat(known, transfer.payment.request_digest())
-            return await self._first(transfer, identity, on_claimed, caller)
+            began = self._clock.monotonic()
+            for _ in range(_MAX_ATTEMPTS):
+                known = await self._journal.find(request.identity)
+                if known is None:
+                    return await self._settle_first(request, began=began)
+                outcome = await self._follow(known, request.digest, began=began)
+                if outcome is not None:
+                    return outcome
+            raise _nothing_sent(request.identity)
         finally:
-            self._callers -= 1
+            self._requests -= 1
 
-    async def known_hash(self, payment: Payment) -> str:
-        """The hash recorded for the payment; empty when there is none."""
-        found = self.identify(payment)
-        known = None if isinstance(found, NotSettled) else await self._journal.find(found[1])
+    async def find_hash(self, identity: PaymentIdentity) -> str:
+        """Find the hash recorded for the payment; empty when there is none."""
+        known = await self._journal.find(identity)
         return known.tx_hash if known is not None else ""
 
-    async def own_success(self, settled: Settled) -> SettleOutcome:
-        """`settled` itself for exactly one caller, ever (D1); a duplicate for every other.
-
-        While the database is away nobody can own it: pending, and the same body asks again.
-        """
-        identity = settled.identity
-        try:
-            is_owned = await self._journal.take_success(identity, settled.request_digest)
-        except DatabaseUnavailable:
-            return Pending(identity.network, identity.payer, settled.tx_hash)
-        return settled if is_owned else duplicate(identity, settled.tx_hash)
-
     async def drain(self, *, within_s: float | None = None) -> bool:
-        """Return once nobody waits and nothing is carried out, or after so many seconds.
-
-        Whether it is so.
-        """
+        """Wait, `within_s` seconds at most, until no request is in progress; whether none is."""
         until = math.inf if within_s is None else self._clock.monotonic() + within_s
-        while self._live or self._callers:
+        while self._tasks or self._requests:
             if self._clock.monotonic() >= until:
                 return False
             await self._clock.sleep(_DRAIN_PAUSE_S)
         return True
 
-    async def _first(
-        self,
-        transfer: SignedTransfer,
-        identity: PaymentIdentity,
-        on_claimed: Callable[[], Awaitable[object]] | None,
-        caller: OwnerId | None,
-    ) -> SettleOutcome:
-        began = self._clock.monotonic()
-        digest = transfer.payment.request_digest()
-        verdict = await self._verifier.judge(transfer, caller=caller)
-        if isinstance(verdict, Rejected):
-            known = await self._journal.find(identity)  # settled while we judged: nonce spent
-            if known is not None:
-                return await self._repeat(known, digest)
-            return await self._refused(transfer, identity, verdict)
-        claim = self._claim(identity, digest, verdict, caller)
-        if await self._journal.claim(claim):
-            work = self._carry_out(claim, verdict, on_claimed, began=began)
-            return await self._live_call(identity, work)
-        known = await self._journal.find(identity)
+    async def _settle_first(self, request: SettleRequest, *, began: float) -> SettleOutcome:
+        requester = Requester(SimulationPurpose.SETTLEMENT, request.client)
+        verdict = await self._verifier.judge(request.transfer, requester, caller=request.caller)
+        if isinstance(verdict, Rejected):  # perhaps settled meanwhile: its nonce is used
+            known = await self._find_outcome(request, began=began)
+            return known or await self._refuse(request, verdict)
+        claim = self._build_claim(request, verdict)
+        if await self._take_claim(claim):
+            return await self._run_to_end(
+                request.identity, self._reserve_and_send(request, claim, verdict, began=began)
+            )
+        known = await self._find_outcome(request, began=began)
         if known is None:
-            raise NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
-        return await self._repeat(known, digest)
+            raise _nothing_sent(request.identity)
+        return known
 
-    async def _refused(
-        self, transfer: SignedTransfer, identity: PaymentIdentity, verdict: Rejected
-    ) -> NotSettled:
-        """A refusal; with the other transaction's hash where it comes from a nonce used there."""
+    async def _find_outcome(self, request: SettleRequest, *, began: float) -> SettleOutcome | None:
+        known = await self._journal.find(request.identity)
+        return None if known is None else await self._follow(known, request.digest, began=began)
+
+    async def _take_claim(self, claim: Claim) -> bool:
+        """Claim the payment's identity; the claim is released where the result is unknown."""
+        try:
+            return await self._journal.claim(claim)
+        except Exception:
+            await self._claim_releaser.release(InterruptedClaim(claim))
+            raise
+
+    async def _refuse(self, request: SettleRequest, verdict: Rejected) -> NotSettled:
+        """The refusal, or the other transaction's hash where that used the nonce."""
+        transfer, identity = request.transfer, request.identity
         refusal = NotSettled(verdict.reason, identity.network, verdict.payer)
         if verdict.reason is not Reason.SIMULATION_FAILED:
             return refusal
         terms = transfer.payment.terms
-        spent = Authorization(identity, terms.asset, terms.pay_to)
+        spent = SpentAuthorization(identity, terms.asset, terms.pay_to)
         try:
-            # the refusal stands whatever is found, so that an answer as of any ledger will do
-            landing = await self._foreign[identity.network].of_used_nonce(spent, as_of_ledger=0)
-        except LookUpFailed:
+            # the payment is refused in any case, so that a response as of any ledger will do
+            landing = await self._foreign[identity.network].find_by_nonce(spent, as_of_ledger=0)
+        except LandingSearchFailed:
             return refusal
         if landing is None:
             return refusal
@@ -174,92 +207,104 @@ class Settler:
         lost = LostRecord(transfer.payment, identity, transfer.entry.expires_at_ledger, landing)
         if await self._journal.restore(lost):
             log.warning("settlement.restored", tx_hash=tx_hash)
-        return duplicate(identity, tx_hash)
+        return build_duplicate(identity, tx_hash)
 
-    async def _carry_out(
-        self,
-        claim: Claim,
-        accepted: Accepted,
-        on_claimed: Callable[[], Awaitable[object]] | None,
-        *,
-        began: float,
+    async def _reserve_and_send(
+        self, request: SettleRequest, claim: Claim, accepted: Accepted, *, began: float
     ) -> SettleOutcome:
-        if on_claimed is not None:
-            try:
-                await on_claimed()
-            except Exception:
-                await self._journal.release(claim.identity, claim.claim_id)
-                raise
+        """Reserve the request's keys before anything is signed, then send."""
+        try:
+            await self._responses.reserve(request)
+        except Exception:
+            await self._claim_releaser.release(InterruptedClaim(claim))
+            raise
         sender = self._senders[claim.identity.network]
-        return await sender.carry_out(claim, accepted, began=began)
+        return await sender.send(claim, accepted, began=began)
 
-    def _claim(
-        self,
-        identity: PaymentIdentity,
-        digest: bytes,
-        accepted: Accepted,
-        caller: OwnerId | None,
-    ) -> Claim:
-        terms = accepted.transfer.payment.terms
+    def _build_claim(self, request: SettleRequest, accepted: Accepted) -> Claim:
+        payment, caller = request.transfer.payment, request.caller
+        terms = payment.terms
         return Claim(
-            identity=identity,
+            identity=request.identity,
             claim_id=uuid4(),
-            request_digest=digest,
+            request_digest=request.digest,
             asset=terms.asset,
             amount=terms.amount,
             pay_to=terms.pay_to,
-            expires_at_ledger=accepted.transfer.entry.expires_at_ledger,
+            expires_at_ledger=request.transfer.entry.expires_at_ledger,
             claimed_at=self._clock.now(),
             max_timeout_s=terms.max_timeout_s,
             token_is_verified=accepted.token_is_verified,
-            caller=caller,
-            discovery=accepted.transfer.payment.kept_discovery,
+            caller=None if caller is None else caller.owner,
+            budget_owner=budget_owner(caller),
+            discovery=payment.stored_discovery,
         )
 
-    async def _live_call(
+    async def _run_to_end(
         self, identity: PaymentIdentity, work: Coroutine[object, object, SettleOutcome]
     ) -> SettleOutcome:
-        """Do the work to its end, whether or not the caller stays."""
+        """Run the work to its end, though the caller disconnects."""
         task = asyncio.create_task(work)
-        self._live[identity] = task
-        task.add_done_callback(lambda _: self._live.pop(identity, None))
+        self._tasks[identity] = task
+        task.add_done_callback(partial(self._forget, identity))
         return await asyncio.shield(task)
 
-    async def _repeat(self, known: Settlement, digest: bytes) -> SettleOutcome:
-        """What a later request for the same payment gets (decisions, Money)."""
+    def _forget(self, identity: PaymentIdentity, task: "asyncio.Task[SettleOutcome]") -> None:
+        if self._tasks.get(identity) is task:  # a later one may have replaced it
+            del self._tasks[identity]
+
+    async def _follow(
+        self, known: Settlement, digest: bytes, *, began: float
+    ) -> SettleOutcome | None:
+        """Wait for the outcome of an earlier request for the payment (docs/decisions/0005).
+
+        None when its claim was released meanwhile, so that the payment is free. The caller has
+        waited since `began` (monotonic seconds).
+        """
         is_same_request = known.request_digest == digest
-        wait_s = self._waits.answer_s if is_same_request else _HASH_WAIT_S
-        until = self._clock.monotonic() + wait_s
-        hash_until = self._clock.monotonic() + _HASH_WAIT_S
+        until = began + (self._timeouts.answer_s if is_same_request else _HASH_WAIT_S)
+        hash_until = began + _HASH_WAIT_S
         current: Settlement | None = known
         while current is not None:
-            if current.state in FINAL or (current.sent is not None and not is_same_request):
-                return _known_answer(current, is_same_request=is_same_request)
-            if current.sent is not None and known.identity not in self._live:
+            if current.state in FINAL_STATES or (current.sent is not None and not is_same_request):
+                return _read_known(current, is_same_request=is_same_request)
+            if current.sent is not None and known.identity not in self._tasks:
                 sender = self._senders[known.identity.network]
-                return await self._live_call(known.identity, sender.resume(current, current.sent))
+                resumed = sender.resume(current, current.sent, until=until)
+                return await self._run_to_end(known.identity, resumed)
             now = self._clock.monotonic()
             if now > until or (current.sent is None and now > hash_until):
                 break
-            if self._departure.has_begun:
+            if self._shutdown.is_set:
                 break
-            await self._clock.sleep(_LOOK_PAUSE_S)
+            await self._clock.sleep(_POLL_S)
             try:
                 current = await self._journal.find(known.identity)
             except DatabaseUnavailable:
-                break  # what was seen before still stands
-        if current is not None and current.sent is not None:
-            return Pending(known.identity.network, known.identity.payer, current.tx_hash)
-        raise NothingSent(
-            known.identity.network, known.identity.payer, retry_after_s=_RETRY_AFTER_S
-        )
+                break  # the row that was read before still holds
+        return None if current is None else _read_unfinished(current)
 
 
-def _known_answer(known: Settlement, *, is_same_request: bool) -> Settled | NotSettled:
-    """The answer to a repeat, from a row that is final or belongs to another request."""
+def _nothing_sent(identity: PaymentIdentity) -> NothingSent:
+    return NothingSent(identity.network, identity.payer, retry_after_s=_RETRY_AFTER_S)
+
+
+def _read_unfinished(row: Settlement) -> Pending:
+    """Read the pending outcome off a row that is not final.
+
+    Raises:
+        NothingSent: no envelope is recorded yet.
+    """
+    if row.sent is None:
+        raise _nothing_sent(row.identity)
+    return Pending(row.identity.network, row.identity.payer, row.tx_hash)
+
+
+def _read_known(known: Settlement, *, is_same_request: bool) -> Settled | NotSettled:
+    """Read the outcome of a repeat off a row that is final or belongs to another request."""
     identity = known.identity
-    ended_badly = known.state in FINAL and known.state is not SettlementState.CONFIRMED
-    if ended_badly or (is_same_request and not known.is_answered):
-        ending = Ending(known.state, known.reason)
-        return outcome_of(ending, known, known.tx_hash)
-    return duplicate(identity, known.tx_hash)
+    has_failed = known.state in FINAL_STATES and known.state is not SettlementState.CONFIRMED
+    if has_failed or (is_same_request and not known.is_answered):
+        final = FinalStatus(known.state, known.reason)
+        return build_outcome(final, known, known.tx_hash)
+    return build_duplicate(identity, known.tx_hash)

@@ -1,4 +1,4 @@
-"""What a call moves, read off its events: exactly the one transfer that was asked for, or not."""
+"""Judge the token movements among a call's events: exactly the payment's transfer, or refused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _ASSET_NAME_TOPIC: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """The one transfer of a payment; `asset_name` is what the token calls itself, if anything."""
+    """The one transfer of a payment; `asset_name` is the asset that the token claims to be."""
 
     transfer: TransferEvent
     asset_name: str | None
@@ -32,10 +32,11 @@ class Movement:
 def judge_movement(
     events: Sequence[ContractEvent], terms: PaymentTerms, payer: Address
 ) -> Movement | Reason:
-    """The one transfer the payment is, or why the events are not exactly that (decision D4).
+    """Find the payment's one transfer among the events, or the reason why they are refused.
 
-    Events of contracts other than the asset are allowed unless they bear the name of a token
-    movement; events of calls that failed and of the network itself move nothing.
+    Events of contracts other than the asset are allowed unless they have the name of a token
+    movement: a signer pays for one transfer and must not authorize another. Events of failed calls
+    and of the network itself move nothing.
     """
     movements = []
     for event in events:
@@ -56,7 +57,7 @@ def judge_movement(
 def judge_transfer_event(
     transfer: TransferEvent, terms: PaymentTerms, payer: Address
 ) -> Reason | None:
-    """Hold one transfer event against the terms; None when it is the payment."""
+    """Judge one transfer event by the terms; None when it is the payment."""
     checks = (
         (transfer.asset is not None, Reason.EVENT_MISSING_CONTRACT_ID),
         (transfer.asset == terms.asset, Reason.EVENT_WRONG_ASSET),

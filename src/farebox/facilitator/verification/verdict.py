@@ -1,14 +1,14 @@
-"""The ladder of checks: what a signed transfer must be to be accepted.
+"""The rules that a signed transfer must meet to be accepted.
 
-Every function is pure and total; the first rule that fails names the only reason returned. The
-order is upstream's (scheme `exact` on Stellar), except that whatever needs no network comes first.
+Every function is pure and total; the first rule that fails gives the only reason returned. The
+order is upstream's (scheme `exact` on Stellar), except that rules without a network call are first.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from farebox.facilitator.verification.movement import is_verified_token, judge_movement
-from farebox.facilitator.verification.served_network import AssetRule, OperatorRules
+from farebox.facilitator.verification.operator_rules import AssetRule, OperatorRules
 from farebox.kernel.addresses import Address, is_account
 from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import (
@@ -16,17 +16,18 @@ from farebox.stellar.auth_entries import (
     CredentialKind,
     KeySignatures,
     Unsigned,
+    every_signature_verifies,
+    keys_are_sorted,
 )
 from farebox.stellar.fees import FeeOverCeiling, FeePlan, plan_fees
 from farebox.stellar.ledger_clock import LedgerReading, ledgers_for
 from farebox.stellar.rpc import FeeStats
-from farebox.stellar.signatures import every_signature_verifies, keys_are_sorted
 from farebox.stellar.simulation import (
-    Garbled,
     NeedsRestore,
     RefusalKind,
     Simulated,
     Simulation,
+    UnreadableSimulation,
 )
 from farebox.stellar.transfer_envelope import (
     NotATransfer,
@@ -40,7 +41,7 @@ from farebox.x402.reasons import Reason
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Not payable as it stands; `payer` when the request named one that could be read."""
+    """The payment is refused; `payer` is None when the request names none that can be read."""
 
     reason: Reason
     payer: Address | None = None
@@ -48,7 +49,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class SignedTransfer:
-    """A payment that passed everything that needs no network."""
+    """A payment that passed every rule that needs no network."""
 
     payment: Payment
     envelope: TransferEnvelope
@@ -56,13 +57,13 @@ class SignedTransfer:
 
     @property
     def payer(self) -> Address:
-        """Whose tokens move."""
+        """The account whose tokens move."""
         return self.envelope.payer
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A payment the network would take now, and what settling it would cost at most."""
+    """A payment that the network would accept now, with the fee of its settlement."""
 
     transfer: SignedTransfer
     simulated: Simulated
@@ -71,28 +72,35 @@ class Accepted:
 
     @property
     def payer(self) -> Address:
-        """The buyer, never the one who pays the network fee."""
+        """The buyer, who does not pay the network fee."""
         return self.transfer.payer
 
 
 Verdict = Accepted | Rejected
 
 _ACCEPTED_CREDENTIALS: Final = frozenset((CredentialKind.ADDRESS, CredentialKind.ADDRESS_V2))
-_MAX_LAG_LEDGERS: Final = 12  # a node further behind what we have seen answers about the past
+_BY_KIND: Final = {
+    RefusalKind.ARCHIVED: Reason.RESTORE_REQUIRED,
+    RefusalKind.BALANCE: Reason.INSUFFICIENT_FUNDS,
+}
+_MAX_LAG_LEDGERS: Final = 12  # a response as of an older ledger is stale
 
 
-def judge_request(
-    payment: Payment, rules: OperatorRules, operators: frozenset[Address]
-) -> SignedTransfer | Rejected:
-    """Hold a payment against everything that needs neither the ledger nor its clock.
+def judge_policy(terms: PaymentTerms, rules: OperatorRules) -> Reason | None:
+    """Judge the terms by the operator's asset list; None when they are allowed."""
+    if isinstance(rules.assets, frozenset) and terms.asset not in rules.assets:
+        return Reason.UNSUPPORTED_ASSET
+    return None
 
-    `operators` is every account of the operator's, none of which may have a part in a payment.
+
+def judge_request(payment: Payment, operators: frozenset[Address]) -> SignedTransfer | Rejected:
+    """Judge a payment by every rule that needs neither ledger, clock nor asset list.
+
+    `operators` are all accounts of the operator, none of which may take part in a payment.
     """
     terms = payment.terms
     if terms.pay_to in operators:
         return Rejected(Reason.FACILITATOR_IS_RECIPIENT)
-    if isinstance(rules.assets, frozenset) and terms.asset not in rules.assets:
-        return Rejected(Reason.UNSUPPORTED_ASSET)
     envelope = read_transfer_envelope(payment.transaction.reveal())
     if isinstance(envelope, Unreadable):
         return Rejected(envelope.reason)
@@ -111,7 +119,7 @@ def judge_request(
 def judge_call(
     envelope: TransferEnvelope | NotATransfer, terms: PaymentTerms, operators: frozenset[Address]
 ) -> Reason | None:
-    """Hold who sends and which contract is called against the terms; None when both are right."""
+    """Judge the sources and the contract of the call; None when both are right."""
     if not operators.isdisjoint((envelope.tx_source, envelope.operation_source)):
         return Reason.UNSAFE_SOURCE
     return None if envelope.contract == terms.asset else Reason.WRONG_ASSET
@@ -120,7 +128,7 @@ def judge_call(
 def judge_transfer(
     envelope: TransferEnvelope, terms: PaymentTerms, operators: frozenset[Address]
 ) -> Reason | None:
-    """Hold who pays whom how much against the terms; None when it agrees."""
+    """Judge payer, recipient and amount by the terms; None when they agree."""
     on_pubnet = terms.network is Network.PUBNET
     checks = (
         (envelope.payer not in operators, Reason.FACILITATOR_IS_PAYER),
@@ -132,7 +140,7 @@ def judge_transfer(
 
 
 def judge_entries(envelope: TransferEnvelope, operators: frozenset[Address]) -> Reason | None:
-    """Hold every entry to what any entry may be; None when all are."""
+    """Judge every authorization entry by the rules for any entry; None when all meet them."""
     if not envelope.entries:
         return Reason.NO_AUTH_ENTRIES
     for entry in envelope.entries:
@@ -146,7 +154,7 @@ def judge_entries(envelope: TransferEnvelope, operators: frozenset[Address]) -> 
 
 
 def judge_payers_entry(envelope: TransferEnvelope) -> AuthEntry | Reason:
-    """The payer's own signed authorization of exactly this transfer, and none beside it."""
+    """Find the payer's signed authorization of exactly this transfer, the only one allowed."""
     signed = [entry for entry in envelope.entries if not isinstance(entry.signature, Unsigned)]
     if not any(entry.address == envelope.payer for entry in signed):
         return Reason.MISSING_PAYER_SIGNATURE
@@ -162,7 +170,11 @@ def judge_payers_entry(envelope: TransferEnvelope) -> AuthEntry | Reason:
 def judge_expiry(
     entry: AuthEntry, terms: PaymentTerms, rules: OperatorRules, now: LedgerReading
 ) -> Reason | None:
-    """Hold the authorization's last ledger against the window the terms allow (D19)."""
+    """Judge the authorization's last ledger by the window of the terms.
+
+    The window is `maxTimeoutSeconds` at the observed cadence, five seconds at most, and the
+    operator's tolerance in ledgers.
+    """
     left = entry.expires_at_ledger - now.sequence
     window = ledgers_for(
         terms.max_timeout_s, cadence_s=now.cadence_s, tolerance=rules.expiry_tolerance_ledgers
@@ -171,14 +183,22 @@ def judge_expiry(
         return Reason.EXPIRATION_TOO_FAR
     if left < 1:
         return Reason.EXPIRED
-    return Reason.EXPIRES_TOO_SOON if left < rules.min_life_ledgers else None
+    is_short = expires_too_soon(entry.expires_at_ledger, rules, now)
+    return Reason.EXPIRES_TOO_SOON if is_short else None
+
+
+def expires_too_soon(expires_at_ledger: int, rules: OperatorRules, now: LedgerReading) -> bool:
+    """Whether the authorization ends too soon for an envelope at the observed cadence."""
+    left = expires_at_ledger - now.sequence
+    is_brief = now.time_until(expires_at_ledger) < now.shortest_bound_s()
+    return left < rules.min_life_ledgers or is_brief
 
 
 def judge_signatures(transfer: SignedTransfer) -> Reason | None:
-    """Hold every signature a classic account lists against its own key.
+    """Verify every signature that a classic account lists with its own key.
 
-    Whether the keys are signers of the account, and weigh enough, is the ledger's to say; so is
-    everything about a contract account's signature.
+    The ledger decides whether the keys are signers of the account with enough weight, and judges
+    the signature of a contract account.
     """
     if not is_account(transfer.payer):
         return None
@@ -190,12 +210,12 @@ def judge_signatures(transfer: SignedTransfer) -> Reason | None:
 
 
 def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | Reason:
-    """Hold a node's answer to what it must be before its contents mean anything.
+    """Judge a node's response before its contents are used.
 
-    A refusal as of a ledger older than one known here is no verdict: what the call lacks may be
-    there by now. `now` was read before the node was asked.
+    A refusal as of a ledger older than `now` is no verdict: an entry that the call lacks may exist
+    by now. `now` was read before the call.
     """
-    if isinstance(simulation, Garbled):
+    if isinstance(simulation, UnreadableSimulation):
         return Reason.NETWORK_UNAVAILABLE
     if simulation.latest_ledger + _MAX_LAG_LEDGERS < now.sequence:
         return Reason.NETWORK_UNAVAILABLE
@@ -203,19 +223,20 @@ def judge_simulation(simulation: Simulation, now: LedgerReading) -> Simulated | 
         return simulation
     if simulation.latest_ledger < now.sequence:
         return Reason.NETWORK_UNAVAILABLE
-    needs_restore = isinstance(simulation, NeedsRestore) or simulation.kind is RefusalKind.ARCHIVED
-    return Reason.RESTORE_REQUIRED if needs_restore else Reason.SIMULATION_FAILED
+    if isinstance(simulation, NeedsRestore):
+        return Reason.RESTORE_REQUIRED
+    return _BY_KIND.get(simulation.kind, Reason.SIMULATION_FAILED)
 
 
 def judge_effect(
     simulated: Simulated, transfer: SignedTransfer, rules: OperatorRules, market: FeeStats | None
 ) -> Accepted | Reason:
-    """Hold what the network would do against what was asked, and its cost against the ceiling."""
+    """Judge the simulated effect by the terms, and its cost by the fee ceiling."""
     terms = transfer.payment.terms
-    moved = judge_movement(simulated.events, terms, transfer.payer)
-    if isinstance(moved, Reason):
-        return moved
-    verified = is_verified_token(moved, terms.network)
+    movement = judge_movement(simulated.events, terms, transfer.payer)
+    if isinstance(movement, Reason):
+        return movement
+    verified = is_verified_token(movement, terms.network)
     if rules.assets is AssetRule.ASSET_CONTRACTS and not verified:
         return Reason.UNSUPPORTED_ASSET
     fee = plan_fees(simulated.resource_fee, market, rules.fees, fee_bumped=True)

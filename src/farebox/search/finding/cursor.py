@@ -15,7 +15,8 @@ from typing import Final
 
 import msgspec
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.secret import Secret
 from farebox.search.finding.rank import Place
@@ -46,7 +47,9 @@ class _Kept(msgspec.Struct, array_like=True):
     walk: Walk
 
 
-def write_cursor(key: Secret[bytes], query: str, filters: Filters, standpoint: Standpoint) -> str:
+def write_cursor(
+    key: Secret[bytes], query: str, filters: ListingFilters, standpoint: Standpoint
+) -> str:
     """The cursor for what stands behind `standpoint`."""
     kept = _Kept(_binding(query, filters), standpoint.last, standpoint.walk)
     body = _VERSION + zlib.compress(msgspec.msgpack.encode(kept), 1)
@@ -54,7 +57,7 @@ def write_cursor(key: Secret[bytes], query: str, filters: Filters, standpoint: S
 
 
 def read_cursor(
-    key: Secret[bytes], text: str, query: str, filters: Filters, *, now: datetime
+    key: Secret[bytes], text: str, query: str, filters: ListingFilters, *, now: datetime
 ) -> Standpoint:
     """Where the cursor stands.
 
@@ -63,9 +66,9 @@ def read_cursor(
     """
     kept = _kept(key, text)
     if kept.bound_to != _binding(query, filters):
-        raise BadCursor("cursor_mismatch", "The cursor belongs to another query or other filters.")
+        raise BadCursor(ErrorCode.CURSOR_MISMATCH)
     if not timedelta(minutes=-1) <= now - kept.walk.at <= CURSOR_LIFE:
-        raise BadCursor("cursor_expired", "The cursor is too old: search again without it.")
+        raise BadCursor(ErrorCode.CURSOR_EXPIRED)
     return Standpoint(kept.walk, kept.last)
 
 
@@ -94,13 +97,13 @@ def _decoded(text: str) -> bytes:
 
 
 def _invalid() -> BadCursor:
-    return BadCursor("invalid_cursor", "The cursor is not one this service has given.")
+    return BadCursor(ErrorCode.INVALID_CURSOR)
 
 
 def _tag(key: Secret[bytes], body: bytes) -> bytes:
     return hmac.digest(key.reveal(), b"farebox search cursor" + body, hashlib.sha256)[:_TAG]
 
 
-def _binding(query: str, filters: Filters) -> bytes:
+def _binding(query: str, filters: ListingFilters) -> bytes:
     narrowed = (filters.type, filters.network, filters.pay_to, filters.scheme, filters.extension)
     return hashlib.sha256(msgspec.msgpack.encode((query, *narrowed))).digest()[:16]

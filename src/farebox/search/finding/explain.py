@@ -45,7 +45,7 @@ class Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class QueryExplanation:
     """How the query was understood and searched."""
 
     words: tuple[Weighed, ...]
@@ -56,7 +56,7 @@ class Explanation:
 
 async def explain_page(
     db: Connection, walk: Walk, results: Sequence[Result]
-) -> tuple[Explanation, list[WhyThere | None]]:
+) -> tuple[QueryExplanation, list[WhyThere | None]]:
     """How the walk was made, and each result's reasons in their order."""
     ids = [own.candidate.document_id for own in results]
     probes = [probe.query for term in walk.sought for probe in term.probes]
@@ -67,8 +67,8 @@ async def explain_page(
     return _explanation(walk), whys
 
 
-def _explanation(walk: Walk) -> Explanation:
-    return Explanation(
+def _explanation(walk: Walk) -> QueryExplanation:
+    return QueryExplanation(
         words=tuple(
             Weighed(
                 term.text,

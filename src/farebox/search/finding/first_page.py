@@ -7,13 +7,13 @@ from farebox.search.finding.gather import Gathering
 from farebox.search.finding.score import bar_of
 from farebox.search.finding.walk import Walk
 from farebox.search.meaning.senses import Meaning, Meanings
-from farebox.search.query.asked import Asked
+from farebox.search.query.asked import AnalyzedQuery
 from farebox.search.query.plan import (
     ENOUGH,
     NAMES_ENOUGH,
-    Form,
+    AccessPath,
     Kind,
-    Stage,
+    RecallStage,
     learned,
     loosened_stages,
     must_query,
@@ -37,7 +37,7 @@ class FirstPage:
         self._model = "" if meaning is None else meaning.name
         self._meanings = meanings
 
-    async def gather(self, db: Connection, scope: Scope, asked: Asked) -> Gathering | None:
+    async def gather(self, db: Connection, scope: Scope, asked: AnalyzedQuery) -> Gathering | None:
         """The candidates; the gathering's walk says how they were found.
 
         None where they are too few and the query is still to be widened, or its meaning to be read.
@@ -58,7 +58,7 @@ class FirstPage:
         gather = self._gather_all if is_whole else self._gather_some
         return gathering if await gather(gathering, asked) else None
 
-    async def _gather_all(self, gathering: Gathering, asked: Asked) -> bool:
+    async def _gather_all(self, gathering: Gathering, asked: AnalyzedQuery) -> bool:
         """Everything with any of the words is ranked: there is not much of it.
 
         Whether that is all there is to look for: of one recipient few words are meant to the
@@ -66,7 +66,7 @@ class FirstPage:
         """
         if asked.may_be_widened and not asked.is_keywords:
             return False
-        form = Form.OWNED if gathering.scope.filters.pay_to is not None else Form.INDEX
+        form = AccessPath.OWNED if gathering.scope.filters.pay_to is not None else AccessPath.INDEX
         walk, is_relaxed = gathering.walk, asked.expression.may_be_relaxed
         for stage in small_stages(
             asked.strict, walk.must, walk.sought, is_relaxed=is_relaxed, form=form
@@ -76,7 +76,7 @@ class FirstPage:
             return gathering.candidates.has_every_word()
         return await self._look_near(gathering, asked)
 
-    async def _gather_some(self, gathering: Gathering, asked: Asked) -> bool:
+    async def _gather_some(self, gathering: Gathering, asked: AnalyzedQuery) -> bool:
         """Every word first; when they find too little, fewer words, others and the meaning.
 
         Whether that is all there is to look for.
@@ -97,7 +97,7 @@ class FirstPage:
             await _run_surely(gathering, stage, asked.census)
         return await self._look_near(gathering, asked)
 
-    async def _look_near(self, gathering: Gathering, asked: Asked) -> bool:
+    async def _look_near(self, gathering: Gathering, asked: AnalyzedQuery) -> bool:
         """What means nearly the same is found too; False where that is not known soon."""
         reading = None if asked.widened is None else asked.widened.reading
         if reading is None or self._meanings is None:
@@ -110,7 +110,7 @@ class FirstPage:
         return True
 
 
-async def _run_surely(gathering: Gathering, stage: Stage, census: Census) -> int:
+async def _run_surely(gathering: Gathering, stage: RecallStage, census: Census) -> int:
     """Run the stage, as far back as it takes to find enough; how many it found."""
     filters = gathering.scope.filters
     filtered = census.filter_share(filters.network, filters.type)

@@ -6,7 +6,7 @@ from farebox.search.finding.candidates import Candidates, FoundBy
 from farebox.search.finding.stage_store import find, look_at
 from farebox.search.finding.walk import NEAR, Walk
 from farebox.search.meaning.senses import Meanings, Sense
-from farebox.search.query.plan import Stage
+from farebox.search.query.plan import RecallStage
 from farebox.search.scope import Scope
 from farebox.storage.pool import Connection
 
@@ -27,7 +27,7 @@ class Gathering:
         if self.walk.sense is not None and meanings is not None:
             await self._near(meanings, self.walk.sense)
 
-    async def run(self, stage: Stage) -> int:
+    async def run(self, stage: RecallStage) -> int:
         """What the stage finds is among the candidates; how many it found.
 
         The walk has one stage more; one that reaches further back stands in the nearer one's place.
@@ -54,7 +54,7 @@ class Gathering:
         await self._near(meanings, sense)
         self.walk = replace(self.walk, sense=sense, model=model)
 
-    async def _find(self, stage: Stage) -> int:
+    async def _find(self, stage: RecallStage) -> int:
         queries, are_phrases = self.walk.probes
         found = await find(self.db, stage, self.scope, queries, are_phrases)
         self.candidates.add(found, FoundBy(stage.kind.value))

@@ -9,7 +9,7 @@ from typing import Final, LiteralString
 
 from farebox.search.ages import spans_between
 from farebox.search.finding.candidate import Candidate
-from farebox.search.query.plan import Form, Kind, Stage
+from farebox.search.query.plan import AccessPath, Kind, RecallStage
 from farebox.search.scope import Scope
 from farebox.search.scope_store import IN_SCOPE, IN_SCOPE_OF_RECIPIENT, SETTLED, scope_arguments
 from farebox.search.vocabulary.lexemes import quoted
@@ -70,11 +70,11 @@ _BY_ID: Final[LiteralString] = (
     + IN_SCOPE
     + " AND ($11::text = '' OR d.tsv @@ $11::text::tsquery) OFFSET 0) AS d) AS d"
 )
-_STATEMENTS: Final[dict[tuple[Form, bool], LiteralString]] = {
-    (Form.INDEX, False): _HEAD + _BY_INDEX,
-    (Form.INDEX, True): _HEAD + _BY_NAMES,
-    (Form.OWNED, False): _HEAD + _OWNED,
-    (Form.OWNED, True): _HEAD + _OWNED,
+_STATEMENTS: Final[dict[tuple[AccessPath, bool], LiteralString]] = {
+    (AccessPath.INDEX, False): _HEAD + _BY_INDEX,
+    (AccessPath.INDEX, True): _HEAD + _BY_NAMES,
+    (AccessPath.OWNED, False): _HEAD + _OWNED,
+    (AccessPath.OWNED, True): _HEAD + _OWNED,
 }
 
 
@@ -85,7 +85,11 @@ async def read_snapshot(db: Connection) -> str:
 
 
 async def find(
-    db: Connection, stage: Stage, scope: Scope, queries: Sequence[str], are_phrases: Sequence[bool]
+    db: Connection,
+    stage: RecallStage,
+    scope: Scope,
+    queries: Sequence[str],
+    are_phrases: Sequence[bool],
 ) -> list[Candidate]:
     """The freshest documents in the scope that the stage finds, at most `stage.most`."""
     rows = await db.fetch(
@@ -99,7 +103,7 @@ async def find(
     return [_candidate(row) for row in rows]
 
 
-def _reaching(stage: Stage, scope: Scope) -> str:
+def _reaching(stage: RecallStage, scope: Scope) -> str:
     """The stage's query, confined to the spans of time it reaches back to."""
     if stage.since is None:
         return stage.query

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from farebox.search.meaning.senses import Sense
-from farebox.search.query.plan import Stage
+from farebox.search.query.plan import RecallStage
 from farebox.search.query.terms import Sought, pairs_of
 
 NEAR: Final = 100  # documents near in meaning that are looked at
@@ -19,7 +19,7 @@ class Walk:
     snapshot: str  # of the first page, `pg_current_snapshot()`
     must: str  # a tsquery every hit meets; "" for nothing
     sought: tuple[Sought, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[RecallStage, ...]
     sense: Sense | None = None
     model: str = ""  # which language model the sense is of
     is_strict: bool = False  # meant to the letter: whatever a statement finds fits

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.kernel.clock import Clock
 from farebox.search import vector_store
 from farebox.search.meaning.senses import Near, Sense
@@ -17,7 +17,7 @@ _FEWEST_BUCKETS: Final = 4
 _MOST_BUCKETS: Final = 64
 _SIZES_LIVE_S: Final = 60.0
 _FILTERED: Final = 10  # times as many texts are looked at where filters will leave few
-_NO_FILTERS: Final = Filters()
+_NO_FILTERS: Final = ListingFilters()
 
 
 class StoredMeanings:

@@ -49,7 +49,7 @@ class Widened:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnalyzedQuery:
     """A query, its words with their weights, and what else may do, once that was looked for."""
 
     text: str

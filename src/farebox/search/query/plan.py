@@ -36,7 +36,7 @@ READ: Final = 6_000  # documents at most, where most of those read are none of t
 LOOSENED: Final = 3  # the rarest terms that a relaxed statement is made of
 
 
-class Form(StrEnum):
+class AccessPath(StrEnum):
     """How a statement reaches the documents."""
 
     INDEX = "index"
@@ -52,11 +52,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class RecallStage:
     """One statement."""
 
     kind: Kind
-    form: Form
+    form: AccessPath
     query: str  # a tsquery
     most: int
     since: datetime | None = None  # only documents as new; None: all of them
@@ -104,18 +104,25 @@ def must_query(expression: Expression, queries: dict[Term, str]) -> str:
 
 
 def small_stages(
-    strict: str, must: str, sought: Sequence[Sought], *, is_relaxed: bool, form: Form = Form.INDEX
-) -> tuple[Stage, ...]:
+    strict: str,
+    must: str,
+    sought: Sequence[Sought],
+    *,
+    is_relaxed: bool,
+    form: AccessPath = AccessPath.INDEX,
+) -> tuple[RecallStage, ...]:
     """For a catalog so small, or a recipient with so few, that everything can be ranked."""
     if not is_relaxed:
-        return (Stage(Kind.WORDS, form, strict, ALL_CANDIDATES),) if strict else ()
+        return (RecallStage(Kind.WORDS, form, strict, ALL_CANDIDATES),) if strict else ()
     asked = [term for term in sought if term.role is not Role.REQUEST] or list(sought)
     content = content_of(asked)
     query = _with_must(" | ".join(term.wide_query for term in content), must)
-    return (Stage(Kind.RELAXED, form, query, ALL_CANDIDATES),) if query else ()
+    return (RecallStage(Kind.RELAXED, form, query, ALL_CANDIDATES),) if query else ()
 
 
-def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought]) -> list[Stage]:
+def strict_stages(
+    strict: str, expression: Expression, sought: Sequence[Sought]
+) -> list[RecallStage]:
     """Every word: in names and tags first, then anywhere; for a large catalog."""
     content = content_of(sought)
     if not strict:
@@ -123,9 +130,9 @@ def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought])
     if expression.may_be_relaxed and any(term.share == 0.0 for term in content):
         return []  # nothing has every word
     together = _any if len(expression.branches) > 1 else _all
-    names = Stage(
+    names = RecallStage(
         Kind.NAMES,
-        Form.INDEX,
+        AccessPath.INDEX,
         strict,
         CANDIDATES,
         share=together([term.name_share * _beside(term) for term in content]),
@@ -140,7 +147,7 @@ def strict_stages(strict: str, expression: Expression, sought: Sequence[Sought])
     return [names, words]
 
 
-def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
+def loosened_stages(sought: Sequence[Sought], must: str) -> list[RecallStage]:
     """Fewer and fewer of the rarest words, down to any of the two rarest; for a large catalog."""
     known = [term for term in content_of(sought) if term.share > 0.0]
     rarest = sorted(known, key=lambda term: (term.share, term.text))[:LOOSENED]
@@ -155,9 +162,9 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
         query = " | ".join("(" + " & ".join(f"({t.wide_query})" for t in s) + ")" for s in sets)
         share = _any([_all([term.share for term in each]) for each in sets])
         stages.append(
-            Stage(
+            RecallStage(
                 Kind.RELAXED,
-                Form.INDEX,
+                AccessPath.INDEX,
                 _with_must(query, must),
                 RELAXED_CANDIDATES,
                 share=share,
@@ -167,7 +174,7 @@ def loosened_stages(sought: Sequence[Sought], must: str) -> list[Stage]:
     return stages
 
 
-def reckoned(stage: Stage, ages: Ages, *, filtered: float) -> float:
+def reckoned(stage: RecallStage, ages: Ages, *, filtered: float) -> float:
     """How many of the freshest documents are likely to hold enough of what the stage finds.
 
     `filtered` is the part of the documents that the filters let through. How often words come
@@ -178,27 +185,29 @@ def reckoned(stage: Stage, ages: Ages, *, filtered: float) -> float:
     return min(needed, FIRST) if is_unsure else needed
 
 
-def learned(stage: Stage, looked_at: float, found: int, *, filtered: float) -> Stage:
+def learned(stage: RecallStage, looked_at: float, found: int, *, filtered: float) -> RecallStage:
     """The stage with what a look at so many documents has shown of its share."""
     share = max(found, 1) / max(looked_at * filtered, 1.0)
     reads = stage.reads if stage.reads > stage.share else share
     return replace(stage, share=min(share, reads), reads=reads)
 
 
-def reckoned_again(stage: Stage, looked_at: float, *, filtered: float) -> float:
+def reckoned_again(stage: RecallStage, looked_at: float, *, filtered: float) -> float:
     """How many to look at next, by what was learned: more than before."""
     return max(looked_at * 2, MARGIN * stage.enough / max(stage.share * filtered, 1e-9))
 
 
-class Reach(NamedTuple):
+class RecallWindow(NamedTuple):
     """How far back a statement looks."""
 
-    stage: Stage
+    stage: RecallStage
     looked_at: float  # about how many documents
     is_last: bool  # it never goes further
 
 
-def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float, at: datetime) -> Reach:
+def reaching(
+    stage: RecallStage, ages: Ages, looked_at: float, *, filtered: float, at: datetime
+) -> RecallWindow:
     """The stage confined to so many of the documents that are freshest at a moment, or some more.
 
     All are looked at where passing over the older ones would cost more than reading what matches.
@@ -212,9 +221,9 @@ def reaching(stage: Stage, ages: Ages, looked_at: float, *, filtered: float, at:
         looked_at = inf
     since = ages.since(min(looked_at, furthest))
     if since is None:
-        return Reach(replace(stage, since=None), ages.documents, is_last=True)
+        return RecallWindow(replace(stage, since=None), ages.documents, is_last=True)
     since = begun(since, at)
-    return Reach(replace(stage, since=since), ages.as_new_as(since), looked_at >= furthest)
+    return RecallWindow(replace(stage, since=since), ages.as_new_as(since), looked_at >= furthest)
 
 
 def _beside(term: Sought) -> float:

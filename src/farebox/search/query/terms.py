@@ -30,7 +30,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class TermProbe:
     """One tsquery a document is held against."""
 
     query: str
@@ -46,7 +46,7 @@ class Sought:
 
     text: str
     role: Role
-    probes: tuple[Probe, ...]  # its own first
+    probes: tuple[TermProbe, ...]  # its own first
     weight: int  # 0 to 100
     share: float  # part of the documents that have it
     name_share: float
@@ -100,7 +100,7 @@ def _sought(term: Term, query: str, lexed: Mapping[str, Lexed], census: Census) 
     role = role_of(term)
     percent = _KIND_PERCENT if term.text in KINDS else _ROLE_PERCENT[role]
     is_phrase = len(lexemes) > 1
-    probe = Probe(query, term.text, is_phrase=is_phrase)
+    probe = TermProbe(query, term.text, is_phrase=is_phrase)
     weight = weight_of(share, census.documents) * percent // 100
     return Sought(term.text, role, (probe,), max(weight, 1), share, names)
 
@@ -156,7 +156,7 @@ def _with_alternatives(
             continue
         is_phrase = len(lexemes) > 1
         percent = min(max(each.weight, 1), 99)
-        probes.append(Probe(query, each.word, percent, each.kinship, is_phrase=is_phrase))
+        probes.append(TermProbe(query, each.word, percent, each.kinship, is_phrase=is_phrase))
         if term.share == 0.0 and each.kinship is Kinship.TYPO:  # it is what was meant
             weight = weight_of(own, census.documents)
         share = max(share, own)

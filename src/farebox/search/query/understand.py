@@ -6,9 +6,9 @@ A connection is borrowed for each statement of it, and none is held while the la
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from farebox.catalog.shown.filters import Filters
+from farebox.catalog.listing import ListingFilters
 from farebox.search.meaning.senses import Meaning
-from farebox.search.query.asked import Asked, Reading, Widened, is_language
+from farebox.search.query.asked import AnalyzedQuery, Reading, Widened, is_language
 from farebox.search.query.expression import Expression, Term, parse
 from farebox.search.query.plan import strict_stages
 from farebox.search.query.request_text import with_words_put_right
@@ -37,7 +37,7 @@ class Understanding:
         self._meaning, self._words = meaning, words
         self._readings = 0  # that wait for the model
 
-    async def ask(self, text: str, filters: Filters) -> Asked:
+    async def ask(self, text: str, filters: ListingFilters) -> AnalyzedQuery:
         """The query as the catalog knows its words; widened where that is likely to be needed."""
         expression = parse(text)
         asked = await self._ask(text, expression)
@@ -47,7 +47,7 @@ class Understanding:
             asked = await self._ask(text, expression.with_examples(examples))
         return await self.widen(asked) if _is_likely_widened(asked, filters) else asked
 
-    async def _is_listed(self, quoted: Term, asked: Asked) -> bool:
+    async def _is_listed(self, quoted: Term, asked: AnalyzedQuery) -> bool:
         """Whether a listing may have these words side by side."""
         lexed = await self._lexicon.lex(quoted.parts)
         lexemes = [lexeme for part in quoted.parts for lexeme in lexed[part].lexemes]
@@ -55,15 +55,17 @@ class Understanding:
             return False
         return await self._lexicon.is_listed(asked.queries[quoted], lexemes)
 
-    async def _ask(self, text: str, expression: Expression) -> Asked:
+    async def _ask(self, text: str, expression: Expression) -> AnalyzedQuery:
         terms = (*expression.terms, *expression.excluded)
         lexed = await self._lexicon.lex(words_of(terms))
         lexemes = dict.fromkeys(x for word in lexed.values() for x in word.lexemes)
         census = await self._lexicon.census(list(lexemes))
         queries = {term: term_query(term, lexed) for term in terms}
-        return Asked(text, expression, queries, seek(expression.terms, lexed, census), census)
+        return AnalyzedQuery(
+            text, expression, queries, seek(expression.terms, lexed, census), census
+        )
 
-    async def widen(self, asked: Asked) -> Asked:
+    async def widen(self, asked: AnalyzedQuery) -> AnalyzedQuery:
         """The query with other words for its own, and its meaning with mistyped ones put right.
 
         A model that nobody else waits for may still be reading when this returns; asked again, it
@@ -130,13 +132,13 @@ class Understanding:
         return with_alternatives(sought, alternatives, lexed, census)
 
 
-async def _read_to_the_end(asked: Asked) -> None:
+async def _read_to_the_end(asked: AnalyzedQuery) -> None:
     reading = None if asked.widened is None else asked.widened.reading
     if reading is not None:
         await reading.sense()
 
 
-def _is_likely_widened(asked: Asked, filters: Filters) -> bool:
+def _is_likely_widened(asked: AnalyzedQuery, filters: ListingFilters) -> bool:
     """Whether more is likely to be looked for than every word, so that it is read beforehand."""
     if asked.census.is_small or not asked.may_be_widened:
         return asked.may_be_widened

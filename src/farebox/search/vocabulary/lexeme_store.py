@@ -34,14 +34,14 @@ async def read_lexed(db: Connection, words: Sequence[str]) -> dict[str, Lexed]:
 
 
 async def count_documents(db: Connection, *, most: int) -> int:
-    """How many versions there are, counted up to `most`; beyond it the server's estimate."""
+    """How many documents live, counted up to `most`; beyond it the estimate of all versions."""
     count: int = await db.fetchval(
         """
         SELECT CASE WHEN counted < $1 THEN counted
                ELSE greatest(counted, (SELECT reltuples::bigint FROM pg_class
                                        WHERE oid = 'search_documents'::regclass)) END
-        FROM (SELECT count(*) AS counted FROM (SELECT FROM search_documents LIMIT $1) AS part)
-            AS first
+        FROM (SELECT count(*) AS counted FROM (SELECT FROM search_documents
+                                              WHERE died IS NULL LIMIT $1) AS part) AS first
         """,
         most,
     )

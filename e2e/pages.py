@@ -1,0 +1,93 @@
+"""E2E=pages: the snippets of `docs/sell.md` and `docs/buy.md`, taken from the pages and run.
+
+A stage of two devnets with the service replaces the public test network, so that the same commands
+run locally; the ledger shows at the end what was paid.
+"""
+
+import contextlib
+import hashlib
+import time
+from pathlib import Path
+from typing import Final
+
+from e2e.machine import ROOT, free_port, scratch_folder, subfolder
+from e2e.page_runner import PageRunner
+from e2e.report import run_and_report
+from e2e.snippets import read_snippets
+from e2e.stage import HORIZON_PRELOAD, Market, Stage, open_stage
+from farebox.kernel.networks import Network
+from farebox.local.devnet import HeaderForm
+
+PAGES: Final = (ROOT / "docs" / "sell.md", ROOT / "docs" / "buy.md")
+PRICE_UNITS: Final = 100_000
+PURCHASES: Final = 2  # one by `farebox pay`, one by fetch
+_OPERATOR_KEY: Final = "operator-key-of-the-pages-run"
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Run the pages; return whether all snippets ran and both purchases were paid, and figures."""
+    del quick  # the pages are short enough
+    began = time.monotonic()
+    settings = {
+        "FAREBOX_CATALOG_LOCAL": "1",
+        "FAREBOX_OPERATOR_KEYS": f"sha256:{hashlib.sha256(_OPERATOR_KEY.encode()).hexdigest()}",
+        "FAREBOX_FACILITATOR_AUTH_TESTNET": "required",
+    }
+    with scratch_folder("farebox-pages-") as scratch:
+        async with open_stage(
+            HeaderForm.SECONDS, subfolder(scratch, "stage"), settings=settings, with_seller=False
+        ) as stage:
+            market = next(m for m in stage.markets if m.network is Network.TESTNET)
+            runner = _runner(stage, market, subfolder(scratch, "pages"))
+            async with contextlib.aclosing(runner):
+                for page in PAGES:
+                    await runner.run(page.name, read_snippets(page.read_text()))
+            received = await _read_received(market, runner.folder)
+    figures: dict[str, object] = {
+        "snippets": runner.count,
+        "snippets_failed": runner.failed,
+        "seller_received": received,
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    return not runner.failed and received == PURCHASES * PRICE_UNITS, figures
+
+
+def _runner(stage: Stage, market: Market, folder: Path) -> PageRunner:
+    port = free_port()
+    devnet = market.served.devnet
+    given = {
+        "FACILITATOR_URL": stage.service_url,
+        "FACILITATOR_KEY": _OPERATOR_KEY,
+        "NETWORK": market.network.value,
+        "RESOURCE_URL": f"http://127.0.0.1:{port}/forecast?city=Lisbon",
+    }
+    surroundings = {
+        **stage.node_env,
+        "FAREBOX_RPC_URL_TESTNET": devnet.rpc_url,
+        "FAREBOX_RPC_AUTHORITY_TESTNET": str(devnet.authority),
+        "SSL_CERT_FILE": stage.node_env["NODE_EXTRA_CA_CERTS"],
+        "STELLAR_RPC_URL": devnet.rpc_url,
+        "NODE_OPTIONS": f"--require {HORIZON_PRELOAD}",
+        "PORT": str(port),
+    }
+    fund = "farebox wallet fund --network testnet --wallet buyer.json"
+    return PageRunner(
+        folder,
+        given=given,
+        surroundings=surroundings,
+        by_hand={"usdc": f"{fund} --devnet-admin {devnet.admin_url}"},
+        replaced={"127.0.0.1:4021": f"127.0.0.1:{port}"},
+    )
+
+
+async def _read_received(market: Market, folder: Path) -> int:
+    """Read the USDC balance of the pages' seller, base units; 0 without a seller."""
+    address = folder / "seller.address"
+    if not address.exists():
+        return 0
+    code, issuer = market.scene.code, market.scene.issuer
+    return await market.ledger.balance(address.read_text().strip(), code=code, issuer=issuer)
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_and_report(run))

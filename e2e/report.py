@@ -1,0 +1,38 @@
+"""Runs a bench, proof or end-to-end target: figures on the last line, and the exit code."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+
+from e2e.machine import RunFailed
+from farebox.local.faults import LocalFault
+
+Run = Callable[[bool], Awaitable[tuple[bool, dict[str, object]]]]
+
+
+def run_and_report(run: Run) -> int:
+    """Run a target, short when QUICK=1, and print its figures.
+
+    Returns:
+        0 when everything holds, 1 when not, 2 when it could not run, 130 when interrupted.
+    """
+    try:
+        holds, figures = asyncio.run(_stoppable(run, os.environ.get("QUICK") == "1"))
+    except (RunFailed, LocalFault) as fault:
+        print(fault, file=sys.stderr)
+        print(json.dumps({"error": str(fault).splitlines()[0]}))
+        return 2
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return 130
+    print(json.dumps(figures))
+    return 0 if holds else 1
+
+
+async def _stoppable(run: Run, quick: bool) -> tuple[bool, dict[str, object]]:
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await run(quick)

@@ -1,0 +1,246 @@
+"""Compares a payment on the ledger, in the journal and in the answers."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+import aiohttp
+import asyncpg
+from stellar_sdk import Address, xdr
+
+from farebox.x402.reasons import REGISTRY, Reason, Retry
+from prove.environment import Environment, SignedPayment
+
+_PAGE: Final = 200
+_LOOK_S: Final = 0.1
+FINAL_STATES: Final = ("confirmed", "failed", "dead", "unproven")
+
+
+class SettlementViolation(StrEnum):
+    """A wrong treatment of a payment."""
+
+    DOUBLED = "doubled"
+    LOST = "lost"
+    UNRESOLVED = "unresolved"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPayment:
+    """A transaction on the ledger that carries a payment's authorization."""
+
+    tx_hash: str
+    is_success: bool
+    payer: str
+    nonce: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer to a settle request; `status` is 0 when the connection broke before it."""
+
+    status: int
+    body: dict[str, Any]
+    retry_after: str | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether it reports that the payment is settled."""
+        return self.body.get("success") is True
+
+    @property
+    def tx_hash(self) -> str:
+        """The transaction it names; empty when none."""
+        return str(self.body.get("transaction", ""))
+
+    @property
+    def reason(self) -> str:
+        """The reason code of a failure."""
+        return str(self.body.get("errorReason", ""))
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the caller need not repeat its request."""
+        return self.is_success or (self.status == 200 and _retry(self.reason) is Retry.NEVER)
+
+    @property
+    def says_nothing_sent(self) -> bool:
+        """Whether it promises that nothing can land unless the request is repeated."""
+        return self.status != 0 and not self.is_success and _retry(self.reason) is Retry.LATER
+
+    def __str__(self) -> str:
+        if self.status == 0:
+            return "cut off"
+        return "success" if self.is_success else f"{self.status} {self.reason or self.body}"
+
+
+def _retry(reason: str) -> Retry | None:
+    return REGISTRY[Reason(reason)].retry if reason in set(Reason) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The row of a payment in the journal."""
+
+    state: str
+    tx_hash: str
+    inner_hash: str
+    envelope: bytes | None
+    answered_at: datetime | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SettlementFinding:
+    """A violation and its evidence."""
+
+    violation: SettlementViolation
+    why: str
+
+
+async def read_row(environment: Environment, payment: SignedPayment) -> Row | None:
+    """Read the payment's row; None when its identity is free."""
+    rows = await environment.query(
+        "SELECT state, tx_hash, inner_hash, envelope, answered_at, reason FROM settlements"
+        " WHERE payer = $1 AND nonce = $2",
+        payment.payer,
+        payment.nonce,
+    )
+    return _row(rows[0]) if rows else None
+
+
+async def wait_until_final(
+    environment: Environment, payment: SignedPayment, *, until: float
+) -> bool:
+    """Wait until the payment is final or free; False after `until` (of the loop's clock)."""
+    while True:
+        row = await read_row(environment, payment)
+        if row is None or row.state in FINAL_STATES:
+            return True
+        if asyncio.get_running_loop().time() > until:
+            return False
+        await asyncio.sleep(_LOOK_S)
+
+
+def _row(record: asyncpg.Record) -> Row:
+    return Row(
+        state=record["state"],
+        tx_hash=(record["tx_hash"] or b"").hex(),
+        inner_hash=(record["inner_hash"] or b"").hex(),
+        envelope=record["envelope"],
+        answered_at=record["answered_at"],
+        reason=record["reason"],
+    )
+
+
+async def read_ledger(environment: Environment) -> list[LedgerPayment]:
+    """Read every payment that was included in a ledger since the case began."""
+    payments: list[LedgerPayment] = []
+    params: dict[str, Any] = {
+        "startLedger": environment.world.prepared.latest + 1,
+        "pagination": {"limit": _PAGE},
+    }
+    async with aiohttp.ClientSession(trust_env=False) as session:
+        while True:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "getTransactions", "params": params}
+            async with session.post(environment.devnet.rpc_url, json=call) as answer:
+                page = (await answer.json())["result"]
+            for each in page["transactions"]:
+                payments += _payments_of(each)
+            if len(page["transactions"]) < _PAGE:
+                return payments
+            params = {"pagination": {"limit": _PAGE, "cursor": page["cursor"]}}
+
+
+def _payments_of(transaction: dict[str, Any]) -> list[LedgerPayment]:
+    envelope = xdr.TransactionEnvelope.from_xdr(transaction["envelopeXdr"])
+    bump = envelope.fee_bump
+    inner = envelope.v1 if bump is None else bump.tx.inner_tx.v1
+    payments = []
+    for operation in inner.tx.operations if inner is not None else []:
+        invoked = operation.body.invoke_host_function_op
+        for entry in invoked.auth if invoked is not None else []:
+            credentials = entry.credentials.address or entry.credentials.address_v2
+            if credentials is not None:
+                payer = Address.from_xdr_sc_address(credentials.address).address
+                is_success = transaction["status"] == "SUCCESS"
+                payments.append(
+                    LedgerPayment(transaction["txHash"], is_success, payer, credentials.nonce.int64)
+                )
+    return payments
+
+
+def group_by_payment(
+    payments: Sequence[LedgerPayment],
+) -> defaultdict[tuple[str, int], list[LedgerPayment]]:
+    """Group payments by payer and nonce."""
+    by_payment: defaultdict[tuple[str, int], list[LedgerPayment]] = defaultdict(list)
+    for each in payments:
+        by_payment[each.payer, each.nonce].append(each)
+    return by_payment
+
+
+def is_answer_cut(row: Row | None, answers: Sequence[Answer]) -> bool:
+    """Whether the answer that carried the one success did not arrive."""
+    was_delivered = any(answer.is_success for answer in answers)
+    return row is not None and row.answered_at is not None and not was_delivered
+
+
+def judge(
+    own: Sequence[LedgerPayment],
+    row: Row | None,
+    answers: Sequence[Answer],
+    *,
+    is_final: bool,
+) -> list[SettlementFinding]:
+    """Find every violation of one payment.
+
+    `own` are its transactions on the ledger, `answers` are in order.
+    """
+    findings = [
+        SettlementFinding(SettlementViolation.DOUBLED, why) for why in _find_doubled(own, answers)
+    ]
+    if not is_final:
+        state = row.state if row is not None else "free"
+        return [*findings, SettlementFinding(SettlementViolation.UNRESOLVED, f"the row is {state}")]
+    landed = next((each.tx_hash for each in own if each.is_success), None)
+    findings += [
+        SettlementFinding(SettlementViolation.LOST, why) for why in _find_lost(landed, row, answers)
+    ]
+    return findings
+
+
+def _find_doubled(own: Sequence[LedgerPayment], answers: Sequence[Answer]) -> list[str]:
+    why = []
+    if len(own) > 1:
+        why.append(f"{len(own)} envelopes are on the ledger: {[each.tx_hash for each in own]}")
+    successes = sum(answer.is_success for answer in answers)
+    if successes > 1:
+        why.append(f"{successes} callers got success")
+    return why
+
+
+def _find_lost(landed: str | None, row: Row | None, answers: Sequence[Answer]) -> list[str]:
+    why = []
+    state = row.state if row is not None else "free"
+    if landed and (row is None or state != "confirmed" or landed not in row_hashes(row)):
+        why.append(f"{landed} landed and the journal says {state}")
+    if not landed and state == "confirmed":
+        why.append("the journal says confirmed and nothing landed")
+    for answer in answers:
+        if answer.is_success and answer.tx_hash != landed:
+            why.append(f"success was answered for {answer.tx_hash}, and {landed} landed")
+        failed = answer.is_final and not answer.is_success
+        if failed and landed and answer.reason != Reason.DUPLICATE_SETTLEMENT:
+            why.append(f"{answer.reason} was answered and {landed} landed")
+    if landed and answers and answers[-1].says_nothing_sent:
+        why.append(f"the last answer was {answers[-1]} and {landed} landed")
+    return why
+
+
+def row_hashes(row: Row) -> tuple[str, str]:
+    """Return both hashes of a row."""
+    return row.tx_hash, row.inner_hash

@@ -1,0 +1,58 @@
+"""How long rows are kept: one rule for each kind of row that the prune loop deletes.
+
+The reasons are in docs/decisions/0032. Separate loops delete: idempotency keys and their
+responses (`StoredResponses`), challenges and sessions (`Sessions`), the audit log
+(`AuditLogRetention`), versions of search documents (`Pruning`), counts of the rate limits
+(`RateLimiter`).
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, date, timedelta
+from typing import Final
+
+from farebox.accounts import session_store
+from farebox.facilitator.budgets import budget_store
+from farebox.facilitator.budgets.budget import oldest_day, utc_day
+from farebox.facilitator.journal.retention import EnvelopeRetention
+from farebox.ingress import usage_store
+from farebox.kernel.clock import Clock
+from farebox.kernel.networks import Network
+from farebox.stellar.ledger_clock import Ledgers
+from farebox.storage.pool import Connection
+from farebox.storage.prune import PruneRule
+
+USAGE_KEPT_DAYS: Final = 400  # a year and the month of the review
+USERS_KEPT: Final = timedelta(days=30)  # since the last sign-in; sessions live for hours
+
+
+def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneRule]:
+    """Make the rules of the service's prune loop."""
+
+    def today() -> date:
+        return clock.now().astimezone(UTC).date()
+
+    async def spend(db: Connection, limit: int) -> int:
+        before = oldest_day(utc_day(clock.now()))
+        return await budget_store.delete_days(db, before=before, limit=limit)
+
+    async def answered(db: Connection, limit: int) -> int:
+        before = today() - timedelta(days=USAGE_KEPT_DAYS)
+        return await usage_store.delete_request_counts(db, before=before, limit=limit)
+
+    async def settled(db: Connection, limit: int) -> int:
+        before = today() - timedelta(days=USAGE_KEPT_DAYS)
+        return await usage_store.delete_settlement_counts(db, before=before, limit=limit)
+
+    async def users(db: Connection, limit: int) -> int:
+        return await session_store.delete_users(db, kept=USERS_KEPT, limit=limit)
+
+    return [
+        *(
+            PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
+            for network, own in ledgers.items()
+        ),
+        PruneRule("sponsor_spend", spend),
+        PruneRule("usage_counts", answered),
+        PruneRule("settlement_usage", settled),
+        PruneRule("users", users),
+    ]

@@ -1,0 +1,145 @@
+"""The queue of settlements that wait for a channel lease in this process."""
+
+import asyncio
+from bisect import insort
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+
+from farebox.facilitator.channels.channel import ChannelLease
+from farebox.kernel.addresses import Address
+
+OnExpected = Callable[[ChannelLease], object]
+
+
+class NoChannelFree(Exception):
+    """No channel account became free before the deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A position in the queue: lower numbers are served first.
+
+    A holder that could not use a lease waits again with the same ticket. It stops waiting at
+    `deadline` (monotonic seconds).
+    """
+
+    number: int
+    deadline: float
+
+
+@dataclass(eq=False, slots=True)
+class Waiter:
+    """One settlement in the queue; `lease` is resolved when it is served.
+
+    `expected` is the lease that `on_expected` was last called with, while it is still expected.
+    """
+
+    ticket: Ticket
+    on_expected: OnExpected
+    lease: asyncio.Future[ChannelLease]
+    expected: ChannelLease | None = None
+
+
+class LeaseQueue:
+    """Serves waiters in the order of their tickets.
+
+    A lease whose envelope is pending is announced to the oldest waiter that expects none, as the
+    value it will have once that envelope has landed. An announcement reserves nothing: a lease that
+    becomes free elsewhere goes to the oldest waiter.
+    """
+
+    def __init__(self) -> None:
+        self._waiters: list[Waiter] = []
+        self._unannounced: dict[Address, ChannelLease] = {}  # expected, and no waiter is left
+        self._numbers = count(1)
+
+    def __len__(self) -> int:
+        return len(self._waiters)
+
+    @property
+    def first_deadline(self) -> float:
+        """The earliest deadline of a waiter (monotonic seconds)."""
+        return min(each.ticket.deadline for each in self._waiters)
+
+    def issue_ticket(self, deadline: float) -> Ticket:
+        """Issue a ticket behind all others; `deadline` in monotonic seconds."""
+        return Ticket(next(self._numbers), deadline)
+
+    def join(self, ticket: Ticket, on_expected: OnExpected) -> Waiter:
+        """Add a waiter; `on_expected` is called with each lease it is likely to get."""
+        waiter = Waiter(ticket, on_expected, asyncio.get_running_loop().create_future())
+        insort(self._waiters, waiter, key=lambda each: each.ticket.number)
+        self._announce()
+        return waiter
+
+    def leave(self, waiter: Waiter) -> None:
+        """Remove a waiter; the lease it expected is announced to the next one."""
+        if waiter not in self._waiters:
+            return
+        self._waiters.remove(waiter)
+        if waiter.expected is not None:
+            self._unannounced = {waiter.expected.address: waiter.expected} | self._unannounced
+        self._announce()
+
+    def expect(self, lease: ChannelLease) -> None:
+        """Announce a lease as it will be once its pending envelope has landed."""
+        self._withdraw(lease.address)
+        self._unannounced[lease.address] = lease
+        self._announce()
+
+    def withdraw(self, lease: ChannelLease) -> None:
+        """Withdraw the announcement of a lease that is not passed on."""
+        self._withdraw(lease.address)
+        self._announce()
+
+    def hand_out(self, lease: ChannelLease) -> bool:
+        """Give a lease to the oldest waiter; False when there is none."""
+        if not self._waiters:
+            return False
+        self._give(self._waiters[0], lease)
+        return True
+
+    def pass_on(self, lease: ChannelLease) -> bool:
+        """Give a lease to the waiter that expects it, else the oldest; False when there is none."""
+        expecting = self._withdraw(lease.address)
+        if not self._waiters:
+            return False
+        unannounced = (each for each in self._waiters if each.expected is None)
+        self._give(expecting or next(unannounced, self._waiters[0]), lease)
+        return True
+
+    def reject(self, reason: Callable[[], Exception], *, late_at: float | None = None) -> int:
+        """Fail every waiter, or those with a deadline up to `late_at` (monotonic seconds).
+
+        Returns their number.
+        """
+        rejected = [
+            each for each in self._waiters if late_at is None or each.ticket.deadline <= late_at
+        ]
+        for waiter in rejected:
+            self.leave(waiter)
+            waiter.lease.set_exception(reason())
+        return len(rejected)
+
+    def _give(self, waiter: Waiter, lease: ChannelLease) -> None:
+        self.leave(waiter)
+        waiter.lease.set_result(lease)
+
+    def _withdraw(self, address: Address) -> Waiter | None:
+        """Withdraw an announcement; returns the waiter that expected the lease, if any."""
+        if self._unannounced.pop(address, None) is not None:
+            return None
+        for waiter in self._waiters:
+            if waiter.expected is not None and waiter.expected.address == address:
+                waiter.expected = None
+                return waiter
+        return None
+
+    def _announce(self) -> None:
+        for waiter in self._waiters:
+            if not self._unannounced:
+                return
+            if waiter.expected is None:
+                waiter.expected = self._unannounced.pop(next(iter(self._unannounced)))
+                waiter.on_expected(waiter.expected)

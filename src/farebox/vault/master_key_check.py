@@ -1,0 +1,133 @@
+"""Check that the master keys open every stored secret."""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, NoReturn, Self
+
+import structlog
+
+from farebox.kernel.clock import Clock
+from farebox.kernel.errors import CommandRefused
+from farebox.storage.faults import DatabaseUnavailable
+from farebox.storage.pool import Connection, Database
+from farebox.vault import secret_store
+from farebox.vault.master_keys import MasterKeys
+from farebox.vault.sealing import SealBroken, Sealer
+from farebox.vault.secret_store import SealedSecret
+
+INTERVAL_S: Final = 60.0
+_SAMPLES: Final = 8  # of one version, because some may be damaged
+
+log = structlog.get_logger(__name__)
+
+
+class MasterKeyMissing(CommandRefused):
+    """Stored secrets are sealed with key versions that are not configured."""
+
+    def __init__(self, versions: frozenset[int]) -> None:
+        named = ", ".join(map(str, sorted(versions)))
+        words = (
+            f"Secrets are sealed with master keys of version {named}, which are not in "
+            "FAREBOX_MASTER_KEYS: add them, or rekey first (farebox vault rekey)."
+        )
+        super().__init__(words)
+
+
+class MasterKeyWrong(CommandRefused):
+    """A configured key opens no secret of its version."""
+
+    def __init__(self, versions: frozenset[int]) -> None:
+        named = ", ".join(map(str, sorted(versions)))
+        words = (
+            f"The master key of version {named} in FAREBOX_MASTER_KEYS is not the key that sealed "
+            "the stored secrets: restore that key, and give each new key its own version."
+        )
+        super().__init__(words)
+
+
+@dataclass(frozen=True, slots=True)
+class MasterKeyFaults:
+    """Versions of stored secrets that the configured keys do not open."""
+
+    missing: frozenset[int]
+    wrong: frozenset[int]  # the key of the version is another one
+
+
+async def find_master_key_faults(db: Connection, keys: MasterKeys | None) -> MasterKeyFaults:
+    """Find the versions of stored secrets that `keys` do not open."""
+    stored = await secret_store.find_versions(db)
+    if keys is None:
+        return MasterKeyFaults(stored, frozenset())
+    missing, sealer = keys.missing(stored), Sealer(keys)
+    wrong = []
+    for version in stored - missing:
+        samples = await secret_store.list_sealed_with(db, version, limit=_SAMPLES)
+        # without samples the last secret was deleted or resealed just now
+        if samples and not any(_opens(sealer, sample) for sample in samples):
+            wrong.append(version)
+    return MasterKeyFaults(missing, frozenset(wrong))
+
+
+def _opens(sealer: Sealer, sample: SealedSecret) -> bool:
+    try:
+        return bool(sealer.open(sample.sealed, sample.associated_data))
+    except SealBroken:
+        return False
+
+
+class MasterKeyCheck:
+    """Refuses a start with a missing or wrong master key; later faults are logged.
+
+    A start does not depend on the database: while it is unavailable, `run` repeats the check, and
+    its first result counts as that of the start.
+    """
+
+    def __init__(self, database: Database, keys: MasterKeys | None, clock: Clock) -> None:
+        self._database, self._clock = database, clock
+        self._keys = keys
+        self._has_checked = False
+
+    async def __aenter__(self) -> Self:
+        await self.check()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    async def run(self) -> NoReturn:
+        """Check periodically."""
+        while True:
+            await self._clock.sleep(INTERVAL_S)
+            await self.check()
+
+    async def check(self) -> None:
+        """Check the keys, unless the database is unavailable.
+
+        Raises:
+            MasterKeyMissing: a key is missing at the first check.
+            MasterKeyWrong: a key is wrong at the first check.
+        """
+        try:
+            async with self._database.connection() as db:
+                faults = await find_master_key_faults(db, self._keys)
+        except DatabaseUnavailable:
+            log.warning("vault.keys_not_checked")
+            return
+        if faults.missing and not self._has_checked:
+            raise MasterKeyMissing(faults.missing)
+        if faults.wrong and not self._has_checked:
+            raise MasterKeyWrong(faults.wrong)
+        self._has_checked = True
+        if faults.missing:
+            log.error(
+                "vault.master_key_missing",
+                alarm="master_key_missing",
+                versions=sorted(faults.missing),
+            )
+        if faults.wrong:
+            log.error("vault.master_key_wrong", versions=sorted(faults.wrong))

@@ -1,0 +1,239 @@
+"""The connections of the server: their limits and timeouts, their transport, and its host names."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network
+from typing import Final, Protocol
+
+import structlog
+
+from farebox.web.client_address import client_name, is_trusted_peer
+
+CHECK_EVERY_S: Final = 0.5
+MAX_UNPARSED_BYTES: Final = 16 * 1024 * 1024
+_RESPONSE_HEAD: Final = b"HTTP/1.1 "
+_LOOPBACK: Final = re.compile(rb"localhost\Z|127(\.[0-9]{1,3}){3}\Z|\[::1\]\Z")
+_CACHED_HOSTS: Final = 64
+_PORT: Final = re.compile(rb":[0-9]{0,5}\Z")
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Limits of the connections; times in seconds."""
+
+    in_all: int
+    per_address: int  # 0: unlimited
+    trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()  # not limited by address
+    head_s: float = 10.0  # from the first byte of a head to its last, or without any
+    idle_s: float = 75.0  # between requests: longer than the pools of usual clients keep one
+    rest_s: float = 5.0  # for the rest of a body whose request is answered
+    write_s: float = 20.0  # for a caller that does not read its response
+    close_s: float = 2.0  # for a caller to read its last response while it still sends
+
+
+class Connection(Hashable, Protocol):
+    """A connection as the limits see it."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether one of its requests is being answered."""
+        ...
+
+    @property
+    def has_served(self) -> bool:
+        """Whether it ever carried a request."""
+        ...
+
+    def time_out(self) -> None:
+        """End the wait: its time is over."""
+        ...
+
+    def shed(self) -> None:
+        """Give up unparsed bytes: close, or close after the response under way."""
+        ...
+
+
+class OpenConnections:
+    """Counts the connections and closes those that wait too long, up to half a second late.
+
+    When the limit is reached, or too many bytes wait to be parsed, the connection that has waited
+    longest is closed.
+    """
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self._names: dict[Connection, str | None] = {}
+        self._of_address: Counter[str] = Counter()
+        self._deadlines: dict[Connection, float] = {}  # in the order in which the waits began
+        self._unparsed: dict[Connection, int] = {}  # bytes, in the order in which they came
+        self._unparsed_bytes = 0
+        self._refused = 0  # since the last log event
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def has_room_for(self, peer: str) -> bool:
+        """Return whether the address may open one more connection."""
+        most = self.limits.per_address
+        has_room = not most or self._of_address[client_name(peer)] < most or self._is_proxy(peer)
+        self._refused += not has_room
+        return has_room
+
+    def make_room(self) -> bool:
+        """Return whether one more connection fits, after closing a waiting one if there is none.
+
+        One that never carried a request is closed first.
+        """
+        if len(self._names) < self.limits.in_all:
+            return True
+        victim: Connection | None = None
+        for each in self._deadlines:
+            if each.is_busy:
+                continue
+            if not each.has_served:
+                victim = each
+                break
+            victim = victim or each
+        if victim is None:
+            self._refused += 1
+            return False
+        self.remove(victim)
+        victim.shed()
+        return True
+
+    def add(self, connection: Connection, peer: str) -> None:
+        """Count an open connection."""
+        name = None if self._is_proxy(peer) else client_name(peer)
+        self._names[connection] = name
+        if name is not None:
+            self._of_address[name] += 1
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a closed connection; one that is not counted is ignored."""
+        name = self._names.pop(connection, None)
+        if name is not None:
+            self._of_address[name] -= 1
+            if not self._of_address[name]:
+                del self._of_address[name]
+        self._deadlines.pop(connection, None)
+        self._unparsed_bytes -= self._unparsed.pop(connection, 0)
+
+    def set_timeout(
+        self, connection: Connection, seconds: float, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Time the connection out in `seconds`, in place of an earlier timeout."""
+        self._deadlines.pop(connection, None)
+        self._deadlines[connection] = loop.time() + seconds
+        if self._timer is None:
+            self._timer = loop.call_later(CHECK_EVERY_S, self._check, loop)
+
+    def clear_timeout(self, connection: Connection) -> None:
+        """Remove the timeout of a connection."""
+        self._deadlines.pop(connection, None)
+
+    def set_unparsed(self, connection: Connection, count: int) -> None:
+        """Count the bytes that belong to no request yet, and shed connections above the limit."""
+        before = self._unparsed.get(connection, 0)
+        if count:
+            self._unparsed[connection] = count
+        elif before:
+            del self._unparsed[connection]
+        self._unparsed_bytes += count - before
+        while self._unparsed_bytes > MAX_UNPARSED_BYTES:
+            oldest = next(iter(self._unparsed))
+            self._unparsed_bytes -= self._unparsed.pop(oldest)
+            oldest.shed()
+
+    def _is_proxy(self, peer: str) -> bool:
+        proxies = self.limits.trusted_proxies
+        return bool(proxies) and is_trusted_peer(peer, proxies)
+
+    def _check(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for connection in [each for each, at in self._deadlines.items() if at <= now]:
+            del self._deadlines[connection]
+            connection.time_out()
+        if self._refused:
+            log.warning("connections.refused", count=self._refused, open=len(self))
+            self._refused = 0
+        if self._deadlines:
+            self._timer = loop.call_later(CHECK_EVERY_S, self._check, loop)
+        else:
+            self._timer = None  # the next timeout starts it again
+
+
+class HeadBuffer(asyncio.Transport):
+    """A transport that sends the head of a response together with its body.
+
+    The server writes the two one after the other, and the loop would send each in a packet of its
+    own. A head waits for at most one iteration of the loop.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._transport, self._loop = transport, loop
+        self._head = b""
+        # Called for every request: straight to the real transport.
+        self.is_closing = transport.is_closing  # type: ignore[method-assign]
+        self.get_extra_info = transport.get_extra_info  # type: ignore[method-assign]
+        self.pause_reading = transport.pause_reading  # type: ignore[method-assign]
+        self.resume_reading = transport.resume_reading  # type: ignore[method-assign]
+        self.set_protocol = transport.set_protocol  # type: ignore[method-assign]
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Buffer a head; send everything else behind the buffered head."""
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head + data)
+        elif isinstance(data, bytes) and data.startswith(_RESPONSE_HEAD):
+            self._head = data
+            self._loop.call_soon(self._flush)
+        else:
+            self._transport.write(data)
+
+    def write_eof(self) -> None:
+        """Send the buffered head and close the sending side; bytes that arrive are still read."""
+        self._flush()
+        self._transport.write_eof()
+
+    def close(self) -> None:
+        """Send the buffered head and close the connection."""
+        self._flush()
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._head = b""
+        self._transport.abort()
+
+    def _flush(self) -> None:
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head)
+
+
+class AllowedHosts:
+    """The Host headers that are answered: those of the loopback, and the names given.
+
+    Without such a list a page of any site may point its own name at this machine (DNS rebinding)
+    and read a service that listens on the loopback.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(name.lower().encode() for name in names)
+        self._cache: set[bytes] = set()  # headers as written: nearly all requests send the same
+
+    def __contains__(self, header: bytes) -> bool:
+        """Return whether the header is one of the names, with or without a port."""
+        if header in self._cache:
+            return True
+        name = _PORT.sub(b"", header.strip().lower()).removesuffix(b".")
+        is_allowed = name in self._names or _LOOPBACK.match(name) is not None
+        if is_allowed and len(self._cache) < _CACHED_HOSTS:
+            self._cache.add(header)
+        return is_allowed

@@ -1,0 +1,62 @@
+"""`/verify` of a payment in the journal: collectable, settled or of another request."""
+
+from typing import Final
+
+from farebox.x402.reasons import Reason
+from support import node_proxy
+from support.payments import Json
+from support.stage import Stage
+
+SIMULATE: Final = "simulateTransaction"
+
+
+async def _landed_unanswered(stage: Stage) -> tuple[Json, str]:
+    """A confirmed payment whose success was returned to no caller."""
+    body = (await stage.draft()).request()
+    tx_hash = (await stage.settle(body))["transaction"]
+    await stage.query("UPDATE settlements SET answered_at = NULL, answered_by = NULL")
+    return body, tx_hash
+
+
+async def test_uncollected_success_verifies_and_settles_without_sending(
+    stage: Stage,
+) -> None:
+    body, tx_hash = await _landed_unanswered(stage)
+    stage.node().calls.clear()
+    verdict = await stage.verify(body)
+    assert verdict == {"isValid": True, "payer": verdict["payer"]}
+    outcome = await stage.settle(body)
+    assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
+    assert stage.node().counts()["sendTransaction"] == 0
+    again = await stage.verify(body)
+    assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    assert again["extra"] == {"transaction": tx_hash}
+
+
+async def test_verify_of_settled_payment_in_another_request_is_a_duplicate(stage: Stage) -> None:
+    draft = await stage.draft()
+    tx_hash = await stage.assert_settles(draft.request())
+    await stage.query("UPDATE settlements SET answered_at = NULL, answered_by = NULL")
+    verdict = await stage.verify(draft.request(maxTimeoutSeconds=901))
+    assert (verdict["isValid"], verdict["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    assert verdict["extra"] == {"transaction": tx_hash}
+
+
+async def test_verify_of_failed_payment_returns_its_reason(stage: Stage) -> None:
+    body, tx_hash = await _landed_unanswered(stage)
+    failed = Reason.TRANSACTION_FAILED.value
+    await stage.query("UPDATE settlements SET state = 'failed', reason = $1", failed)
+    verdict = await stage.verify(body)
+    assert (verdict["isValid"], verdict["invalidReason"]) == (False, failed)
+    assert verdict["extra"] == {"transaction": tx_hash}
+
+
+async def test_verify_of_unknown_payment_keeps_simulation_reason(
+    stage: Stage,
+) -> None:
+    body = (await stage.draft()).request()
+    refusal = {"error": "HostError: Error(Auth, InvalidAction)", "latestLedger": 10**9}
+    stage.node().on(SIMULATE, node_proxy.fixed(refusal))
+    verdict = await stage.verify(body)
+    assert (verdict["isValid"], verdict["invalidReason"]) == (False, Reason.SIMULATION_FAILED)
+    assert "extra" not in verdict

@@ -1,0 +1,117 @@
+"""Settlements through channel accounts: many at once, one envelope each, paid by the relayer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import asyncpg
+import pytest
+
+from farebox.facilitator.channels.channel import channel_signer
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.stellar.signers import SigningAccount, read_signers
+from support.stage import Stage, service
+from support.stage_fixtures import Networks
+
+CHANNELS = 4
+
+
+def relayer_of(stage: Stage) -> SigningAccount:
+    return read_signers(Secret(stage.relayer().secret), None).relayer
+
+
+@pytest.fixture(scope="session")
+async def channel_accounts(stage_networks: Networks) -> list[SigningAccount]:
+    """Four accounts on the ledger whose keys follow from the relayer's."""
+    network = stage_networks[Network.TESTNET]
+    relayer = read_signers(Secret(network.relayer.secret), None).relayer
+    signers = [channel_signer(relayer, Network.TESTNET, index) for index in range(CHANNELS)]
+    await asyncio.gather(*(network.ledger.fund(signer.address) for signer in signers))
+    return signers
+
+
+@pytest.fixture
+async def pooled(stage: Stage, channel_accounts: list[SigningAccount]) -> AsyncIterator[Stage]:
+    """A service whose testnet has four channels."""
+    signers = channel_accounts
+    db = await asyncpg.connect(stage.environment["FAREBOX_DATABASE_URL"])
+    await db.executemany(
+        "INSERT INTO channels (network, address, derivation_index, created_at)"
+        " VALUES ('stellar:testnet', $1, $2, $3)",
+        [(signer.address, index, datetime.now(UTC)) for index, signer in enumerate(signers)],
+    )
+    try:
+        async with service(stage.environment) as client:
+            yield Stage(client, stage.networks, stage.environment)
+    finally:
+        await db.execute("DELETE FROM settlements")
+        await db.execute("DELETE FROM channels")
+        await db.close()
+
+
+async def test_concurrent_payments_share_ledgers_and_relayer_pays_fees(pooled: Stage) -> None:
+    drafts = [await pooled.draft(timeout_s=900) for _ in range(3 * CHANNELS)]
+    channels = [
+        channel_signer(relayer_of(pooled), Network.TESTNET, index).address
+        for index in range(CHANNELS)
+    ]
+    before = [await pooled.ledger().native_balance(channel) for channel in channels]
+    outcomes = await asyncio.gather(*(pooled.settle(draft.request()) for draft in drafts))
+    assert [outcome["success"] for outcome in outcomes] == [True] * len(drafts), outcomes
+    rows = await pooled.query("SELECT ledger, source FROM settlements")
+    by_ledger: dict[int, set[str]] = {}
+    for row in rows:
+        by_ledger.setdefault(row["ledger"], set()).add(row["source"])
+    assert max(len(sources) for sources in by_ledger.values()) > 1
+    assert {row["source"] for row in rows} == set(channels)
+    assert [await pooled.ledger().native_balance(each) for each in channels] == before
+
+
+async def test_settlement_is_found_by_inner_and_outer_hash(pooled: Stage) -> None:
+    draft = await pooled.draft(timeout_s=900)
+    tx_hash = await pooled.assert_settles(draft.request())
+    row = (await pooled.query("SELECT inner_hash, state FROM settlements"))[0]
+    inner = await pooled.ledger().found(row["inner_hash"].hex())
+    assert (inner["status"], row["state"]) == ("SUCCESS", "confirmed")
+    assert row["inner_hash"].hex() != tx_hash
+
+
+async def test_channels_are_listed_as_signers_and_refused_as_parties(
+    pooled: Stage,
+) -> None:
+    channel = channel_signer(relayer_of(pooled), Network.TESTNET, 0).address
+    supported = (await pooled.client.get("/supported")).json()
+    assert channel in supported["signers"]["stellar:*"]
+    draft = await pooled.draft(timeout_s=900, pay_to=channel)
+    verdict = await pooled.verify(draft.request())
+    assert verdict["isValid"] is False
+
+
+async def test_two_replicas_share_channels(pooled: Stage) -> None:
+    drafts = [await pooled.draft(timeout_s=900) for _ in range(2 * CHANNELS)]
+    async with service(pooled.environment) as client:
+        both = [pooled, Stage(client, pooled.networks, pooled.environment)] * CHANNELS
+        outcomes = await asyncio.gather(
+            *(each.settle(draft.request()) for each, draft in zip(both, drafts, strict=True))
+        )
+    assert [outcome["success"] for outcome in outcomes] == [True] * len(drafts), outcomes
+
+
+async def test_channel_wait_is_bounded_and_reports_nothing_sent(
+    pooled: Stage,
+) -> None:
+    impatient = {"FAREBOX_CHANNEL_WAIT_S": "0.1"}
+    drafts = [await pooled.draft(timeout_s=900) for _ in range(CHANNELS + 3)]
+    async with service(pooled.environment | impatient) as client:
+        answers = await asyncio.gather(
+            *(client.post("/settle", draft.request()) for draft in drafts)
+        )
+    statuses = sorted(answer.status for answer in answers)
+    assert statuses[:CHANNELS] == [200] * CHANNELS
+    assert statuses[-1] == 503
+    refused = next(answer for answer in answers if answer.status == 503)
+    assert (refused.json()["errorReason"], refused.json()["transaction"]) == (
+        "service_unavailable",
+        "",
+    )

@@ -1,0 +1,176 @@
+"""The demo: its payments, its output and its processes."""
+
+import json
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from farebox.cli.main import command
+from support.command import run_farebox
+from support.demo import RunningDemo, running_demo
+
+WHOLE_COMMAND_S = 60  # a warm one takes under 15 s on two idle cores; this machine may not be idle
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDemo]:
+    with running_demo(tmp_path_factory.mktemp("demo")) as running:
+        yield running
+        assert running.end(signal.SIGINT) == 0
+        assert not running.folder.exists()
+
+
+def farebox(*arguments: str, answer: str = "") -> Result:
+    return CliRunner().invoke(command, arguments, input=answer)
+
+
+def pay(demo: RunningDemo, network: str, *more: str, answer: str = "") -> Result:
+    reach = ("--network", network, "--rpc-url", demo.option("--rpc-url", network))
+    wallet = ("--wallet", demo.option("--wallet", network))
+    return farebox("pay", demo.paid_url, *reach, *wallet, *more, answer=answer)
+
+
+def balance(demo: RunningDemo, network: str) -> str:
+    reach = ("--network", network, "--rpc-url", demo.option("--rpc-url", network))
+    result = farebox("wallet", "balance", *reach, "--wallet", demo.option("--wallet", network))
+    assert result.exit_code == 0
+    return result.stdout.splitlines()[-1].strip()
+
+
+def test_demo_once_pays_and_prints_one_line_of_figures() -> None:
+    ran = run_farebox("demo", "--once", settings={})
+    assert ran.code == 0, ran.err
+    figures = json.loads(ran.out.splitlines()[-1])
+    assert figures["paid"] is True
+    assert len(bytes.fromhex(figures["transaction"])) == 32
+    assert 0 < figures["seconds"] < WHOLE_COMMAND_S
+    for line in (
+        "402",
+        "POST /verify",
+        '"isValid": true',
+        "POST /settle",
+        "balances after",
+        "a search for",
+    ):
+        assert line in ran.err
+    assert figures["transaction"] in ran.err
+    assert "99.95 USDC" in ran.err
+
+
+def test_demo_prints_commands_that_work(demo: RunningDemo) -> None:
+    lines = demo.lines_to_try()
+    assert len(lines) == 9
+    for line in lines:
+        words = shlex.split(line)
+        if words[0] == "farebox":
+            result = farebox(*words[1:], answer="y\n")
+            assert result.exit_code == 0, result.output
+            continue
+        if shutil.which("curl") is None:
+            continue
+        done = subprocess.run([*words, "--fail-with-body"], capture_output=True, check=False)
+        assert done.returncode in (0, 22), done.stderr
+        expected = (b"x402Version", b'"status":"ok"', b"WEB_AUTH_CONTRACT_ID")
+        assert any(each in done.stdout for each in expected)
+
+
+@pytest.mark.parametrize("network", ["testnet", "pubnet"])
+@pytest.mark.parametrize("form", [[], ["--upgraded-auth"]], ids=["address", "address-v2"])
+def test_person_pays_on_both_networks_with_both_signature_forms(
+    demo: RunningDemo, network: str, form: list[str]
+) -> None:
+    result = pay(demo, network, *form, answer="y\n")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["city"] == "Lisbon"
+    assert "Pay 0.05 USDC?" in result.stderr
+    assert "Paid: transaction " in result.stderr
+
+
+@pytest.mark.parametrize("answer", ["n\n", "\n", ""])
+def test_pay_charges_nothing_without_yes(demo: RunningDemo, answer: str) -> None:
+    before = balance(demo, "testnet")
+    result = pay(demo, "testnet", answer=answer)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "You declined the price; nothing was signed." in result.stderr
+    assert balance(demo, "testnet") == before
+
+
+def test_pay_refuses_price_above_limit_without_prompt(demo: RunningDemo) -> None:
+    result = pay(demo, "testnet", "--max-amount", "0.0499999")
+    assert result.exit_code == 1
+    assert "0.05 USDC is more than 0.0499999 USDC" in result.stderr
+    assert "Pay" not in result.stderr.replace("to pay", "").replace("Payment", "")
+
+
+def test_program_pays_and_reads_one_line(demo: RunningDemo) -> None:
+    result = pay(demo, "pubnet", "--yes", "--max-amount", "0.05", "--json")
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert (report["paid"], report["status"], report["amount"]) == (True, 200, "500000")
+    assert report["network"] == "stellar:pubnet"
+    assert len(report["transaction"]) == 64
+
+
+def test_pay_refuses_node_of_another_network_before_signing(demo: RunningDemo) -> None:
+    other = demo.option("--rpc-url", "pubnet")
+    wallet = demo.option("--wallet", "testnet")
+    reach = ("--network", "testnet", "--rpc-url", other)
+    result = farebox("pay", demo.paid_url, "--yes", *reach, "--wallet", wallet)
+    assert result.exit_code == 1
+    assert "follows another network than testnet" in result.stderr
+
+
+def test_pay_refuses_insufficient_balance_before_sending(demo: RunningDemo, tmp_path: Path) -> None:
+    wallet = str(tmp_path / "poor.json")
+    reach = ("--network", "testnet", "--rpc-url", demo.option("--rpc-url", "testnet"))
+    assert farebox("wallet", "new", "--wallet", wallet).exit_code == 0
+    funded = farebox("wallet", "fund", "--wallet", wallet, *reach)
+    assert funded.exit_code == 0, funded.output
+    assert "  10000 XLM" not in funded.stdout  # the trustline had its fee
+    assert "  0 USDC" in funded.stdout
+    assert "faucet" in funded.stderr
+    result = farebox("pay", demo.paid_url, "--yes", *reach, "--wallet", wallet)
+    assert result.exit_code == 1
+    assert "the payer holds too little of the token" in result.stderr
+
+
+def test_killed_demo_leaves_no_process(tmp_path: Path) -> None:
+    with running_demo(tmp_path) as demo:
+        assert len(demo.children) == 4
+        folder = demo.folder
+        assert demo.end(signal.SIGKILL) == -signal.SIGKILL
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("option", ["--port", "--api-port"])
+def test_demo_prints_one_sentence_when_port_is_in_use(option: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ran = run_farebox("demo", option, str(port), settings={})
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"farebox: Port {port} is taken: stop what uses it, or choose another with {option}.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("demo", "--port", "70000"),
+        ("demo", "--api-port", "-1"),
+        ("devnet", "--port", "65536"),
+        ("devnet", "--admin-port", "x"),
+    ],
+)
+def test_demo_prints_one_sentence_when_port_is_invalid(arguments: tuple[str, ...]) -> None:
+    ran = run_farebox(*arguments, settings={})
+    assert (ran.code, ran.out) == (2, "")
+    assert f"Invalid value for '{arguments[1]}'" in ran.err
+    assert "Traceback" not in ran.err

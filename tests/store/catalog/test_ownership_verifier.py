@@ -1,0 +1,147 @@
+"""A bound key moves to another recipient only when the resource itself names that recipient."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from farebox.catalog.discovery.discovered_resource import DiscoveredResource, parse_discovery
+from farebox.catalog.discovery.reader import DirectReader
+from farebox.catalog.ingestion.ingest import Ingestion
+from farebox.catalog.ingestion.outbox import OwnershipVerdict
+from farebox.catalog.listing import Resource
+from farebox.catalog.listing_store import find_bound_origin
+from farebox.catalog.origin.ownership_verifier import OriginOwnershipVerifier
+from farebox.catalog.origin.payment_required import (
+    OriginFailure,
+    OriginFault,
+    OriginPaymentRequired,
+    PaymentOption,
+)
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import Network
+from farebox.search.index_store import StoredIndex
+from farebox.storage.pool import Database
+from support.journal_rows import (
+    ASSET,
+    OTHER_SELLER,
+    SELLER,
+    WEATHER,
+    Paid,
+    discovery,
+    http_bazaar,
+    insert_settlement,
+)
+from support.promises import case
+
+USERS = "https://api.weather.example/users"
+TEMPLATE: dict[str, Any] = http_bazaar(routeTemplate="/users/:id")
+NOT_THERE = OriginFailure(OriginFault.NO_PAYMENT_ASKED, "404")
+AWAY = OriginFailure(OriginFault.UNREACHABLE)
+CROWDED = OriginFailure(OriginFault.NOT_ASKED)
+
+
+def pays(*recipients: Address, network: Network = Network.TESTNET) -> OriginPaymentRequired:
+    offers = (PaymentOption(network, ASSET, BaseUnits(1), each) for each in recipients)
+    return OriginPaymentRequired(tuple(offers), b"{}")
+
+
+class FixedOrigins:
+    """An origin client with fixed responses; every other URL is unreachable."""
+
+    def __init__(self, answers: Mapping[str, OriginPaymentRequired | OriginFailure]) -> None:
+        self._answers = answers
+        self.requests: list[str] = []
+
+    async def fetch_payment_required(
+        self, url: str, *, method: str | None
+    ) -> OriginPaymentRequired | OriginFailure:
+        self.requests.append(url)
+        return self._answers.get(url, AWAY)
+
+
+@pytest.fixture
+def ingestion(database: Database) -> Ingestion:
+    return Ingestion(database, StoredIndex(), DirectReader())
+
+
+def claimed(url: str, bazaar: dict[str, Any] | None = None) -> Resource:
+    found = parse_discovery(discovery(url, bazaar), pay_to=OTHER_SELLER)
+    assert isinstance(found, DiscoveredResource)
+    return found.resource
+
+
+async def ask(database: Database, origins: FixedOrigins, resource: Resource) -> OwnershipVerdict:
+    takeover = OriginOwnershipVerifier(origins, database)
+    return await takeover.verify(resource, Network.TESTNET, OTHER_SELLER)
+
+
+@case("CT-040")
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        (pays(OTHER_SELLER), OwnershipVerdict.CONFIRMED),
+        (pays(SELLER), OwnershipVerdict.DENIED),
+        (pays(SELLER, OTHER_SELLER), OwnershipVerdict.DENIED),
+        (pays(), OwnershipVerdict.DENIED),
+        (pays(OTHER_SELLER, network=Network.PUBNET), OwnershipVerdict.DENIED),
+        (NOT_THERE, OwnershipVerdict.UNKNOWN),
+        (AWAY, OwnershipVerdict.UNKNOWN),
+        (CROWDED, OwnershipVerdict.NOT_CHECKED),
+    ],
+)
+async def test_verify_confirms_when_the_resource_names_only_the_claimant(
+    database: Database,
+    ingestion: Ingestion,
+    answer: OriginPaymentRequired | OriginFailure,
+    verdict: OwnershipVerdict,
+) -> None:
+    await ingestion.list(await insert_settlement(database, Paid()))
+    origins = FixedOrigins({WEATHER: answer})
+    assert await ask(database, origins, claimed(WEATHER)) is verdict
+    assert origins.requests == [WEATHER]
+
+
+@case("CT-040")
+@pytest.mark.parametrize(
+    ("where_bound", "verdict"),
+    [
+        (pays(SELLER), OwnershipVerdict.DENIED),
+        (pays(SELLER, OTHER_SELLER), OwnershipVerdict.DENIED),
+        (pays(OTHER_SELLER), OwnershipVerdict.CONFIRMED),
+        (NOT_THERE, OwnershipVerdict.CONFIRMED),
+        (AWAY, OwnershipVerdict.UNKNOWN),
+        (CROWDED, OwnershipVerdict.NOT_CHECKED),
+    ],
+)
+async def test_verify_checks_the_url_of_a_template_that_the_bound_recipient_was_paid_at(
+    database: Database,
+    ingestion: Ingestion,
+    where_bound: OriginPaymentRequired | OriginFailure,
+    verdict: OwnershipVerdict,
+) -> None:
+    text = discovery(f"{USERS}/one", TEMPLATE)
+    await ingestion.list(await insert_settlement(database, Paid(text=text)))
+    origins = FixedOrigins({f"{USERS}/two": pays(OTHER_SELLER), f"{USERS}/one": where_bound})
+    assert await ask(database, origins, claimed(f"{USERS}/two", TEMPLATE)) is verdict
+    assert origins.requests == [f"{USERS}/two", f"{USERS}/one"]
+
+
+async def test_verify_confirms_an_unbound_key_by_its_own_answer(
+    database: Database,
+) -> None:
+    origins = FixedOrigins({WEATHER: pays(OTHER_SELLER)})
+    assert await ask(database, origins, claimed(WEATHER)) is OwnershipVerdict.CONFIRMED
+
+
+async def test_find_bound_origin_returns_the_url_paid_last(
+    database: Database, ingestion: Ingestion
+) -> None:
+    for ledger, place in ((100, "one"), (101, "two")):
+        text = discovery(f"{USERS}/{place}", TEMPLATE)
+        await ingestion.list(await insert_settlement(database, Paid(text=text, ledger=ledger)))
+    async with database.connection() as db:
+        bound = await find_bound_origin(db, Network.TESTNET, claimed(f"{USERS}/x", TEMPLATE).key)
+    assert bound is not None
+    assert (bound.pay_to, bound.paid_url, bound.method) == (SELLER, f"{USERS}/two", "GET")

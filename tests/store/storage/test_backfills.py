@@ -1,0 +1,54 @@
+"""Migrations fill new columns from the rows of earlier versions."""
+
+from farebox.kernel.secret import Secret
+from farebox.storage.migrate import migrate, packaged_migrations
+from farebox.storage.pool import Database
+
+
+async def test_migration_marks_only_contract_accounts_of_earlier_sign_ins_as_on_ledger(
+    empty_database_url: Secret[str],
+) -> None:
+    steps = packaged_migrations()
+    first = next(step.number for step in steps if step.name.endswith("_established_callers.sql"))
+    await migrate(empty_database_url, steps[: first - 1])
+    async with (
+        Database(empty_database_url, connections=1) as database,
+        database.connection() as db,
+    ):
+        await db.execute(
+            "INSERT INTO users (id, network, address)"
+            " SELECT address, 'stellar:testnet', address"
+            " FROM unnest('{GACCOUNT,CONTRACT}'::text[]) address"
+        )
+    await migrate(empty_database_url, steps)
+    async with (
+        Database(empty_database_url, connections=1) as database,
+        database.connection() as db,
+    ):
+        rows = await db.fetch("SELECT address, was_on_ledger FROM users")
+    assert dict(map(tuple, rows)) == {"GACCOUNT": False, "CONTRACT": True}
+
+
+async def test_migration_assigns_lines_to_keys_rotated_before_lines_existed(
+    empty_database_url: Secret[str],
+) -> None:
+    steps = packaged_migrations()
+    lines = next(step.number for step in steps if step.name.endswith("_key_lines.sql"))
+    await migrate(empty_database_url, steps[: lines - 1])
+    rows = [("a", "b"), ("b", "c"), ("c", None), ("d", None), ("e", "gone"), ("f", "a of another")]
+    async with Database(empty_database_url, connections=1) as database:
+        async with database.connection() as db:
+            await db.executemany(
+                """
+                INSERT INTO api_keys (id, owner, name, prefix, digest, grants, replaced_by)
+                VALUES ($1, 'user_1', 'robot', 'fbx', sha256($1::text::bytea), '{}', $2)
+                """,
+                rows,
+            )
+        await migrate(empty_database_url, steps)
+        async with database.connection() as db:
+            found = await db.fetch("SELECT id, line FROM api_keys ORDER BY id")
+    assert [(row["id"], row["line"]) for row in found] == [
+        *(("a", "a"), ("b", "a"), ("c", "a")),
+        *(("d", "d"), ("e", "e"), ("f", "f")),
+    ]

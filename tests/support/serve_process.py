@@ -1,0 +1,81 @@
+"""`farebox serve` as a process that a test may kill without a warning."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Self
+
+import aiohttp
+import msgspec
+
+from support.payments import Json
+from support.waiting import until
+
+SOURCES: Final = Path(__file__).parents[2] / "src"
+_START_S: Final = 60.0
+_STOP_S: Final = 40.0
+
+
+class ServeProcess:
+    """The service with exactly these settings, listening on a free port while it is entered."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = dict(settings) | {"FAREBOX_PORT": "0"}
+        self._process: asyncio.subprocess.Process | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        kept = {name: v for name, v in os.environ.items() if not name.startswith("FAREBOX_")}
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "farebox", "serve"),
+            env=kept | {"PYTHONPATH": str(SOURCES)} | self._settings,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), _START_S)
+        self.url = msgspec.json.decode(line, type=Json)["url"]
+        self._session = aiohttp.ClientSession(trust_env=False)
+        await self._until_ready()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._session is not None:
+            await self._session.close()
+        await self.kill()
+
+    async def kill(self) -> None:
+        """Kill the process and wait for its end."""
+        assert self._process is not None
+        if self._process.returncode is None:
+            self._process.kill()
+        await self._process.wait()
+
+    async def stop(self) -> int:
+        """Send SIGTERM and wait for the end; return the exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        return await asyncio.wait_for(self._process.wait(), _STOP_S)
+
+    async def settle(self, body: object) -> Json:
+        """Settle; return the outcome.
+
+        Raises:
+            aiohttp.ClientError: the process died before it answered.
+        """
+        assert self._session is not None
+        async with self._session.post(self.url + "/settle", json=body) as answer:
+            return msgspec.json.decode(await answer.read(), type=Json)
+
+    async def _until_ready(self) -> None:
+        session = self._session
+        assert session is not None
+
+        async def is_ready() -> bool:
+            async with session.get(self.url + "/health/ready") as answer:
+                return answer.status == 200
+
+        await until(is_ready)

@@ -1,0 +1,67 @@
+"""Waits for a condition, each with a deadline."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar, overload
+
+from farebox.storage.pool import Database
+
+T = TypeVar("T")
+WITHIN_S: Final = 20.0  # far more than any condition takes on a busy machine
+_PAUSE_S: Final = 0.01
+_LOCK_WAITERS: Final = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+@overload
+async def until(condition: Callable[[], Awaitable[T | None]], within_s: float = WITHIN_S) -> T: ...
+
+
+@overload
+async def until(condition: Callable[[], object], within_s: float = WITHIN_S) -> object: ...
+
+
+async def until(condition: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
+    """Return the first true value of `condition`, which may be a coroutine function.
+
+    Raises:
+        TimeoutError: the condition was not met within `within_s` seconds.
+    """
+    deadline = time.monotonic() + within_s
+    while True:
+        value = condition()
+        if inspect.isawaitable(value):
+            value = await value
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the condition stays {value!r} for {within_s} s")
+        await asyncio.sleep(_PAUSE_S)
+
+
+async def until_lock_is_waited_for(database: Database, sessions: int = 1) -> None:
+    """Return once so many sessions of the database wait for a lock that another one holds."""
+
+    async def is_waited_for() -> bool:
+        async with database.connection() as db:
+            return int(await db.fetchval(_LOCK_WAITERS)) >= sessions
+
+    await until(is_waited_for)
+
+
+def until_blocking(condition: Callable[[], T | None], within_s: float = WITHIN_S) -> T:
+    """Return the first true value of `condition`, for a test without an event loop.
+
+    Raises:
+        TimeoutError: the condition was not met within `within_s` seconds.
+    """
+    deadline = time.monotonic() + within_s
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the condition stays {value!r} for {within_s} s")
+        time.sleep(_PAUSE_S)
+    return value

@@ -1,0 +1,126 @@
+"""Which waiter gets a lease, and to which one a pending lease is announced."""
+
+import asyncio
+
+import pytest
+
+from farebox.facilitator.channels.channel import ChannelLease
+from farebox.facilitator.channels.lease_queue import LeaseQueue, NoChannelFree, Ticket, Waiter
+from farebox.kernel.addresses import account_address
+
+
+def lease(tag: int, *, used: int = 40) -> ChannelLease:
+    return ChannelLease(account_address(bytes([tag]) * 32), tag, 3, used, pass_on_until=10)
+
+
+def join(
+    queue: LeaseQueue, *, until: float = 10, ticket: Ticket | None = None
+) -> tuple[Waiter, list[ChannelLease]]:
+    """A waiter, and the leases announced to it."""
+    announced: list[ChannelLease] = []
+    return queue.join(ticket or queue.issue_ticket(until), announced.append), announced
+
+
+async def test_waiters_are_served_in_the_order_they_joined() -> None:
+    queue = LeaseQueue()
+    waiters = [join(queue)[0] for _ in range(3)]
+    for tag, waiter in enumerate(waiters, start=1):
+        assert queue.hand_out(lease(tag))
+        assert waiter.lease.result() == lease(tag)
+    assert not queue.hand_out(lease(9)), "no waiter is left"
+
+
+async def test_a_pending_lease_is_announced_to_the_oldest_waiter_and_passed_on_to_it() -> None:
+    queue = LeaseQueue()
+    first, announced = join(queue)
+    second, not_announced = join(queue)
+    after = lease(1).with_landed(41)
+    queue.expect(after)
+    assert announced == [after]
+    assert not_announced == [], "a lease is announced once"
+    assert queue.pass_on(after)
+    assert first.lease.result() == after
+    assert not second.lease.done()
+
+
+async def test_a_pending_lease_is_announced_to_a_waiter_that_comes_later() -> None:
+    queue = LeaseQueue()
+    queue.expect(lease(1, used=41))
+    _, announced = join(queue)
+    assert announced == [lease(1, used=41)]
+
+
+async def test_a_lease_is_announced_again_when_another_envelope_is_pending() -> None:
+    queue = LeaseQueue()
+    _, announced = join(queue)
+    queue.expect(lease(1, used=41))
+    queue.expect(lease(1, used=55))
+    assert [each.used_sequence for each in announced] == [41, 55]
+
+
+async def test_a_lease_that_becomes_free_elsewhere_goes_to_the_oldest_waiter() -> None:
+    queue = LeaseQueue()
+    first, _ = join(queue)
+    second, announced = join(queue)
+    queue.expect(lease(1))
+    assert queue.hand_out(lease(2))
+    assert first.lease.result() == lease(2)
+    assert announced == [lease(1)], "the next waiter expects the pending one instead"
+    assert queue.pass_on(lease(1))
+    assert second.lease.done()
+
+
+async def test_unexpected_lease_passes_to_the_oldest_waiter_that_expects_none() -> None:
+    queue = LeaseQueue()
+    first, _ = join(queue)
+    second, _ = join(queue)
+    queue.expect(lease(1))
+    assert queue.pass_on(lease(2))
+    assert second.lease.done()
+    assert not first.lease.done(), "it expects another"
+
+
+async def test_a_withdrawn_lease_leaves_its_waiter_free_for_another_announcement() -> None:
+    queue = LeaseQueue()
+    waiter, announced = join(queue)
+    queue.expect(lease(1))
+    queue.withdraw(lease(1))
+    assert (waiter.lease.done(), waiter.expected) == (False, None)
+    queue.expect(lease(2))
+    assert announced == [lease(1), lease(2)]
+
+
+async def test_the_announcements_of_waiters_that_left_go_to_the_next_ones_oldest_first() -> None:
+    queue = LeaseQueue()
+    first, _ = join(queue)
+    queue.expect(lease(1))
+    queue.expect(lease(2))
+    queue.leave(first)
+    queue.leave(first)
+    assert [join(queue)[1] for _ in "123"] == [[lease(1)], [lease(2)], []]
+
+
+async def test_a_ticket_keeps_its_position_when_its_lease_was_unusable() -> None:
+    queue = LeaseQueue()
+    first, _ = join(queue)
+    second, _ = join(queue)
+    queue.hand_out(lease(1))
+    again, _ = join(queue, ticket=first.ticket)
+    queue.hand_out(lease(2))
+    assert again.lease.done()
+    assert not second.lease.done()
+
+
+async def test_only_waiters_whose_time_is_over_are_rejected() -> None:
+    queue = LeaseQueue()
+    early, _ = join(queue, until=5)
+    late, _ = join(queue, until=6)
+    assert queue.first_deadline == 5
+    assert queue.reject(NoChannelFree, late_at=5) == 1
+    with pytest.raises(NoChannelFree):
+        early.lease.result()
+    assert not late.lease.done()
+    assert queue.reject(NoChannelFree) == 1
+    assert len(queue) == 0
+    with pytest.raises(NoChannelFree):
+        await asyncio.wait_for(late.lease, 1)

@@ -1,0 +1,108 @@
+"""Verdicts from a node's simulation, and the shortest life an authorization must have left."""
+
+import pytest
+
+from farebox.facilitator.verification.operator_rules import AssetRule, OperatorRules
+from farebox.facilitator.verification.verdict import expires_too_soon, judge_simulation
+from farebox.kernel.addresses import account_address
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.networks import Network
+from farebox.stellar.fees import FeePolicy
+from farebox.stellar.ledger_clock import LedgerReading
+from farebox.stellar.simulation import (
+    NeedsRestore,
+    RefusalKind,
+    Simulated,
+    Simulation,
+    SimulationRefused,
+    UnreadableSimulation,
+)
+from farebox.stellar.soroban_data import Resources
+from farebox.x402.reasons import REGISTRY, Reason, Retry
+from support.manual_clock import START
+
+NOW = LedgerReading(sequence=100, close_at=START, cadence_s=5, age_s=1)
+
+
+def simulated(ledger: int) -> Simulated:
+    return Simulated(b"", Resources(1, 1, 0, 1, 1, 1, 1), (), ledger)
+
+
+_OWN_REASON = {
+    RefusalKind.ARCHIVED: Reason.RESTORE_REQUIRED,
+    RefusalKind.BALANCE: Reason.INSUFFICIENT_FUNDS,  # more may arrive: retry later
+}
+
+
+@pytest.mark.parametrize("kind", list(RefusalKind))
+def test_refusal_as_of_the_current_ledger_is_a_verdict(kind: RefusalKind) -> None:
+    reason = _OWN_REASON.get(kind, Reason.SIMULATION_FAILED)
+    assert judge_simulation(SimulationRefused(kind, 100), NOW) is reason
+
+
+@pytest.mark.parametrize(
+    "simulation",
+    [
+        UnreadableSimulation("events"),
+        *(SimulationRefused(kind, 99) for kind in RefusalKind),
+        NeedsRestore(99),
+        simulated(87),
+    ],
+)
+def test_simulation_of_a_node_that_is_behind_is_network_unavailable(simulation: Simulation) -> None:
+    reason = judge_simulation(simulation, NOW)
+    assert reason is Reason.NETWORK_UNAVAILABLE
+    assert REGISTRY[reason].retry is Retry.LATER
+
+
+@pytest.mark.parametrize(
+    "simulation", [NeedsRestore(100), SimulationRefused(RefusalKind.ARCHIVED, 100)]
+)
+def test_archived_entry_is_restore_required_in_both_forms(simulation: Simulation) -> None:
+    reason = judge_simulation(simulation, NOW)
+    assert reason is Reason.RESTORE_REQUIRED
+    assert REGISTRY[reason].retry is Retry.LATER
+
+
+@pytest.mark.parametrize("ledger", [88, 99, 100, 101])
+def test_success_is_accepted_within_twelve_ledgers(ledger: int) -> None:
+    assert judge_simulation(simulated(ledger), NOW) == simulated(ledger)
+
+
+def test_balance_refusal_may_be_retried_later() -> None:
+    reason = judge_simulation(SimulationRefused(RefusalKind.BALANCE, 100), NOW)
+    assert isinstance(reason, Reason)
+    assert REGISTRY[reason].retry is Retry.LATER
+
+
+RULES = OperatorRules(
+    network=Network.TESTNET,
+    relayer=account_address(bytes(32)),
+    assets=AssetRule.ANY,
+    fees=FeePolicy(ceiling=Stroops(1), inclusion_cap=Stroops(1)),
+    expiry_tolerance_ledgers=2,
+    min_life_ledgers=3,
+    transaction_life_s=45,
+)
+
+
+@pytest.mark.parametrize(
+    ("left", "cadence_s", "age_s", "target_s", "is_short"),
+    [
+        (3, 5.0, 5.0, 5.0, False),
+        (3, 5.0, 5.1, 5.0, True),
+        (2, 9.0, 0.0, 5.0, True),
+        (10, 1.0, 0.0, 5.0, False),
+        (9, 1.0, 0.0, 5.0, True),
+        (12, 1.0, 2.5, 5.0, True),
+        (3, 60.0, 0.0, 5.0, False),
+        (10, 0.2, 0.0, 0.2, False),
+        (9, 0.2, 0.0, 0.2, True),
+    ],
+)
+def test_authorization_expires_too_soon_when_it_ends_before_an_envelope_could_land(
+    left: int, cadence_s: float, age_s: float, target_s: float, *, is_short: bool
+) -> None:
+    """A node refuses an envelope whose time bound is less than two ledgers away (whole seconds)."""
+    now = LedgerReading(100, START, cadence_s, age_s, target_s)
+    assert expires_too_soon(100 + left, RULES, now) is is_short

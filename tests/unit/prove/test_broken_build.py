@@ -1,0 +1,61 @@
+"""Every build that must fail still fits the sources and fails by its defect, not by a lost name."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from e2e.machine import RunFailed
+from prove import (
+    auth_control,
+    catalog_control,
+    control,
+    database_control,
+    hostile_control,
+    limits_fair_control,
+    nodes_control,
+)
+from prove.broken_build import sources_with_changes, sources_with_ends
+
+Build = Callable[[Path], Path]
+BUILDS: dict[str, Build] = {
+    "settlement": control.control_sources,
+    "settlement, deaf": control.deaf_sources,
+    "auth": auth_control.careless_sources,
+    "catalog": catalog_control.coupled_sources,
+    "hostile": hostile_control.unbounded_sources,
+}
+for fair in limits_fair_control.Control:
+    build = partial(limits_fair_control.broken_sources, control=fair)
+    BUILDS[f"limits_fair, {fair.name}"] = build
+for node in nodes_control.Control:
+    BUILDS[f"nodes, {node.name}"] = partial(nodes_control.broken_sources, control=node)
+for database in database_control.Control:
+    BUILDS[f"database, {database.name}"] = partial(
+        database_control.broken_sources, control=database
+    )
+
+
+def undefined_names(sources: Path) -> str:
+    """Return what ruff reports of undefined names; empty when there are none."""
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--quiet"]
+    done = subprocess.run([*command, str(sources)], capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(BUILDS))
+def test_broken_build_has_no_undefined_name(name: str, tmp_path: Path) -> None:
+    assert undefined_names(BUILDS[name](tmp_path)) == ""
+
+
+def test_undefined_name_in_a_build_is_found(tmp_path: Path) -> None:
+    ends = {"kernel/amounts.py": ("def parse_base_units(", "\ndef lost():\n    return _GONE\n")}
+    assert "_GONE" in undefined_names(sources_with_ends(tmp_path, ends))
+
+
+def test_change_that_no_longer_fits_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match=r"does not fit kernel/amounts\.py"):
+        sources_with_changes(tmp_path, [("kernel/amounts.py", "no such text", "")])
