@@ -33,6 +33,7 @@ settings.load_profile("tests")
 pytest_plugins = (
     "support.stage_fixtures",
     "support.caller_fixtures",
+    "support.deadlines",
     "support.prove_world",
     "support.output_check",
     "support.parameter_names",
