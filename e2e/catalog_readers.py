@@ -18,6 +18,7 @@ from e2e.machine import ROOT, RunFailed, build_environment, node_command
 Answers = list[dict[str, Any]]  # each `{"answer": …}` or `{"error": …}`
 Parameters = Mapping[str, Any]  # of a request by their name on the wire, and `walk`
 _MAX_PAGES: Final = 100
+_NODE_S: Final = 300.0
 _PYTHON_NAMES: Final = {"payTo": "pay_to"}
 
 
@@ -29,6 +30,7 @@ def npm_answers(facilitator: str, requests: Mapping[str, object]) -> dict[str, A
         env=build_environment({"CATALOG": json.dumps(options)}),
         capture_output=True,
         text=True,
+        timeout=_NODE_S,
         check=False,
     )
     if completed.returncode:

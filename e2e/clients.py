@@ -12,6 +12,7 @@ from x402.schemas import PaymentPayload, PaymentRequirements
 from e2e.machine import ROOT, RunFailed, build_environment, node_command
 
 # The expected content of each answer once a foreign client has parsed it.
+_NODE_S: Final = 120.0
 _EXPECTED: Final[Mapping[str, Mapping[str, object]]] = {
     "verify_valid": {"isValid": True},
     "verify_invalid": {
@@ -54,6 +55,7 @@ def npm_answers(facilitator: str, signed: SignedPayment) -> dict[str, Any]:
         env=build_environment({"ANSWERS": json.dumps(options)}),
         capture_output=True,
         text=True,
+        timeout=_NODE_S,
         check=False,
     )
     if completed.returncode:

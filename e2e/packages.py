@@ -13,6 +13,7 @@ from typing import Final
 from e2e.machine import RunFailed, build_environment, say
 
 _STAMP: Final = ".installed-from"
+_NPM_S: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +95,18 @@ def _archive(folder: Path, spec: str, scratch: Path) -> Path:
 
 
 def _npm(arguments: list[str], folder: Path) -> str:
-    completed = subprocess.run(
-        ["npm", *arguments],
-        cwd=folder,
-        env=build_environment({}),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    try:
+        completed = subprocess.run(
+            ["npm", *arguments],
+            cwd=folder,
+            env=build_environment({}),
+            capture_output=True,
+            text=True,
+            timeout=_NPM_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise RunFailed(f"npm {arguments[0]} did not end within {_NPM_S:.0f} s") from error
     if completed.returncode:
         raise RunFailed(f"npm {arguments[0]} failed:\n{completed.stderr.strip()[-800:]}")
     return completed.stdout

@@ -11,6 +11,8 @@ import pytest
 
 from support.running_devnet import TESTNET, RunningDevnet
 
+_TRIES = 3
+_TRY_S = 60.0  # a registry that does not answer must not hold up the run
 PROJECT = Path(__file__).resolve().parents[2] / "devnet" / "sdk" / "node"
 
 
@@ -21,9 +23,21 @@ def project() -> Path:
     assert npm is not None, "install Node.js 20 or newer with npm"
     lock, stamp = PROJECT / "package-lock.json", PROJECT / "node_modules" / ".locked"
     if not stamp.exists() or stamp.read_bytes() != lock.read_bytes():
-        subprocess.run([npm, "ci", "--ignore-scripts"], cwd=PROJECT, check=True, stdout=2)
+        _install(npm)
         stamp.write_bytes(lock.read_bytes())
     return PROJECT
+
+
+def _install(npm: str) -> None:
+    command = (npm, "ci", "--ignore-scripts", "--prefer-offline", "--fetch-timeout=20000")
+    for left in reversed(range(_TRIES)):
+        try:
+            subprocess.run(command, cwd=PROJECT, check=True, stdout=2, timeout=_TRY_S)
+        except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
+            if not left:
+                raise
+        else:
+            return
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,9 @@ def test_devnet_prints_only_its_address() -> None:
 
 def test_used_port_is_explained_in_one_sentence(manual: RunningDevnet) -> None:
     port = manual.rpc_url.rsplit(":", 1)[1]
-    refused = subprocess.run([str(binary()), "--port", port], capture_output=True, text=True)
+    refused = subprocess.run(
+        [str(binary()), "--port", port], capture_output=True, text=True, timeout=30
+    )
     assert refused.returncode == 2
     assert refused.stdout == ""
     (sentence,) = refused.stderr.splitlines()
@@ -50,10 +52,12 @@ def test_used_port_is_explained_in_one_sentence(manual: RunningDevnet) -> None:
 
 
 def test_wrong_option_is_explained() -> None:
-    refused = subprocess.run([str(binary()), "--limits", "x"], capture_output=True, text=True)
+    refused = subprocess.run(
+        [str(binary()), "--limits", "x"], capture_output=True, text=True, timeout=30
+    )
     assert refused.returncode == 2
     assert "mainnet" in refused.stderr
-    helped = subprocess.run([str(binary()), "--help"], capture_output=True, text=True)
+    helped = subprocess.run([str(binary()), "--help"], capture_output=True, text=True, timeout=30)
     assert helped.returncode == 0
     for option in (
         "--close-ms",

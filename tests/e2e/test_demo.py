@@ -75,7 +75,9 @@ def test_demo_prints_commands_that_work(demo: RunningDemo) -> None:
             continue
         if shutil.which("curl") is None:
             continue
-        done = subprocess.run([*words, "--fail-with-body"], capture_output=True, check=False)
+        done = subprocess.run(
+            [*words, "--fail-with-body", "--max-time", "60"], capture_output=True, check=False
+        )
         assert done.returncode in (0, 22), done.stderr
         expected = (b"x402Version", b'"status":"ok"', b"WEB_AUTH_CONTRACT_ID")
         assert any(each in done.stdout for each in expected)

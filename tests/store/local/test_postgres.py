@@ -106,7 +106,7 @@ def test_server_refuses_the_user_nobody_unless_it_is_a_guest(
 ) -> None:
     with EmbeddedPostgres(data_dir, is_throwaway=True, guests=guests) as server:
         command = [sys.executable, "-c", CONNECTS, server.url.reveal(), str(server_owner().uid)]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (ran.returncode == 0) == bool(guests), ran.stderr
     if not guests:
         assert "Peer authentication failed" in ran.stderr
