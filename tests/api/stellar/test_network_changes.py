@@ -12,24 +12,30 @@ from farebox.kernel.networks import Network
 from farebox.x402.reasons import Reason
 from support import node_proxy
 from support.payments import Json
-from support.stage import Stage, own_relayer, service, until_ready
+from support.stage import Stage, own_relayer, service
 from support.waiting import until
 
 TIMING_KEY: Final = bytes.fromhex("0000000800000010")  # the setting of the target close time
-LATEST: Final = "getLatestLedger"
-HEALTH: Final = "getHealth"  # polled by the ledger clock
+NETWORK: Final = "getNetwork"  # the start check reads the protocol's version from it
 
 
 @pytest.mark.parametrize("protocol", [29, 30, 31])
-async def test_protocol_upgrade_while_running_keeps_settling(stage: Stage, protocol: int) -> None:
+async def test_service_settles_on_a_network_of_each_protocol(
+    stage: Stage, protocol: int, log_text: Callable[[], str]
+) -> None:
     def other(result: Json) -> None:
         result["protocolVersion"] = protocol
 
-    stage.node().on(LATEST, node_proxy.result(other))
-    before = stage.node().counts()[HEALTH]
-    await until(lambda: stage.node().counts()[HEALTH] >= before + 3)
-    await until_ready(stage.client)
-    await stage.assert_settles((await stage.draft()).request())
+    devnet = stage.networks[Network.TESTNET].devnet
+    environment = stage.environment | await own_relayer(stage)
+    async with node_proxy.NodeProxy(devnet.rpc_url) as own:
+        own.on(NETWORK, node_proxy.result(other))
+        environment |= {"FAREBOX_RPC_URL_TESTNET": own.url}
+        async with service(environment) as client:
+            settled = Stage(client, stage.networks, environment)
+            await settled.assert_settles((await settled.draft()).request())
+        assert own.counts()[NETWORK], "the version was never read"
+    assert ("start_check.untried_protocol" in log_text()) == (protocol == 31)
 
 
 async def test_refused_resources_reload_network_settings(
