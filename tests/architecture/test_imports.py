@@ -27,6 +27,7 @@ MAY_IMPORT = MappingProxyType(
         "ingress": {"storage"},
         "catalog": {"audit", "facilitator", "outbound", "stellar", "x402", "storage"},
         "search": {"catalog", "semantic", "storage", "x402"},
+        "gateway": set[str](),
         "app": {
             "accounts",
             "audit",
@@ -115,6 +116,9 @@ INSIDE = MappingProxyType(
                 "settling",
                 "verify_http",
             },
+        },
+        "gateway": {
+            "relay": set[str](),
         },
         "search": {
             "ages": set[str](),

@@ -1,0 +1,43 @@
+"""The headers that the gateway does not pass on, in one direction or in both."""
+
+import re
+from collections.abc import Iterable
+from typing import Final, TypeAlias
+
+Header: TypeAlias = tuple[str, str]
+
+# RFC 9110, section 7.6.1, and the headers that belong to one connection by custom
+HOP_BY_HOP: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+# x402 version 2, HTTP transport, and the names of version 1
+PAYMENT: Final = frozenset(
+    {
+        "extension-responses",
+        "payment",
+        "payment-required",
+        "payment-response",
+        "payment-signature",
+        "settlement-overrides",
+        "x-payment",
+        "x-payment-response",
+    }
+)
+TOKEN: Final = re.compile(r"[!#$%&'*+.^`|~0-9A-Za-z-]{1,256}\Z", re.ASCII)  # without underscores
+VALUE: Final = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?\Z", re.ASCII)
+
+
+def nominated_names(headers: Iterable[Header]) -> frozenset[str]:
+    """Return the names that the `Connection` headers nominate, in lower case."""
+    values = (value for name, value in headers if name.lower() == "connection")
+    return frozenset(name.strip().lower() for value in values for name in value.split(","))
