@@ -27,7 +27,7 @@ MAY_IMPORT = MappingProxyType(
         "ingress": {"storage"},
         "catalog": {"audit", "facilitator", "outbound", "stellar", "x402", "storage"},
         "search": {"catalog", "semantic", "storage", "x402"},
-        "gateway": set[str](),
+        "gateway": {"audit", "catalog", "outbound", "storage"},
         "app": {
             "accounts",
             "audit",
@@ -119,6 +119,8 @@ INSIDE = MappingProxyType(
         },
         "gateway": {
             "relay": set[str](),
+            "wrapper": set[str](),
+            "wrappers": {"relay", "wrapper"},
         },
         "search": {
             "ages": set[str](),
@@ -344,7 +346,11 @@ def test_features_import_no_settings() -> None:
         _name(path)
         for path in _modules()
         if _package(path) not in ("app", "cli", "local")
-        and any("settings" in name.lower() for name in imported_names(path) if "app" in name)
+        and any(
+            "settings" in name.lower()
+            for name in imported_names(path)
+            if name.startswith("farebox.app")
+        )
     }
     assert readers == set()
 

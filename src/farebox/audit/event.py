@@ -20,6 +20,11 @@ class Action(StrEnum):
     SECRET_ROTATED = "secret.rotated"  # noqa: S105 - a name
     SECRET_DELETED = "secret.deleted"  # noqa: S105 - a name
     SECRETS_RESEALED = "vault.rekeyed"
+    WRAPPER_CREATED = "wrapper.created"
+    WRAPPER_UPDATED = "wrapper.updated"
+    WRAPPER_ENABLED = "wrapper.enabled"
+    WRAPPER_DISABLED = "wrapper.disabled"
+    WRAPPER_DELETED = "wrapper.deleted"
     NETWORK_STOPPED = "sponsor.stopped"
     NETWORK_STARTED = "sponsor.started"
     CHANNELS_CREATED = "channels.created"

@@ -55,6 +55,7 @@ class ErrorCode(StrEnum):
     INVALID_EXPIRY = "invalid_expiry", 400, "Say expiresAt or expiresInSeconds, not both."
     INVALID_VALUE = "invalid_value", 400, "The value is too short or too long."
     VALUE_NOT_FOR_HEADER = "value_not_for_header", 400, "The value cannot stand in a header."
+    INVALID_WRAPPER = "invalid_wrapper", 400, "The wrapper cannot be like that."
     INVALID_ADDRESS = (
         "invalid_address",
         400,
@@ -102,6 +103,8 @@ class ErrorCode(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed", 405, "This path does not take this method."
     REQUEST_TIMEOUT = "request_timeout", 408, "The body did not arrive in time."
     NAME_TAKEN = "name_taken", 409, "The name is taken: choose another."
+    SLUG_TAKEN = "slug_taken", 409, "The slug is taken: choose another."
+    TOO_MANY_WRAPPERS = "too_many_wrappers", 409, "The owner has the maximum number of wrappers."
     KEY_REVOKED = "key_revoked", 409, "The key works no more, so it cannot be rotated."
     TOO_MANY_KEYS = "too_many_keys", 409, "The owner has the maximum number of keys."
     SECRET_IN_USE = (

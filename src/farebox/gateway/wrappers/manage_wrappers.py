@@ -1,0 +1,254 @@
+"""Create, list, change, enable, disable and delete the wrappers of an owner."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
+
+from farebox.audit.audit_store import insert_event
+from farebox.audit.event import Action, AuditEvent
+from farebox.gateway.wrapper import ID_KIND, Wrapper, WrapperSettings
+from farebox.gateway.wrappers import wrapper_store
+from farebox.gateway.wrappers.slug import alternative_slugs, derive_slug, is_slug
+from farebox.gateway.wrappers.wire import WrapperFields
+from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper, change_settings, make_settings
+from farebox.kernel.caller import Caller, OwnerId
+from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import NotFound, Refusal
+from farebox.kernel.ids import is_id, new_id
+from farebox.kernel.pages import Place
+from farebox.kernel.quota import Quota
+from farebox.storage.client_quota import enforce_quota
+from farebox.storage.owner_lock import OwnerLocks
+from farebox.storage.pool import Connection, Database
+
+MAX_WRAPPERS: Final = 1_000  # of one owner
+_SLUGS_TRIED: Final = 100  # for a derived slug
+
+
+class SlugTaken(Refusal):
+    """A wrapper has the slug, or had it under another owner."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.SLUG_TAKEN)
+
+
+class TooManyWrappers(Refusal):
+    """The owner has the maximum number of wrappers."""
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.TOO_MANY_WRAPPERS)
+
+
+class WrapperChecks(Protocol):
+    """The checks of settings that need the network; no transaction is open meanwhile."""
+
+    async def check(self, settings: WrapperSettings) -> None:
+        """Check upstream and recipients.
+
+        Raises:
+            InvalidWrapper: the upstream is not public, or a recipient cannot be paid.
+            Outage: it cannot be checked now.
+        """
+        ...
+
+
+class WrapperListings(Protocol):
+    """The catalog's listings of wrappers, written in the transaction of the wrapper."""
+
+    async def put(self, db: Connection, wrapper: Wrapper) -> None:
+        """List an enabled wrapper, with exactly its routes.
+
+        Raises:
+            Refusal: a recipient has the maximum number of listings.
+        """
+        ...
+
+    async def remove(self, db: Connection, wrapper: Wrapper) -> None:
+        """Remove every listing of the wrapper."""
+        ...
+
+
+class Wrappers:
+    """The use cases of wrappers; each change and its audit event are one transaction.
+
+    `changes` limits how often an owner changes wrappers; disabling and deleting are not limited.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        checks: WrapperChecks,
+        listings: WrapperListings,
+        changes: Quota,
+        *,
+        max_wrappers: int = MAX_WRAPPERS,
+    ) -> None:
+        self._database, self._checks, self._listings = database, checks, listings
+        self._max_wrappers = max_wrappers
+        self._owner_locks = OwnerLocks(changes)
+
+    async def create(
+        self,
+        caller: Caller,
+        request_id: str,
+        fields: WrapperFields,
+        *,
+        slug: str | None = None,
+        client: str | None = None,
+    ) -> Wrapper:
+        """Create a disabled wrapper; without `slug` one is derived from its name.
+
+        Raises:
+            InvalidWrapper: a member breaks a rule, or the secret is not the owner's.
+            SlugTaken: the slug cannot be used.
+            TooManyWrappers: the owner has the maximum number.
+            QuotaReached: the quota of the client address, or of all, is exhausted.
+            TooManyRequests: the owner exceeded the change limit; also by `update` and `enable`.
+            Outage: upstream or recipients cannot be checked now; also by `update` and `enable`.
+        """
+        settings = make_settings(fields)
+        if slug is not None and not is_slug(slug):
+            raise InvalidWrapper("slug", "It has 3 to 63 lower-case letters, digits and hyphens.")
+        await self._owner_locks.count_change(caller.owner)
+        await self._checks.check(settings)
+        wrapper_id = new_id(ID_KIND)
+        async with self._owner_locks.hold(caller.owner), self._database.transaction() as db:
+            await wrapper_store.lock_owner(db, caller.owner)
+            if await wrapper_store.count_wrappers(db, caller.owner) >= self._max_wrappers:
+                raise TooManyWrappers
+            await enforce_quota(db, wrapper_store.QUOTA, client)
+            await _check_secret(db, caller.owner, settings)
+            taken = await _take_slug(db, caller.owner, slug, settings.name)
+            wrapper = await wrapper_store.insert_wrapper(
+                db, wrapper_id, caller.owner, taken, settings, client=client
+            )
+            event = AuditEvent(caller, Action.WRAPPER_CREATED, wrapper_id, request_id)
+            await insert_event(db, event)
+        return wrapper
+
+    async def find(self, owner: OwnerId, wrapper_id: str) -> Wrapper:
+        """Find the owner's wrapper.
+
+        Raises:
+            NotFound: the owner has no such wrapper.
+        """
+        async with self._database.connection() as db:
+            wrapper = await wrapper_store.find_wrapper(db, owner, _checked_id(wrapper_id))
+        if wrapper is None:
+            raise NotFound
+        return wrapper
+
+    async def page(self, owner: OwnerId, *, after: Place | None, limit: int) -> Sequence[Wrapper]:
+        """List the owner's wrappers after a position, newest first."""
+        async with self._database.connection() as db:
+            return await wrapper_store.list_wrappers(db, owner, after=after, limit=limit)
+
+    async def suggest_slug(self, owner: OwnerId, name: str) -> tuple[str, bool]:
+        """Derive a free slug from a name; also whether it is the name's own one.
+
+        Raises:
+            SlugTaken: the first hundred alternatives are taken.
+        """
+        derived = derive_slug(name)
+        async with self._database.connection() as db:
+            for slug, _ in zip(alternative_slugs(derived), range(_SLUGS_TRIED), strict=False):
+                if await wrapper_store.is_slug_free(db, owner, slug):
+                    return slug, slug == derived
+        raise SlugTaken
+
+    async def update(
+        self, caller: Caller, request_id: str, wrapper_id: str, fields: WrapperFields
+    ) -> Wrapper:
+        """Change the settings of a wrapper; an enabled one is listed with the new ones at once.
+
+        Raises:
+            NotFound: the owner has no such wrapper.
+            InvalidWrapper: the result breaks a rule, or the wrapper was changed meanwhile.
+        """
+        await self._owner_locks.count_change(caller.owner)
+        known = await self.find(caller.owner, wrapper_id)
+        settings = change_settings(known.settings, fields)
+        if settings.upstream != known.settings.upstream or settings.terms != known.settings.terms:
+            await self._checks.check(settings)
+        async with self._change(caller, request_id, known, Action.WRAPPER_UPDATED) as (db, locked):
+            if locked.revision != known.revision:
+                raise InvalidWrapper("wrapper", "It was changed at the same time: send it again.")
+            await _check_secret(db, caller.owner, settings)
+            wrapper = await wrapper_store.write_settings(db, locked, settings)
+            if wrapper.is_enabled:
+                await self._listings.put(db, wrapper)
+        return wrapper
+
+    async def enable(self, caller: Caller, request_id: str, wrapper_id: str) -> Wrapper:
+        """Enable a wrapper and list it; an enabled one stays as it is.
+
+        Raises:
+            NotFound: the owner has no such wrapper.
+            InvalidWrapper: its upstream or a recipient does not pass the checks any more.
+            Refusal: a recipient has the maximum number of listings.
+        """
+        await self._owner_locks.count_change(caller.owner)
+        known = await self.find(caller.owner, wrapper_id)
+        await self._checks.check(known.settings)
+        async with self._change(caller, request_id, known, Action.WRAPPER_ENABLED) as (db, locked):
+            wrapper = await wrapper_store.write_enabled(db, locked, is_enabled=True)
+            await self._listings.put(db, wrapper)
+        return wrapper
+
+    async def disable(self, caller: Caller, request_id: str, wrapper_id: str) -> Wrapper:
+        """Disable a wrapper and remove its listings.
+
+        Raises:
+            NotFound: the owner has no such wrapper.
+        """
+        known = await self.find(caller.owner, wrapper_id)
+        async with self._change(caller, request_id, known, Action.WRAPPER_DISABLED) as (db, locked):
+            await self._listings.remove(db, locked)
+            return await wrapper_store.write_enabled(db, locked, is_enabled=False)
+
+    async def delete(self, caller: Caller, request_id: str, wrapper_id: str) -> None:
+        """Delete a wrapper and its listings; its slug stays the owner's.
+
+        Raises:
+            NotFound: the owner has no such wrapper.
+        """
+        known = await self.find(caller.owner, wrapper_id)
+        async with self._change(caller, request_id, known, Action.WRAPPER_DELETED) as (db, locked):
+            await self._listings.remove(db, locked)
+            await wrapper_store.delete_wrapper(db, locked)
+
+    @asynccontextmanager
+    async def _change(
+        self, caller: Caller, request_id: str, known: Wrapper, action: Action
+    ) -> AsyncIterator[tuple[Connection, Wrapper]]:
+        """Lock the wrapper in a transaction that records the action."""
+        async with self._owner_locks.hold(caller.owner), self._database.transaction() as db:
+            locked = await wrapper_store.lock_wrapper(db, caller.owner, known.id)
+            if locked is None:
+                raise NotFound
+            yield db, locked
+            await insert_event(db, AuditEvent(caller, action, known.id, request_id))
+
+
+async def _take_slug(db: Connection, owner: OwnerId, slug: str | None, name: str) -> str:
+    if slug is not None:
+        if not await wrapper_store.take_slug(db, owner, slug):
+            raise SlugTaken
+        return slug
+    candidates = alternative_slugs(derive_slug(name))
+    for candidate, _ in zip(candidates, range(_SLUGS_TRIED), strict=False):
+        if await wrapper_store.take_slug(db, owner, candidate):
+            return candidate
+    raise SlugTaken
+
+
+async def _check_secret(db: Connection, owner: OwnerId, settings: WrapperSettings) -> None:
+    secret_id = settings.upstream.secret_id
+    if secret_id is not None and not await wrapper_store.owns_secret(db, owner, secret_id):
+        raise InvalidWrapper("secretId", "You have no such secret for a header.")
+
+
+def _checked_id(wrapper_id: str) -> str:
+    if not is_id(ID_KIND, wrapper_id):
+        raise NotFound
+    return wrapper_id

@@ -1,0 +1,207 @@
+"""The tables of wrappers and of their slugs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from farebox.gateway.wrapper import Wrapper, WrapperSettings
+from farebox.kernel.caller import OwnerId
+from farebox.kernel.pages import Place
+from farebox.storage.client_quota import ClientQuota
+from farebox.storage.pool import Connection, Row
+
+QUOTA: Final = ClientQuota("wrappers", per_client=50, in_total=10_000)
+SECRET_REFERENCE: Final = "wrappers_secret_id_fkey"  # noqa: S105 - the name of a constraint
+_COLUMNS: Final = "id, owner, slug, settings, is_enabled, revision, created_at, updated_at"
+_SETTINGS: Final = msgspec.json.Decoder(WrapperSettings)
+
+
+async def lock_owner(db: Connection, owner: OwnerId) -> None:
+    """Take the advisory lock on the owner's wrappers until the transaction ends."""
+    await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 24))", owner)
+
+
+async def count_wrappers(db: Connection, owner: OwnerId) -> int:
+    """Count the owner's wrappers."""
+    count: int = await db.fetchval("SELECT count(*) FROM wrappers WHERE owner = $1", owner)
+    return count
+
+
+async def take_slug(db: Connection, owner: OwnerId, slug: str) -> bool:
+    """Take a slug for the owner; False when it is another owner's, or a wrapper has it."""
+    is_taken = await db.fetchval(
+        """
+        WITH mine AS (
+            INSERT INTO wrapper_slugs AS known (slug, owner) VALUES ($1, $2)
+            ON CONFLICT (slug) DO UPDATE SET owner = known.owner WHERE known.owner = $2
+            RETURNING slug
+        )
+        SELECT true FROM mine WHERE NOT EXISTS (SELECT FROM wrappers WHERE wrappers.slug = $1)
+        """,
+        slug,
+        owner,
+    )
+    return is_taken is True
+
+
+async def is_slug_free(db: Connection, owner: OwnerId, slug: str) -> bool:
+    """Whether the owner may take the slug."""
+    is_free: bool = await db.fetchval(
+        """
+        SELECT NOT EXISTS (SELECT FROM wrapper_slugs WHERE slug = $1 AND owner <> $2)
+           AND NOT EXISTS (SELECT FROM wrappers WHERE slug = $1)
+        """,
+        slug,
+        owner,
+    )
+    return is_free
+
+
+async def owns_secret(db: Connection, owner: OwnerId, secret_id: str) -> bool:
+    """Whether the owner has the secret, for use in a header.
+
+    The row is kept from deletion until the transaction ends. The foreign key alone would accept a
+    secret of another owner.
+    """
+    found = await db.fetchval(
+        """
+        SELECT true FROM vault_secrets
+        WHERE owner = $1 AND id = $2 AND purpose IN ('header', 'bearer') FOR KEY SHARE
+        """,
+        owner,
+        secret_id,
+    )
+    return found is True
+
+
+async def insert_wrapper(
+    db: Connection,
+    wrapper_id: str,
+    owner: OwnerId,
+    slug: str,
+    settings: WrapperSettings,
+    *,
+    client: str | None,
+) -> Wrapper:
+    """Insert a disabled wrapper under a slug that was taken for it.
+
+    Raises:
+        Conflict: the secret is gone (`SECRET_REFERENCE`).
+    """
+    row = await db.fetchrow(
+        f"""
+        INSERT INTO wrappers (id, owner, slug, settings, secret_id, client)
+        VALUES ($1, $2, $3, $4::text::jsonb, $5, $6)
+        RETURNING {_COLUMNS}
+        """,
+        wrapper_id,
+        owner,
+        slug,
+        _encode(settings),
+        settings.upstream.secret_id,
+        client,
+    )
+    assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
+    return _read(row)
+
+
+async def find_wrapper(db: Connection, owner: OwnerId, wrapper_id: str) -> Wrapper | None:
+    """Find the owner's wrapper of this id."""
+    row = await db.fetchrow(
+        f"SELECT {_COLUMNS} FROM wrappers WHERE owner = $1 AND id = $2", owner, wrapper_id
+    )
+    return None if row is None else _read(row)
+
+
+async def lock_wrapper(db: Connection, owner: OwnerId, wrapper_id: str) -> Wrapper | None:
+    """Find and lock the owner's wrapper of this id until the transaction ends."""
+    row = await db.fetchrow(
+        f"SELECT {_COLUMNS} FROM wrappers WHERE owner = $1 AND id = $2 FOR UPDATE",
+        owner,
+        wrapper_id,
+    )
+    return None if row is None else _read(row)
+
+
+async def find_enabled(db: Connection, slug: str) -> Wrapper | None:
+    """Find the enabled wrapper of this slug."""
+    row = await db.fetchrow(f"SELECT {_COLUMNS} FROM wrappers WHERE slug = $1 AND is_enabled", slug)
+    return None if row is None else _read(row)
+
+
+async def list_wrappers(
+    db: Connection, owner: OwnerId, *, after: Place | None, limit: int
+) -> Sequence[Wrapper]:
+    """List the owner's wrappers after a position, newest first."""
+    moment, wrapper_id = after or (None, None)
+    rows = await db.fetch(
+        f"""
+        SELECT {_COLUMNS} FROM wrappers
+        WHERE owner = $1 AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3::text))
+        ORDER BY created_at DESC, id DESC LIMIT $4
+        """,
+        owner,
+        moment,
+        wrapper_id,
+        limit,
+    )
+    return [_read(row) for row in rows]
+
+
+async def write_settings(db: Connection, wrapper: Wrapper, settings: WrapperSettings) -> Wrapper:
+    """Replace the settings of a locked wrapper.
+
+    Raises:
+        Conflict: the secret is gone (`SECRET_REFERENCE`).
+    """
+    row = await db.fetchrow(
+        f"""
+        UPDATE wrappers
+        SET settings = $2::text::jsonb, secret_id = $3, revision = revision + 1,
+            updated_at = clock_timestamp()
+        WHERE id = $1
+        RETURNING {_COLUMNS}
+        """,
+        wrapper.id,
+        _encode(settings),
+        settings.upstream.secret_id,
+    )
+    assert row is not None  # noqa: S101 - the row is locked by this transaction
+    return _read(row)
+
+
+async def write_enabled(db: Connection, wrapper: Wrapper, *, is_enabled: bool) -> Wrapper:
+    """Enable or disable a locked wrapper."""
+    row = await db.fetchrow(
+        f"""
+        UPDATE wrappers SET is_enabled = $2, updated_at = clock_timestamp() WHERE id = $1
+        RETURNING {_COLUMNS}
+        """,
+        wrapper.id,
+        is_enabled,
+    )
+    assert row is not None  # noqa: S101 - the row is locked by this transaction
+    return _read(row)
+
+
+async def delete_wrapper(db: Connection, wrapper: Wrapper) -> None:
+    """Delete a locked wrapper; its slug stays the owner's."""
+    await db.execute("DELETE FROM wrappers WHERE id = $1", wrapper.id)
+
+
+def _encode(settings: WrapperSettings) -> str:
+    return msgspec.json.encode(settings).decode()
+
+
+def _read(row: Row) -> Wrapper:
+    return Wrapper(
+        id=row["id"],
+        owner=OwnerId(row["owner"]),
+        slug=row["slug"],
+        settings=_SETTINGS.decode(row["settings"]),
+        is_enabled=row["is_enabled"],
+        revision=row["revision"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

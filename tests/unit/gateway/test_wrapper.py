@@ -1,0 +1,74 @@
+"""The price of a request to a wrapper."""
+
+from dataclasses import replace
+
+import pytest
+
+from farebox.catalog.discovery.route_template import RouteTemplate
+from farebox.gateway.wrapper import (
+    METHODS,
+    NotOffered,
+    OtherPaths,
+    PricedCall,
+    PricedRoute,
+    Upstream,
+    WrapperSettings,
+    WrapperTerm,
+    price_call,
+)
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import Network
+
+BASE = (WrapperTerm(Network.TESTNET, Address("C"), BaseUnits(100), Address("G")),)
+DEAR = (WrapperTerm(Network.TESTNET, Address("C"), BaseUnits(900), Address("G")),)
+CITY = PricedRoute("GET", RouteTemplate("/city/:name"), amount=BaseUnits(900))
+REPORT = PricedRoute("POST", RouteTemplate("/report"))
+EURO = (WrapperTerm(Network.PUBNET, Address("D"), BaseUnits(3), Address("H")),)
+SETTINGS = WrapperSettings("weather", Upstream("https://api.example.com"), BASE)
+ROUTED = replace(SETTINGS, routes=(CITY, REPORT))
+CLOSED = replace(ROUTED, other_paths=OtherPaths.REFUSED)
+
+
+def priced(settings: WrapperSettings, method: str, path: str) -> PricedCall:
+    call = price_call(settings, method, path)
+    assert isinstance(call, PricedCall)
+    return call
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_wrapper_without_routes_sells_every_path_at_its_own_price(method: str) -> None:
+    assert price_call(SETTINGS, method, "/any/path") == PricedCall(BASE)
+
+
+def test_wrapper_with_a_method_sells_no_other() -> None:
+    only_post = replace(SETTINGS, method="POST")
+    assert price_call(only_post, "POST", "/") == PricedCall(BASE)
+    assert price_call(only_post, "GET", "/") == NotOffered(("POST",))
+
+
+def test_route_sets_the_price_or_leaves_the_wrapper_s() -> None:
+    assert price_call(ROUTED, "GET", "/city/Oslo") == PricedCall(DEAR, CITY)
+    assert price_call(ROUTED, "POST", "/report") == PricedCall(BASE, REPORT)
+
+
+@pytest.mark.parametrize("path", ["/CITY/oslo", "/city/oslo/", "/City/Oslo//", "/city;a=1/oslo;b"])
+def test_no_spelling_of_a_route_s_path_is_cheaper(path: str) -> None:
+    assert price_call(ROUTED, "GET", path) == PricedCall(DEAR, CITY)
+
+
+def test_route_may_have_terms_of_its_own() -> None:
+    settings = replace(SETTINGS, routes=(replace(REPORT, terms=EURO),))
+    assert priced(settings, "POST", "/report").terms == EURO
+
+
+def test_other_paths_cost_the_base_price_or_are_refused() -> None:
+    assert price_call(ROUTED, "GET", "/other") == PricedCall(BASE)
+    assert price_call(CLOSED, "GET", "/other") == NotOffered()
+    assert price_call(CLOSED, "POST", "/city/oslo") == NotOffered(("GET",))
+
+
+def test_first_route_that_matches_sets_the_price() -> None:
+    oslo = PricedRoute("GET", RouteTemplate("/city/oslo"))
+    assert priced(replace(ROUTED, routes=(oslo, CITY)), "GET", "/city/oslo").route is oslo
+    assert priced(replace(ROUTED, routes=(CITY, oslo)), "GET", "/city/oslo").route is CITY
