@@ -27,7 +27,7 @@ MAY_IMPORT = MappingProxyType(
         "ingress": {"storage"},
         "catalog": {"audit", "facilitator", "outbound", "stellar", "x402", "storage"},
         "search": {"catalog", "semantic", "storage", "x402"},
-        "gateway": {"audit", "catalog", "outbound", "storage"},
+        "gateway": {"audit", "catalog", "outbound", "storage", "x402"},
         "app": {
             "accounts",
             "audit",
@@ -120,6 +120,7 @@ INSIDE = MappingProxyType(
         "gateway": {
             "relay": set[str](),
             "wrapper": set[str](),
+            "offers": {"wrapper"},
             "wrappers": {"relay", "wrapper"},
         },
         "search": {
