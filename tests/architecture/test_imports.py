@@ -27,12 +27,13 @@ MAY_IMPORT = MappingProxyType(
         "ingress": {"storage"},
         "catalog": {"audit", "facilitator", "outbound", "stellar", "x402", "storage"},
         "search": {"catalog", "semantic", "storage", "x402"},
-        "gateway": {"audit", "catalog", "outbound", "storage", "x402"},
+        "gateway": {"audit", "catalog", "facilitator", "outbound", "storage", "x402"},
         "app": {
             "accounts",
             "audit",
             "catalog",
             "facilitator",
+            "gateway",
             "ingress",
             "outbound",
             "search",
@@ -120,7 +121,9 @@ INSIDE = MappingProxyType(
         "gateway": {
             "relay": set[str](),
             "wrapper": set[str](),
+            "payment": set[str](),
             "offers": {"wrapper"},
+            "delivery": {"payment", "wrapper"},
             "wrappers": {"relay", "wrapper"},
         },
         "search": {

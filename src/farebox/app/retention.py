@@ -14,6 +14,7 @@ from farebox.accounts import session_store
 from farebox.facilitator.budgets import budget_store
 from farebox.facilitator.budgets.budget import oldest_day, utc_day
 from farebox.facilitator.journal.retention import EnvelopeRetention
+from farebox.gateway.delivery import response_store
 from farebox.ingress import usage_store
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -46,6 +47,9 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
     async def users(db: Connection, limit: int) -> int:
         return await session_store.delete_users(db, kept=USERS_KEPT, limit=limit)
 
+    async def responses(db: Connection, limit: int) -> int:
+        return await response_store.delete_expired(db, limit=limit)
+
     return [
         *(
             PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
@@ -55,4 +59,5 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
         PruneRule("usage_counts", answered),
         PruneRule("settlement_usage", settled),
         PruneRule("users", users),
+        PruneRule("gateway_responses", responses),
     ]

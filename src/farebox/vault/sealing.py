@@ -68,14 +68,28 @@ class Sealer:
 
     def seal(self, value: Secret[str], associated_data: AssociatedData) -> Sealed:
         """Seal the value with the first key and a random nonce."""
-        nonce = self._entropy(NONCE_BYTES)
-        aad = _encode(self._domain, associated_data, self.version)
-        plain = value.reveal().encode()
-        body = self._ciphers[self.version].encrypt(nonce, plain, aad)
-        return Sealed(self.version, nonce, body)
+        return self.seal_bytes(Secret(value.reveal().encode()), associated_data)
 
     def open(self, sealed: Sealed, associated_data: AssociatedData) -> Secret[str]:
         """Open a value that was sealed with this associated data.
+
+        Raises:
+            SealBroken: the value or the data was changed, or its key is not configured.
+        """
+        try:
+            return Secret(self.open_bytes(sealed, associated_data).reveal().decode())
+        except ValueError:
+            raise SealBroken from None
+
+    def seal_bytes(self, value: Secret[bytes], associated_data: AssociatedData) -> Sealed:
+        """Seal bytes as `seal` seals a text."""
+        nonce = self._entropy(NONCE_BYTES)
+        aad = _encode(self._domain, associated_data, self.version)
+        body = self._ciphers[self.version].encrypt(nonce, value.reveal(), aad)
+        return Sealed(self.version, nonce, body)
+
+    def open_bytes(self, sealed: Sealed, associated_data: AssociatedData) -> Secret[bytes]:
+        """Open bytes that were sealed with this associated data.
 
         Raises:
             SealBroken: the value or the data was changed, or its key is not configured.
@@ -85,7 +99,7 @@ class Sealer:
             raise SealBroken
         aad = _encode(self._domain, associated_data, sealed.key_version)
         try:
-            return Secret(cipher.decrypt(sealed.nonce, sealed.body, aad).decode())
+            return Secret(cipher.decrypt(sealed.nonce, sealed.body, aad))
         except (InvalidTag, ValueError):  # a nonce of another length is a ValueError
             raise SealBroken from None
 

@@ -1,0 +1,78 @@
+"""A payment at the gateway: the request it belongs to, its state, and its attempts to deliver."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from farebox.facilitator.settlement import PaymentIdentity
+from farebox.kernel.caller import OwnerId
+
+MAX_ATTEMPTS: Final = 5
+RETRIES_FOR: Final = timedelta(hours=24)
+
+
+class PaymentState(StrEnum):
+    """The state of a payment at the gateway."""
+
+    RESERVED = "reserved"  # counted by the limits; nothing has landed as far as is known
+    PAID = "paid"  # landed; its response is not delivered yet
+    DELIVERED = "delivered"
+    OWED = "owed"  # landed, and no further attempt may be made
+    REFUNDED = "refunded"
+
+
+# The allowed transitions. A reservation without a landed payment is deleted.
+PAYMENT_TRANSITIONS: Final = {
+    PaymentState.RESERVED: frozenset((PaymentState.PAID,)),
+    PaymentState.PAID: frozenset((PaymentState.DELIVERED, PaymentState.OWED)),
+    PaymentState.DELIVERED: frozenset[PaymentState](),
+    PaymentState.OWED: frozenset((PaymentState.REFUNDED,)),
+    PaymentState.REFUNDED: frozenset[PaymentState](),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BuyerRequest:
+    """The parts of a request that a payment is bound to, as they were received."""
+
+    slug: str
+    method: str
+    path: str
+    query: str | None  # None when the URL has no question mark
+    body_digest: bytes  # SHA-256
+
+    def binding(self) -> bytes:
+        """Return the SHA-256 digest that equal requests alone have."""
+        digest = hashlib.sha256()
+        for part in (self.slug, self.method, self.path, self.query):
+            text = b"" if part is None else part.encode()
+            digest.update(b"-" if part is None else b"%d:" % len(text) + text)
+        digest.update(self.body_digest)
+        return digest.digest()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayPayment:
+    """A row of the gateway's payments."""
+
+    identity: PaymentIdentity
+    wrapper_id: str
+    owner: OwnerId
+    slug: str
+    binding: bytes
+    request_digest: bytes
+    state: PaymentState
+    tx_hash: str  # empty while it is reserved
+    attempts: int
+    attempt_until: datetime | None  # None while no attempt is in progress
+    may_repeat: bool
+    reserved_at: datetime
+    paid_at: datetime | None
+
+    def attempts_left(self, now: datetime) -> int:
+        """Return how many attempts to deliver are left at `now`."""
+        if self.state is not PaymentState.PAID or self.paid_at is None or not self.may_repeat:
+            return 0
+        return MAX_ATTEMPTS - self.attempts if now < self.paid_at + RETRIES_FOR else 0

@@ -1,0 +1,213 @@
+"""Payments at the gateway and the counters of wrappers, by two replicas at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from farebox.gateway.delivery import payment_store
+from farebox.gateway.delivery.payment_store import NewPayment, WrapperUse
+from farebox.gateway.payment import MAX_ATTEMPTS, GatewayPayment, PaymentState
+from farebox.gateway.wrapper import Wrapper
+from farebox.kernel.caller import Caller, CallerKind
+from farebox.storage.faults import Conflict
+from farebox.storage.pool import Database
+from support.gateway_payments import enabled_wrapper, new_payment
+from support.wrappers import change_fields, wrappers_of
+
+HASH = "ab" * 32
+A_MINUTE = timedelta(minutes=1)
+Reserve = Callable[[NewPayment], Awaitable[GatewayPayment | None]]
+
+
+def reserving(database: Database) -> Reserve:
+    async def reserve(new: NewPayment) -> GatewayPayment | None:
+        async with database.connection() as db:
+            return await payment_store.reserve(db, new)
+
+    return reserve
+
+
+async def use_of(database: Database, wrapper: Wrapper) -> WrapperUse:
+    async with database.connection() as db:
+        return await payment_store.read_use(db, wrapper)
+
+
+async def paid(database: Database, new: NewPayment) -> GatewayPayment:
+    """A paid request whose first attempt is in progress."""
+    async with database.connection() as db:
+        assert await payment_store.reserve(db, new) is not None
+        row = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
+    assert row is not None
+    return row
+
+
+async def begin(
+    database: Database, new: NewPayment, *, binding: bytes = b"", concurrent_requests: int = 50
+) -> GatewayPayment | None:
+    async with database.connection() as db:
+        return await payment_store.begin_attempt(
+            db,
+            new.identity,
+            binding or new.request.binding(),
+            attempt_for=A_MINUTE,
+            concurrent_requests=concurrent_requests,
+            may_repeat=True,
+        )
+
+
+async def end(database: Database, row: GatewayPayment, state: PaymentState) -> bool:
+    async with database.connection() as db:
+        return await payment_store.end_attempt(db, row, state, status=200, may_repeat=True)
+
+
+async def test_reservation_is_counted_and_read_back(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    row = await reserving(database)(new)
+    assert row is not None
+    assert (row.identity, row.binding, row.state) == (
+        new.identity, new.request.binding(), PaymentState.RESERVED,
+    )  # fmt: skip
+    async with database.connection() as db:
+        assert await payment_store.find_payment(db, new.identity) == row
+    use = await use_of(database, new.wrapper)
+    assert (use.is_current, use.minute_count, use.month_count, use.in_progress) == (True, 1, 1, 1)
+    assert 0 < use.seconds_left <= 60
+
+
+@pytest.mark.parametrize(
+    "members",
+    [{"requests_per_minute": 3}, {"monthly_request_quota": 3}, {"max_concurrent_requests": 3}],
+)
+async def test_limit_holds_exactly_over_two_replicas(
+    database: Database, other_pool: Database, members: dict[str, int]
+) -> None:
+    wrapper = await enabled_wrapper(database, **members)
+    replicas = [reserving(database), reserving(other_pool)]
+    rows = await asyncio.gather(*(each(new_payment(wrapper)) for each in replicas * 10))
+    reserved = [row for row in rows if row is not None]
+    # a new minute may begin during the test, and then allows as many again
+    assert len(reserved) == 3 or ("requests_per_minute" in members and len(reserved) == 6)
+    assert (await use_of(database, wrapper)).in_progress == len(reserved)
+
+
+async def test_released_reservation_gives_its_place_back(database: Database) -> None:
+    wrapper = await enabled_wrapper(database, max_concurrent_requests=1, monthly_request_quota=1)
+    reserve, new = reserving(database), new_payment(wrapper)
+    assert await reserve(new) is not None
+    assert await reserve(new_payment(wrapper)) is None
+    async with database.connection() as db:
+        assert await payment_store.release(db, new.identity)
+        assert not await payment_store.release(db, new.identity)
+    use = await use_of(database, wrapper)
+    assert (use.minute_count, use.month_count, use.in_progress) == (0, 0, 0)
+    assert await reserve(new_payment(wrapper)) is not None
+
+
+async def test_disabled_or_changed_wrapper_reserves_nothing(database: Database) -> None:
+    wrapper = await enabled_wrapper(database)
+    wrappers, caller = wrappers_of(database), Caller(wrapper.owner, CallerKind.SESSION)
+    await wrappers.update(caller, "r", wrapper.id, change_fields(amount="7"))
+    assert await reserving(database)(new_payment(wrapper)) is None
+    assert not (await use_of(database, wrapper)).is_current
+    current = await wrappers.disable(caller, "r", wrapper.id)
+    assert await reserving(database)(new_payment(current)) is None
+
+
+async def test_payment_has_one_row_and_a_second_reservation_counts_nothing(
+    database: Database, other_pool: Database
+) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    replicas = [reserving(database), reserving(other_pool)]
+    results = await asyncio.gather(*(each(new) for each in replicas * 5), return_exceptions=True)
+    assert sum(isinstance(each, GatewayPayment) for each in results) == 1
+    refused = [each for each in results if not isinstance(each, GatewayPayment)]
+    assert all(isinstance(each, Conflict) for each in refused)
+    assert {each.constraint for each in refused if isinstance(each, Conflict)} == {
+        payment_store.ONE_PAYMENT
+    }
+    assert (await use_of(database, new.wrapper)).in_progress == 1
+
+
+async def test_landed_payment_begins_its_first_attempt_once(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    row = await paid(database, new)
+    assert (row.state, row.tx_hash, row.attempts) == (PaymentState.PAID, HASH, 1)
+    assert row.attempt_until is not None
+    async with database.connection() as db:
+        again = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
+        assert again is None
+        assert not await payment_store.release(db, new.identity)
+
+
+async def test_landed_payment_without_a_buyer_counts_as_in_progress_no_longer(
+    database: Database,
+) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    await reserving(database)(new)
+    async with database.connection() as db:
+        row = await payment_store.record_paid(db, new.identity, HASH, attempt_for=None)
+    assert row is not None
+    assert (row.attempts, row.attempt_until) == (0, None)
+    use = await use_of(database, new.wrapper)
+    assert (use.month_count, use.in_progress) == (1, 0)
+    assert await begin(database, new) is not None
+
+
+async def test_attempts_follow_one_another_five_at_most(
+    database: Database, other_pool: Database
+) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    row: GatewayPayment | None = await paid(database, new)
+    for number in range(1, MAX_ATTEMPTS + 1):
+        assert row is not None
+        assert row.attempts == number
+        assert await begin(database, new) is None  # one is in progress
+        assert await end(database, row, PaymentState.PAID)
+        assert not await end(other_pool, row, PaymentState.DELIVERED)
+        assert (await use_of(database, new.wrapper)).in_progress == 0
+        begun = await asyncio.gather(*(begin(each, new) for each in (database, other_pool) * 3))
+        successors = [each for each in begun if each is not None]
+        assert len(successors) <= 1
+        row = successors[0] if successors else None
+    assert row is None
+
+
+async def test_attempt_begins_only_while_the_wrapper_has_room(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    assert await end(database, await paid(database, new), PaymentState.PAID)
+    assert await begin(database, new, concurrent_requests=0) is None
+    assert await begin(database, new) is not None
+
+
+async def test_attempt_belongs_to_the_bound_request_only(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    assert await end(database, await paid(database, new), PaymentState.PAID)
+    other = new_payment(new.wrapper, body=b"other")
+    assert await begin(database, new, binding=other.request.binding()) is None
+
+
+async def test_attempt_that_may_not_be_repeated_is_the_last(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    row = await paid(database, new)
+    async with database.connection() as db:
+        assert await payment_store.end_attempt(
+            db, row, PaymentState.PAID, status=None, may_repeat=False
+        )
+    assert await begin(database, new) is None
+
+
+@pytest.mark.parametrize("state", [PaymentState.DELIVERED, PaymentState.OWED])
+async def test_ended_payment_stays_as_it_is(database: Database, state: PaymentState) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    row = await paid(database, new)
+    assert await end(database, row, state)
+    for other in PaymentState:
+        if other is not PaymentState.RESERVED:
+            assert not await end(database, row, other)
+    assert await begin(database, new) is None
+    async with database.connection() as db:
+        found = await payment_store.find_payment(db, new.identity)
+    assert found is not None
+    assert found.state is state

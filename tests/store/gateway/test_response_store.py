@@ -1,0 +1,32 @@
+"""Delivered responses in PostgreSQL."""
+
+from datetime import timedelta
+
+from farebox.gateway.delivery import payment_store, response_store
+from farebox.gateway.delivery.kept_response import KeptResponse, read_kept_response
+from farebox.storage.pool import Database
+from support.gateway_payments import enabled_wrapper, new_payment
+
+DAY = timedelta(days=1)
+RESPONSE = KeptResponse(201, ((b"content-type", b"text/plain"), (b"x-a", b"\xff")), b"\0body\xff")
+
+
+async def test_response_is_found_until_it_expires(database: Database) -> None:
+    wrapper = await enabled_wrapper(database)
+    kept, expired = new_payment(wrapper), new_payment(wrapper)
+    async with database.connection() as db:
+        for new, kept_for in ((kept, DAY), (expired, -DAY)):
+            assert await payment_store.reserve(db, new) is not None
+            sealed = RESPONSE.to_secret().reveal()
+            await response_store.insert_response(db, new.identity, 201, sealed, kept_for=kept_for)
+        found = await response_store.find_response(db, kept.identity)
+        assert found == (201, RESPONSE.to_secret().reveal())
+        assert await response_store.find_response(db, expired.identity) is None
+        assert await response_store.delete_expired(db, limit=10) == 1
+        assert await response_store.delete_expired(db, limit=10) == 0
+        assert await response_store.find_response(db, kept.identity) is not None
+
+
+def test_kept_response_is_read_back_byte_for_byte() -> None:
+    assert read_kept_response(201, RESPONSE.to_secret()) == RESPONSE
+    assert "body" not in repr(RESPONSE.to_secret())
