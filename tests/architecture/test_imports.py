@@ -123,7 +123,7 @@ INSIDE = MappingProxyType(
             "wrapper": set[str](),
             "payment": set[str](),
             "offers": {"wrapper"},
-            "delivery": {"payment", "wrapper"},
+            "delivery": {"payment", "relay", "wrapper"},
             "wrappers": {"relay", "wrapper"},
         },
         "search": {

@@ -1,18 +1,33 @@
 """Payments at the gateway for tests: wrappers in the database, and reservations for them."""
 
+import asyncio
 import secrets
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final, cast
 
-from farebox.facilitator.settlement import PaymentIdentity
+from farebox.facilitator.settlement import (
+    PaymentIdentity,
+    Settled,
+    SettleOutcome,
+    StoredResponse,
+)
+from farebox.facilitator.settling.settle_request import SettleRequest
+from farebox.facilitator.verification.verdict import SignedTransfer
+from farebox.gateway.delivery.keep_response import ResponseKeeper, ResponseSealer
+from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.payment_store import NewPayment
 from farebox.gateway.payment import BuyerRequest
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.addresses import Address
+from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
+from support.journal_rows import Paid, insert_settlement
 from support.payments import fresh_nonce
 from support.vault import new_owner
 from support.wrappers import OTHER_PAY_TO, wrapper_fields, wrappers_of
+
+HASH: Final = "ab" * 32  # of the transaction of every payment
 
 
 async def enabled_wrapper(database: Database, **members: Any) -> Wrapper:
@@ -22,12 +37,67 @@ async def enabled_wrapper(database: Database, **members: Any) -> Wrapper:
     return await wrappers.enable(caller, "r", created.id)
 
 
-def new_payment(wrapper: Wrapper, *, body: bytes = b"") -> NewPayment:
+def new_payment(wrapper: Wrapper, *, body: bytes = b"", method: str = "GET") -> NewPayment:
     """A payment that the gateway has not seen, for a request to the wrapper."""
     return NewPayment(
         identity=PaymentIdentity(Network.TESTNET, Address(OTHER_PAY_TO), fresh_nonce()),
         wrapper=wrapper,
         term=wrapper.settings.terms[0],
-        request=BuyerRequest(wrapper.slug, "GET", "/", None, body.ljust(32)),
+        request=BuyerRequest(wrapper.slug, method, "/", None, body.ljust(32)),
         request_digest=secrets.token_bytes(32),
     )
+
+
+class ScriptedSettler:
+    """Answers with the outcomes given, one after the other, the last one again and again."""
+
+    def __init__(self, *outcomes: SettleOutcome | Exception, takes_s: float = 0.0) -> None:
+        self._outcomes, self._takes_s = list(outcomes), takes_s
+        self.settled: list[SettleRequest] = []
+        self.at_once = self.at_once_max = 0
+
+    async def settle(self, request: SettleRequest) -> SettleOutcome | StoredResponse:
+        """Return or raise the next outcome."""
+        self.settled.append(request)
+        self.at_once += 1
+        self.at_once_max = max(self.at_once, self.at_once_max)
+        await asyncio.sleep(self._takes_s)
+        self.at_once -= 1
+        outcome = self._outcomes.pop(0) if len(self._outcomes) > 1 else self._outcomes[0]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    async def find_hash(self, identity: PaymentIdentity) -> str:
+        """No hash is known."""
+        return ""
+
+
+async def land(database: Database, new: NewPayment) -> NewPayment:
+    """Insert a confirmed settlement, and return the payment with its identity."""
+    identity = await insert_settlement(database, Paid())
+    async with database.connection() as db:
+        await db.execute(
+            "UPDATE settlements SET request_digest = $2 WHERE nonce = $1",
+            identity.nonce,
+            new.request_digest,
+        )
+    return replace(new, identity=identity)
+
+
+def settled(new: NewPayment) -> Settled:
+    """The outcome of a payment that has landed."""
+    return Settled(new.identity, new.request_digest, HASH)
+
+
+def paid_request(new: NewPayment) -> PaidRequest:
+    """A request with this payment; the settler of a test does not read the transfer."""
+    transfer = cast(SignedTransfer, None)
+    return PaidRequest(new, SettleRequest(transfer, new.identity))
+
+
+def payer_of(
+    database: Database, settler: ScriptedSettler, *, sealer: ResponseSealer | None = None
+) -> Payer:
+    """The use case of paying, with a scripted settler."""
+    return Payer(database, settler, ResponseKeeper(database, sealer), SystemClock())

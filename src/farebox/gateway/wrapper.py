@@ -104,13 +104,18 @@ class WrapperSettings:
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A stored wrapper; `revision` counts the changes of its settings."""
+    """A stored wrapper; `revision` counts the changes of its settings.
+
+    `is_established` is that of its owner (`Caller`) at the last change: the cost of settling for
+    the wrapper counts on the owner's own budget, or on the common one.
+    """
 
     id: str
     owner: OwnerId
     slug: str
     settings: WrapperSettings
     is_enabled: bool
+    is_established: bool
     revision: int
     created_at: datetime
     updated_at: datetime

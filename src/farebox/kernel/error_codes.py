@@ -154,6 +154,11 @@ class ErrorCode(StrEnum):
         503,
         "Something the service needs is away; try again later.",
     )
+    UPSTREAM_UNAVAILABLE = (
+        "upstream_unavailable",
+        503,
+        "The upstream is not available; nothing was charged.",
+    )
     SIGN_IN_UNAVAILABLE = (
         "sign_in_unavailable",
         503,

@@ -123,6 +123,23 @@ class OutboundClient:
     ) -> None:
         self._tls = None
 
+    @property
+    def has_room(self) -> bool:
+        """Whether another call may begin now."""
+        return self._tls is not None and self._under_way < self._max_calls
+
+    async def check_address(self, url: str, *, deadline_s: float) -> None:
+        """Check that a URL may be called: its text, and every address of its name.
+
+        Raises:
+            CallRefused: it may not be called.
+            CallNotSent: its name has no address, or cannot be looked up in time.
+        """
+        target = parse_target(url)
+        if not isinstance(target, Target):
+            raise CallRefused(target)
+        await self._pin(target, asyncio.get_running_loop().time() + deadline_s)
+
     @asynccontextmanager
     async def call(self, request: OutboundRequest) -> AsyncIterator[OutboundResponse]:
         """Send `request` and yield the response, its body unread; the connection ends with it.
@@ -222,6 +239,8 @@ def _url(target: Target) -> URL:
 def _headers(request: OutboundRequest) -> list[tuple[str, str]]:
     given = {name.lower() for name, _ in request.headers}
     ours = [(name, value) for name, value in _DEFAULTS if name.lower() not in given]
+    if request.body_length is not None:
+        ours.append(("Content-Length", str(request.body_length)))
     return [*ours, *request.headers]
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from farebox.outbound.faults import CallRefusalReason, CallRefused
@@ -39,8 +39,9 @@ class OutboundRequest:
 
     url: str
     method: str = "GET"
-    headers: Headers = ()
-    body: bytes | AsyncIterable[bytes] | None = None
+    headers: Headers = field(default=(), repr=False)  # a credential may be among them
+    body: bytes | AsyncIterable[bytes] | None = field(default=None, repr=False)
+    body_length: int | None = None  # of a body in parts; without it the body is sent chunked
     deadline_s: float = 10.0  # from the first lookup to the last byte of the response
     max_answer_bytes: int = 1024 * 1024  # of the body
 

@@ -13,10 +13,9 @@ from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.caller import Caller, CallerKind
 from farebox.storage.faults import Conflict
 from farebox.storage.pool import Database
-from support.gateway_payments import enabled_wrapper, new_payment
+from support.gateway_payments import HASH, enabled_wrapper, new_payment
 from support.wrappers import change_fields, wrappers_of
 
-HASH = "ab" * 32
 A_MINUTE = timedelta(minutes=1)
 Reserve = Callable[[NewPayment], Awaitable[GatewayPayment | None]]
 
@@ -24,7 +23,7 @@ Reserve = Callable[[NewPayment], Awaitable[GatewayPayment | None]]
 def reserving(database: Database) -> Reserve:
     async def reserve(new: NewPayment) -> GatewayPayment | None:
         async with database.connection() as db:
-            return await payment_store.reserve(db, new)
+            return await payment_store.reserve(db, new, held_for=A_MINUTE)
 
     return reserve
 
@@ -37,7 +36,7 @@ async def use_of(database: Database, wrapper: Wrapper) -> WrapperUse:
 async def paid(database: Database, new: NewPayment) -> GatewayPayment:
     """A paid request whose first attempt is in progress."""
     async with database.connection() as db:
-        assert await payment_store.reserve(db, new) is not None
+        assert await payment_store.reserve(db, new, held_for=A_MINUTE) is not None
         row = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
     assert row is not None
     return row
@@ -94,12 +93,13 @@ async def test_limit_holds_exactly_over_two_replicas(
 
 async def test_released_reservation_gives_its_place_back(database: Database) -> None:
     wrapper = await enabled_wrapper(database, max_concurrent_requests=1, monthly_request_quota=1)
-    reserve, new = reserving(database), new_payment(wrapper)
-    assert await reserve(new) is not None
+    reserve = reserving(database)
+    held = await reserve(new_payment(wrapper))
+    assert held is not None
     assert await reserve(new_payment(wrapper)) is None
     async with database.connection() as db:
-        assert await payment_store.release(db, new.identity)
-        assert not await payment_store.release(db, new.identity)
+        assert await payment_store.release(db, held)
+        assert not await payment_store.release(db, held)
     use = await use_of(database, wrapper)
     assert (use.minute_count, use.month_count, use.in_progress) == (0, 0, 0)
     assert await reserve(new_payment(wrapper)) is not None
@@ -138,7 +138,38 @@ async def test_landed_payment_begins_its_first_attempt_once(database: Database) 
     async with database.connection() as db:
         again = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
         assert again is None
-        assert not await payment_store.release(db, new.identity)
+        assert not await payment_store.release(db, row)
+
+
+async def test_one_call_at_a_time_holds_a_reservation(
+    database: Database, other_pool: Database
+) -> None:
+    new = new_payment(await enabled_wrapper(database))
+
+    async def hold(pool: Database, *, held_for: timedelta = A_MINUTE) -> GatewayPayment | None:
+        async with pool.connection() as db:
+            return await payment_store.hold_reservation(db, new.identity, held_for=held_for)
+
+    first = await reserving(database)(new)
+    assert first is not None
+    assert await hold(other_pool) is None
+    async with database.connection() as db:
+        await payment_store.let_go(db, first)
+    held = await asyncio.gather(*(hold(each) for each in (database, other_pool) * 4))
+    (second,) = [each for each in held if each is not None]
+    async with database.connection() as db:
+        await payment_store.let_go(db, first)  # it holds the reservation no longer
+        assert not await payment_store.release(db, first)
+        assert await hold(database) is None
+        assert await payment_store.release(db, second)
+
+
+async def test_reservation_can_be_held_again_once_its_time_has_passed(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    async with database.connection() as db:
+        assert await payment_store.reserve(db, new, held_for=timedelta(0)) is not None
+        held = await payment_store.hold_reservation(db, new.identity, held_for=A_MINUTE)
+        assert held is not None
 
 
 async def test_landed_payment_without_a_buyer_counts_as_in_progress_no_longer(

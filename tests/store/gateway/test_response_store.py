@@ -16,7 +16,7 @@ async def test_response_is_found_until_it_expires(database: Database) -> None:
     kept, expired = new_payment(wrapper), new_payment(wrapper)
     async with database.connection() as db:
         for new, kept_for in ((kept, DAY), (expired, -DAY)):
-            assert await payment_store.reserve(db, new) is not None
+            assert await payment_store.reserve(db, new, held_for=DAY) is not None
             sealed = RESPONSE.to_secret().reveal()
             await response_store.insert_response(db, new.identity, 201, sealed, kept_for=kept_for)
         found = await response_store.find_response(db, kept.identity)

@@ -48,8 +48,9 @@ _RESERVE: Final = f"""
         RETURNING minute, month)
     INSERT INTO gateway_payments (network, payer, nonce, wrapper_id, owner, slug, binding,
                                   request_digest, method, path, asset, amount, pay_to, state,
-                                  minute, month)
-    SELECT $1, $2, $3, $4, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'reserved', minute, month
+                                  minute, month, attempt_until)
+    SELECT $1, $2, $3, $4, $9, $10, $11, $12, $13, $14, $15, $16, $17, 'reserved', minute, month,
+           clock_timestamp() + $18::interval
     FROM counted
     RETURNING {_COLUMNS}
 """
@@ -77,11 +78,11 @@ class WrapperUse:
     seconds_left: float  # of the minute
 
 
-async def reserve(db: Connection, new: NewPayment) -> GatewayPayment | None:
+async def reserve(db: Connection, new: NewPayment, *, held_for: timedelta) -> GatewayPayment | None:
     """Count a request and insert its reservation; None when the wrapper has no room for it.
 
     Both happen or neither does. The counters' row is locked, so that the limits hold exactly over
-    all replicas.
+    all replicas. The caller holds the reservation for `held_for`: it alone settles.
 
     Raises:
         Conflict: the payment has a row (`ONE_PAYMENT`).
@@ -104,8 +105,43 @@ async def reserve(db: Connection, new: NewPayment) -> GatewayPayment | None:
         new.term.asset,
         new.term.amount,
         new.term.pay_to,
+        held_for,
     )
     return None if row is None else _read(row)
+
+
+async def hold_reservation(
+    db: Connection, identity: PaymentIdentity, *, held_for: timedelta
+) -> GatewayPayment | None:
+    """Take over a reservation that no call holds; None when one does, or when it is none any more.
+
+    `attempts` counts the holders while nothing has landed: a holder whose time has passed cannot
+    release what another one holds.
+    """
+    row = await db.fetchrow(
+        f"""
+        UPDATE gateway_payments
+        SET attempts = attempts + 1, attempt_until = clock_timestamp() + $4::interval
+        WHERE {_KEY} AND state = 'reserved'
+          AND (attempt_until IS NULL OR attempt_until < clock_timestamp())
+        RETURNING {_COLUMNS}
+        """,
+        *identity.row_key,
+        held_for,
+    )
+    return None if row is None else _read(row)
+
+
+async def let_go(db: Connection, held: GatewayPayment) -> None:
+    """Let another call hold the reservation: the payment may still land."""
+    await db.execute(
+        f"""
+        UPDATE gateway_payments SET attempt_until = NULL
+        WHERE {_KEY} AND state = 'reserved' AND attempts = $4
+        """,
+        *held.identity.row_key,
+        held.attempts,
+    )
 
 
 async def read_use(db: Connection, wrapper: Wrapper) -> WrapperUse:
@@ -145,8 +181,8 @@ async def find_payment(db: Connection, identity: PaymentIdentity) -> GatewayPaym
     return None if row is None else _read(row)
 
 
-async def release(db: Connection, identity: PaymentIdentity) -> bool:
-    """Delete a reservation and take its request off the counters; False when it is none any more.
+async def release(db: Connection, held: GatewayPayment) -> bool:
+    """Delete a reservation and take its request off the counters; False when another call holds it.
 
     A window that has ended meanwhile is left alone. The counters are locked first, as `reserve`
     locks them, so that the two never wait for each other.
@@ -159,7 +195,8 @@ async def release(db: Connection, identity: PaymentIdentity) -> bool:
             FOR UPDATE),
         gone AS (
             DELETE FROM gateway_payments
-            WHERE {_KEY} AND state = 'reserved' AND (SELECT count(*) FROM locked) >= 0
+            WHERE {_KEY} AND state = 'reserved' AND attempts = $4
+              AND (SELECT count(*) FROM locked) >= 0
             RETURNING wrapper_id, minute, month),
         uncounted AS (
             UPDATE wrapper_counters c
@@ -169,7 +206,8 @@ async def release(db: Connection, identity: PaymentIdentity) -> bool:
             FROM gone WHERE c.wrapper_id = gone.wrapper_id)
         SELECT true FROM gone
         """,
-        *identity.row_key,
+        *held.identity.row_key,
+        held.attempts,
     )
     return is_released is True
 

@@ -120,7 +120,7 @@ class Wrappers:
             await _check_secret(db, caller.owner, settings)
             taken = await _take_slug(db, caller.owner, slug, settings.name)
             wrapper = await wrapper_store.insert_wrapper(
-                db, wrapper_id, caller.owner, taken, settings, client=client
+                db, wrapper_id, caller, taken, settings, client=client
             )
             event = AuditEvent(caller, Action.WRAPPER_CREATED, wrapper_id, request_id)
             await insert_event(db, event)
@@ -174,7 +174,9 @@ class Wrappers:
             if locked.revision != known.revision:
                 raise InvalidWrapper("wrapper", "It was changed at the same time: send it again.")
             await _check_secret(db, caller.owner, settings)
-            wrapper = await wrapper_store.write_settings(db, locked, settings)
+            wrapper = await wrapper_store.write_settings(
+                db, locked, settings, is_established=caller.is_established
+            )
             if wrapper.is_enabled:
                 await self._listings.put(db, wrapper)
         return wrapper

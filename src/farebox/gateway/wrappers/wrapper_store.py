@@ -6,14 +6,16 @@ from typing import Final
 import msgspec
 
 from farebox.gateway.wrapper import Wrapper, WrapperSettings
-from farebox.kernel.caller import OwnerId
+from farebox.kernel.caller import Caller, OwnerId
 from farebox.kernel.pages import Place
 from farebox.storage.client_quota import ClientQuota
 from farebox.storage.pool import Connection, Row
 
 QUOTA: Final = ClientQuota("wrappers", per_client=50, in_total=10_000)
 SECRET_REFERENCE: Final = "wrappers_secret_id_fkey"  # noqa: S105 - the name of a constraint
-_COLUMNS: Final = "id, owner, slug, settings, is_enabled, revision, created_at, updated_at"
+_COLUMNS: Final = (
+    "id, owner, slug, settings, is_enabled, is_established, revision, created_at, updated_at"
+)
 _SETTINGS: Final = msgspec.json.Decoder(WrapperSettings)
 
 
@@ -78,7 +80,7 @@ async def owns_secret(db: Connection, owner: OwnerId, secret_id: str) -> bool:
 async def insert_wrapper(
     db: Connection,
     wrapper_id: str,
-    owner: OwnerId,
+    caller: Caller,
     slug: str,
     settings: WrapperSettings,
     *,
@@ -91,16 +93,17 @@ async def insert_wrapper(
     """
     row = await db.fetchrow(
         f"""
-        INSERT INTO wrappers (id, owner, slug, settings, secret_id, client)
-        VALUES ($1, $2, $3, $4::text::jsonb, $5, $6)
+        INSERT INTO wrappers (id, owner, slug, settings, secret_id, client, is_established)
+        VALUES ($1, $2, $3, $4::text::jsonb, $5, $6, $7)
         RETURNING {_COLUMNS}
         """,
         wrapper_id,
-        owner,
+        caller.owner,
         slug,
         _encode(settings),
         settings.upstream.secret_id,
         client,
+        caller.is_established,
     )
     assert row is not None  # noqa: S101 - an INSERT without a condition returns its row
     return _read(row)
@@ -149,7 +152,9 @@ async def list_wrappers(
     return [_read(row) for row in rows]
 
 
-async def write_settings(db: Connection, wrapper: Wrapper, settings: WrapperSettings) -> Wrapper:
+async def write_settings(
+    db: Connection, wrapper: Wrapper, settings: WrapperSettings, *, is_established: bool
+) -> Wrapper:
     """Replace the settings of a locked wrapper.
 
     Raises:
@@ -158,14 +163,15 @@ async def write_settings(db: Connection, wrapper: Wrapper, settings: WrapperSett
     row = await db.fetchrow(
         f"""
         UPDATE wrappers
-        SET settings = $2::text::jsonb, secret_id = $3, revision = revision + 1,
-            updated_at = clock_timestamp()
+        SET settings = $2::text::jsonb, secret_id = $3, is_established = $4,
+            revision = revision + 1, updated_at = clock_timestamp()
         WHERE id = $1
         RETURNING {_COLUMNS}
         """,
         wrapper.id,
         _encode(settings),
         settings.upstream.secret_id,
+        is_established,
     )
     assert row is not None  # noqa: S101 - the row is locked by this transaction
     return _read(row)
@@ -201,6 +207,7 @@ def _read(row: Row) -> Wrapper:
         slug=row["slug"],
         settings=_SETTINGS.decode(row["settings"]),
         is_enabled=row["is_enabled"],
+        is_established=row["is_established"],
         revision=row["revision"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],

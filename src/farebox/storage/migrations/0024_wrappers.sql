@@ -15,6 +15,7 @@ CREATE TABLE wrappers (
     settings jsonb NOT NULL,                              -- `WrapperSettings`
     secret_id text REFERENCES vault_secrets (id),         -- that of the settings
     client text,                                          -- as in the other tables with a quota
+    is_established boolean NOT NULL,                      -- the owner, at the last change
     is_enabled boolean NOT NULL DEFAULT false,
     revision integer NOT NULL DEFAULT 1,                  -- counts the changes of the settings
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),

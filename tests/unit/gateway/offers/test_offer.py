@@ -32,7 +32,7 @@ SCHEMA: Final = '{"type":"object","properties":{"city":{"type":"string"}},"requi
 
 def wrapper(settings: WrapperSettings | None = None) -> Wrapper:
     settings = settings or make_settings(wrapper_fields(description="Weather.", tags=["weather"]))
-    return Wrapper("wrp_1", OwnerId("user_1"), "weather", settings, True, 1, AT, AT)
+    return Wrapper("wrp_1", OwnerId("user_1"), "weather", settings, True, False, 1, AT, AT)
 
 
 def offer(

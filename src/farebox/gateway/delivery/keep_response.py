@@ -1,0 +1,69 @@
+"""Store delivered responses sealed, and find them again."""
+
+from datetime import timedelta
+from typing import Final, Protocol
+
+import structlog
+
+from farebox.gateway.delivery import response_store
+from farebox.gateway.delivery.kept_response import PURPOSE, KeptResponse, read_kept_response
+from farebox.gateway.payment import GatewayPayment
+from farebox.kernel.errors import Outage
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Connection, Database
+
+KEPT_FOR: Final = timedelta(hours=24)
+
+log = structlog.get_logger(__name__)
+
+
+class ResponseSealer(Protocol):
+    """Seals bytes for one record, as the vault's `ByteSealer` does."""
+
+    def seal(self, value: Secret[bytes], *, owner: str, purpose: str, record: str) -> bytes: ...
+
+    def open(self, sealed: bytes, *, owner: str, purpose: str, record: str) -> Secret[bytes]: ...
+
+
+class ResponseKeeper:
+    """Keeps responses for a day; without master keys it keeps none."""
+
+    def __init__(self, database: Database, sealer: ResponseSealer | None) -> None:
+        self._database, self._sealer = database, sealer
+
+    @property
+    def is_keeping(self) -> bool:
+        """Whether responses are stored at all."""
+        return self._sealer is not None
+
+    async def store(self, db: Connection, payment: GatewayPayment, response: KeptResponse) -> None:
+        """Store the response of a payment, in the transaction that records its delivery."""
+        if self._sealer is None:
+            return
+        sealed = self._sealer.seal(
+            response.to_secret(), owner=payment.owner, purpose=PURPOSE, record=_record(payment)
+        )
+        await response_store.insert_response(
+            db, payment.identity, response.status, sealed, kept_for=KEPT_FOR
+        )
+
+    async def find(self, payment: GatewayPayment) -> KeptResponse | None:
+        """Find the response of a delivered payment; None once it is gone or cannot be opened."""
+        async with self._database.connection() as db:
+            found = await response_store.find_response(db, payment.identity)
+        if found is None or self._sealer is None:
+            return None
+        status, sealed = found
+        try:
+            opened = self._sealer.open(
+                sealed, owner=payment.owner, purpose=PURPOSE, record=_record(payment)
+            )
+        except Outage:
+            log.warning("gateway.response_not_opened", tx_hash=payment.tx_hash)
+            return None
+        return read_kept_response(status, opened)
+
+
+def _record(payment: GatewayPayment) -> str:
+    network, payer, nonce = payment.identity.row_key
+    return f"{network} {payer} {nonce} {payment.binding.hex()}"

@@ -1,0 +1,284 @@
+"""An attempt to deliver: one request to a real TLS upstream, one recorded end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from farebox.gateway.delivery import payment_store
+from farebox.gateway.delivery.deliver import (
+    BuyerLeft,
+    Delivery,
+    DeliveryFault,
+    NotDelivered,
+    ResponseCut,
+)
+from farebox.gateway.delivery.keep_response import ResponseKeeper
+from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.relay.breaker import FAILURES, UpstreamBreaker
+from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
+from farebox.gateway.relay.relay import Relay, UpstreamRequest, UpstreamUnavailable
+from farebox.gateway.relay.response_headers import RawHeader
+from farebox.kernel.clock import SystemClock
+from farebox.storage.pool import Database
+from farebox.vault.sealed_bytes import ByteSealer
+from farebox.vault.sealing import Sealer
+from support.gateway_payments import HASH, enabled_wrapper, new_payment
+from support.outbound import SELLER, Seller, seller
+from support.upstream import Answer, answers, drips, drops, says
+from support.vault import OLD, keys
+
+KEPT: Final = 1000
+JSON: Final = ("Content-Type: application/json",)
+Attempt = Callable[..., AbstractAsyncContextManager["Attempted"]]
+
+
+@dataclass(slots=True)
+class RecordedResponse:
+    """The buyer's side; it leaves after `leaves_after` bytes of the body."""
+
+    leaves_after: int | None = None
+    status: int = 0
+    headers: list[RawHeader] = field(default_factory=list)
+    length: int | None = None
+    body: bytes = b""
+    is_whole: bool = False
+
+    async def start(self, status: int, headers: list[RawHeader], *, length: int | None) -> None:
+        """Keep status and headers."""
+        self.status, self.headers, self.length = status, headers, length
+
+    async def write(self, part: bytes, *, is_last: bool = False) -> None:
+        """Keep a part of the body."""
+        self.body += part
+        if self.leaves_after is not None and len(self.body) > self.leaves_after:
+            raise BuyerLeft
+        self.is_whole = is_last
+
+
+@dataclass(slots=True)
+class Attempted:
+    """A paid request, its upstream and its buyer."""
+
+    database: Database
+    seller: Seller
+    delivery: Delivery
+    relay: Relay
+    payment: GatewayPayment
+    buyer: RecordedResponse
+    body: ReceivedBody
+    method: str = "GET"
+
+    async def deliver(self, **request: Any) -> NotDelivered | None:
+        """Deliver once."""
+        may_repeat = request.pop("may_repeat", True)
+        own: dict[str, Any] = {
+            "url": f"https://{SELLER}/data",
+            "method": self.method,
+            "body": self.body,
+            "timeout_s": 2,
+            "max_response_bytes": 100_000,
+        }
+        return await self.delivery.deliver(
+            self.payment,
+            UpstreamRequest(**(own | request)),
+            self.buyer,
+            kept_bytes=KEPT,
+            may_repeat=may_repeat,
+        )
+
+    async def row(self) -> GatewayPayment:
+        """The payment as it is stored."""
+        async with self.database.connection() as db:
+            row = await payment_store.find_payment(db, self.payment.identity)
+        assert row is not None
+        return row
+
+    async def stored(self) -> int:
+        """How many responses are stored."""
+        async with self.database.connection() as db:
+            return int(await db.fetchval("SELECT count(*) FROM gateway_responses"))
+
+
+@pytest.fixture
+def attempt(database: Database, tmp_path: Path) -> Attempt:
+    @asynccontextmanager
+    async def opened(answer: Answer, **buyer: Any) -> AsyncIterator[Attempted]:
+        new = new_payment(await enabled_wrapper(database))
+        async with database.connection() as db:
+            hour = timedelta(hours=1)
+            await payment_store.reserve(db, new, held_for=hour)
+            payment = await payment_store.record_paid(db, new.identity, HASH, attempt_for=hour)
+        assert payment is not None
+        clock = SystemClock()
+        sealer = ByteSealer(Sealer(keys(OLD), domain="gateway response"))
+        async with seller(tmp_path, answer) as at:
+            relay = Relay(at.client, UpstreamBreaker(), clock)
+            delivery = Delivery(database, relay, ResponseKeeper(database, sealer), clock)
+            with ReceivedBody() as body:
+                buyer_side = RecordedResponse(**buyer)
+                yield Attempted(database, at, delivery, relay, payment, buyer_side, body)
+
+    return opened
+
+
+async def test_short_response_is_stored_and_passed_on(attempt: Attempt) -> None:
+    async with attempt(answers(b"sunny", status="201 Made", headers=JSON)) as it:
+        assert await it.deliver() is None
+        assert (it.buyer.status, it.buyer.body, it.buyer.length) == (201, b"sunny", 5)
+        assert it.buyer.is_whole
+        assert (b"content-type", b"application/json") in it.buyer.headers
+        row = await it.row()
+        assert (row.state, row.attempt_until, await it.stored()) == (
+            PaymentState.DELIVERED, None, 1,
+        )  # fmt: skip
+
+
+async def test_long_response_is_streamed_and_not_stored(attempt: Attempt) -> None:
+    body = bytes(range(256)) * 200
+    async with attempt(answers(body)) as it:
+        assert await it.deliver() is None
+        assert (it.buyer.body, it.buyer.length, it.buyer.is_whole) == (body, len(body), True)
+        assert ((await it.row()).state, await it.stored()) == (PaymentState.DELIVERED, 0)
+
+
+@pytest.mark.parametrize("status", [200, 202, 204, 400, 403, 404, 422, 499])
+async def test_status_of_the_upstream_is_delivered(attempt: Attempt, status: int) -> None:
+    async with attempt(answers(b"" if status == 204 else b"x", status=f"{status} X")) as it:
+        assert await it.deliver() is None
+        assert it.buyer.status == status
+        assert (await it.row()).state is PaymentState.DELIVERED
+
+
+@pytest.mark.parametrize("status", [301, 302, 304, 307, 401, 407, 408, 429, 500, 502, 503, 599])
+async def test_status_that_is_no_delivery_may_be_attempted_again(
+    attempt: Attempt, status: int
+) -> None:
+    async with attempt(answers(b"", status=f"{status} X", headers=("Location: /private",))) as it:
+        failed = await it.deliver(may_repeat=False)
+        assert failed == NotDelivered(it.payment, DeliveryFault.STATUS, PaymentState.PAID, status)
+        row = await it.row()
+        assert (row.state, row.attempt_until, row.may_repeat) == (PaymentState.PAID, None, True)
+        assert it.buyer == RecordedResponse()
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        (drops(), DeliveryFault.BROKEN),
+        (says(b"no http\r\n\r\n"), DeliveryFault.BROKEN),
+        (answers(b"short", length=50), DeliveryFault.BROKEN),
+        (answers(b"x" * 100_001), DeliveryFault.TOO_LARGE),
+        (drips(b"", head=b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), DeliveryFault.TIMEOUT),
+    ],
+)
+async def test_incomplete_response_is_not_delivered(
+    attempt: Attempt, answer: Answer, fault: DeliveryFault
+) -> None:
+    async with attempt(answer) as it:
+        failed = await it.deliver(timeout_s=1)
+        assert failed is not None
+        assert (failed.fault, failed.state) == (fault, PaymentState.PAID)
+        assert it.buyer == RecordedResponse()
+
+
+@pytest.mark.parametrize("is_repeatable", [True, False])
+async def test_unknown_outcome_of_an_unsafe_method_is_owed(
+    attempt: Attempt, is_repeatable: bool
+) -> None:
+    async with attempt(drops()) as it:
+        it.method = "POST"
+        failed = await it.deliver(may_repeat=is_repeatable)
+        assert failed is not None
+        assert failed.state is (PaymentState.PAID if is_repeatable else PaymentState.OWED)
+        assert (await it.row()).state is failed.state
+        assert it.seller.upstream.connections == 1
+
+
+async def test_request_that_was_not_sent_may_be_attempted_again(attempt: Attempt) -> None:
+    async with attempt(drops()) as it:
+        it.method = "POST"
+        failed = await it.deliver(url="https://nowhere.example.com/", may_repeat=False)
+        assert failed == NotDelivered(it.payment, DeliveryFault.NOT_REACHED, PaymentState.PAID)
+        assert it.seller.upstream.connections == 0
+
+
+async def test_response_that_breaks_after_a_part_was_passed_on_is_cut(attempt: Attempt) -> None:
+    async with attempt(answers(b"x" * 50_000, length=60_000)) as it:
+        with pytest.raises(ResponseCut):
+            await it.deliver()
+        assert not it.buyer.is_whole
+        assert (await it.row()).state is PaymentState.PAID
+
+
+async def test_buyer_who_leaves_a_long_response_has_got_it(attempt: Attempt) -> None:
+    async with attempt(answers(b"x" * 90_000), leaves_after=2_000) as it:
+        assert await it.deliver() is None
+        assert (await it.row()).state is PaymentState.DELIVERED
+
+
+async def test_buyer_who_leaves_a_short_response_finds_it_stored(attempt: Attempt) -> None:
+    async with attempt(answers(b"sunny"), leaves_after=0) as it:
+        assert await it.deliver() is None
+        assert ((await it.row()).state, await it.stored()) == (PaymentState.DELIVERED, 1)
+
+
+async def test_event_stream_is_delivered_after_its_first_event(attempt: Attempt) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    async with attempt(drips(b"data: 1\n\n", head=head)) as it:
+        with pytest.raises(ResponseCut):  # the upstream's time is over, with the stream open
+            await it.deliver(timeout_s=1)
+        assert it.buyer.body.startswith(b"data: 1\n\ndata: 1\n\n")
+        assert (await it.row()).state is PaymentState.DELIVERED
+
+
+async def test_event_stream_without_an_event_is_not_delivered(attempt: Attempt) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    async with attempt(drips(b": wait\n", head=head)) as it:
+        with pytest.raises(ResponseCut):
+            await it.deliver(timeout_s=1)
+        assert (await it.row()).state is PaymentState.PAID
+
+
+async def test_body_of_the_request_reaches_the_upstream_from_memory_and_from_disk(
+    attempt: Attempt,
+) -> None:
+    for size in (10, MEMORY_BYTES, MEMORY_BYTES + 1):
+        async with attempt(answers(b"ok")) as it:
+            it.method = "PUT"
+            it.body.add(b"b" * size)
+            assert await it.deliver() is None
+            head, _, body = it.seller.upstream.requests[0].partition(b"\r\n\r\n")
+            assert b"content-length: %d" % size in head.lower()
+            assert body == b"b" * size
+
+
+async def test_breaker_opens_after_failures_and_refuses_before_payment(attempt: Attempt) -> None:
+    url = f"https://{SELLER}/data"
+    async with attempt(answers(b"", status="503 X")) as it:
+        for _ in range(FAILURES):
+            await it.relay.check(url)
+            await it.deliver()
+        with pytest.raises(UpstreamUnavailable) as refusal:
+            await it.relay.check(url)
+        assert refusal.value.retry_after_s > 1
+
+
+@pytest.mark.parametrize("url", ["https://nowhere.example.com/", "http://seller.example.com/"])
+async def test_upstream_that_cannot_be_called_is_refused_before_payment(
+    attempt: Attempt, url: str
+) -> None:
+    async with attempt(drops()) as it:
+        with pytest.raises(UpstreamUnavailable):
+            await it.relay.check(url)
+
+
+async def test_attempt_ends_once_however_many_deliver_it(attempt: Attempt) -> None:
+    async with attempt(answers(b"sunny")) as it:
+        await asyncio.gather(*(it.deliver() for _ in range(3)))
+        assert await it.stored() == 1

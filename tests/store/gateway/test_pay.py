@@ -1,0 +1,283 @@
+"""A presented payment becomes one attempt to deliver, whoever asks and whatever fails."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from farebox.facilitator.settlement import KeyConflict, NothingSent, NotSettled, Pending
+from farebox.gateway.delivery import payment_store
+from farebox.gateway.delivery.keep_response import ResponseKeeper
+from farebox.gateway.delivery.kept_response import KeptResponse
+from farebox.gateway.delivery.outcome import (
+    AttemptBegun,
+    LimitKind,
+    LimitReached,
+    NoAttemptLeft,
+    NotPaid,
+    PaymentPending,
+    PaymentUsed,
+    PayOutcome,
+    Replayed,
+    WrapperChanged,
+)
+from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.kernel.caller import Caller, CallerKind
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Database
+from farebox.vault.sealed_bytes import ByteSealer
+from farebox.vault.sealing import Sealer
+from farebox.x402.reasons import Reason
+from support.gateway_payments import (
+    HASH,
+    ScriptedSettler,
+    enabled_wrapper,
+    land,
+    new_payment,
+    paid_request,
+    payer_of,
+    settled,
+)
+from support.vault import OLD, keys
+from support.wrappers import OTHER_PAY_TO, change_fields, wrappers_of
+
+REFUSED = NotSettled(Reason.SIMULATION_FAILED, Network.TESTNET)
+DUPLICATE = NotSettled(Reason.DUPLICATE_SETTLEMENT, Network.TESTNET, None, HASH)
+FOREIGN = NotSettled(Reason.FOREIGN_LANDING, Network.TESTNET, None, "cd" * 32)
+
+
+async def row_of(database: Database, request: object) -> GatewayPayment | None:
+    identity = request.new.identity  # type: ignore[attr-defined]  # a PaidRequest
+    async with database.connection() as db:
+        return await payment_store.find_payment(db, identity)
+
+
+async def in_progress(database: Database, request: object) -> tuple[int, int]:
+    """The wrapper's requests of the month, and those in progress."""
+    async with database.connection() as db:
+        use = await payment_store.read_use(db, request.new.wrapper)  # type: ignore[attr-defined]  # a PaidRequest
+    return use.month_count, use.in_progress
+
+
+async def end(database: Database, row: GatewayPayment, state: PaymentState) -> None:
+    async with database.connection() as db:
+        assert await payment_store.end_attempt(db, row, state, status=200, may_repeat=True)
+
+
+def begun(outcome: PayOutcome) -> GatewayPayment:
+    assert isinstance(outcome, AttemptBegun), outcome
+    return outcome.payment
+
+
+async def test_settled_payment_begins_an_attempt_and_takes_the_success(database: Database) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    request = paid_request(new)
+    payment = begun(await payer_of(database, ScriptedSettler(settled(new))).pay(request))
+    assert (payment.state, payment.attempts, payment.tx_hash) == (PaymentState.PAID, 1, HASH)
+    async with database.connection() as db:
+        answered = await db.fetchval("SELECT answered_by FROM settlements")
+    assert answered == request.success_id
+    assert await in_progress(database, request) == (1, 1)
+
+
+async def test_same_payment_fifty_times_settles_and_sends_once(
+    database: Database, other_pool: Database
+) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    request, settler = paid_request(new), ScriptedSettler(settled(new), takes_s=0.1)
+    payers = [payer_of(each, settler) for each in (database, other_pool)]
+    calls = [asyncio.create_task(each.pay(request)) for each in payers * 25]
+    done, waiting = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+    (first,) = done
+    assert (settler.at_once_max, len(settler.settled)) == (1, 1)
+    async with database.connection() as db:
+        await payment_store.end_attempt(
+            db, begun(first.result()), PaymentState.DELIVERED, status=200, may_repeat=False
+        )
+    outcomes = await asyncio.gather(*waiting)
+    assert outcomes == [PaymentUsed(HASH)] * 49  # delivered, and not stored
+    assert await in_progress(database, request) == (1, 0)
+
+
+async def test_payment_of_another_request_is_used(database: Database) -> None:
+    wrapper = await enabled_wrapper(database)
+    new = await land(database, new_payment(wrapper))
+    payer = payer_of(database, ScriptedSettler(settled(new)))
+    begun(await payer.pay(paid_request(new)))
+    other = replace(new, request=replace(new.request, path="/other"))
+    assert await payer.pay(paid_request(other)) == PaymentUsed(HASH)
+
+
+@pytest.mark.parametrize(
+    "outcome", [REFUSED, NotSettled(Reason.TRANSACTION_FAILED, Network.TESTNET, None, HASH)]
+)
+async def test_refused_or_failed_payment_releases_the_reservation(
+    database: Database, outcome: NotSettled
+) -> None:
+    request = paid_request(new_payment(await enabled_wrapper(database)))
+    assert await payer_of(database, ScriptedSettler(outcome)).pay(request) == NotPaid(outcome)
+    assert await row_of(database, request) is None
+    assert await in_progress(database, request) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NothingSent(Network.TESTNET, OTHER_PAY_TO, retry_after_s=5),  # type: ignore[arg-type]  # an address
+        KeyConflict(Reason.DUPLICATE_SETTLEMENT, Network.TESTNET, OTHER_PAY_TO),  # type: ignore[arg-type]  # an address
+    ],
+    ids=["nothing sent", "key conflict"],
+)
+async def test_reservation_is_released_when_nothing_was_sent(
+    database: Database, error: Exception
+) -> None:
+    request = paid_request(new_payment(await enabled_wrapper(database)))
+    with pytest.raises(type(error)):
+        await payer_of(database, ScriptedSettler(error)).pay(request)
+    assert await row_of(database, request) is None
+    assert await in_progress(database, request) == (0, 0)
+
+
+async def test_unknown_fault_keeps_the_reservation(database: Database) -> None:
+    request = paid_request(new_payment(await enabled_wrapper(database)))
+    with pytest.raises(ValueError, match="a bug"):
+        await payer_of(database, ScriptedSettler(ValueError("a bug"))).pay(request)
+    row = await row_of(database, request)
+    assert row is not None
+    assert row.state is PaymentState.RESERVED
+
+
+async def test_pending_payment_is_continued_by_the_same_request(database: Database) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    request, pending = paid_request(new), Pending(Network.TESTNET, new.identity.payer, HASH)
+    payer = payer_of(database, ScriptedSettler(pending, settled(new)))
+    assert await payer.pay(request) == PaymentPending(pending)
+    assert await in_progress(database, request) == (1, 1)
+    assert begun(await payer.pay(request)).attempts == 1
+    assert await in_progress(database, request) == (1, 1)
+
+
+async def test_foreign_landing_counts_as_paid(database: Database) -> None:
+    request = paid_request(new_payment(await enabled_wrapper(database)))
+    payment = begun(await payer_of(database, ScriptedSettler(FOREIGN)).pay(request))
+    assert payment.tx_hash == FOREIGN.tx_hash
+
+
+async def test_payment_whose_success_is_taken_elsewhere_is_used(database: Database) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    async with database.connection() as db:
+        await db.execute(
+            "UPDATE settlements SET answered_at = now(), answered_by = gen_random_uuid()"
+        )
+    for outcome in (settled(new), DUPLICATE):
+        payer = payer_of(database, ScriptedSettler(outcome))
+        assert await payer.pay(paid_request(new)) == PaymentUsed(HASH)
+        assert await in_progress(database, paid_request(new)) == (0, 0)
+
+
+async def test_reservation_lost_after_landing_is_made_again(database: Database) -> None:
+    """Control: a build that keeps the success without a row has a payment nobody delivers."""
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    request = paid_request(new)
+
+    class Interfering(ScriptedSettler):
+        async def settle(self, asked: object) -> object:  # type: ignore[override]  # the same
+            if not self.settled:
+                async with database.connection() as db:
+                    await db.execute("DELETE FROM gateway_payments")
+            return await super().settle(asked)  # type: ignore[arg-type]  # the same
+
+    payment = begun(await payer_of(database, Interfering(settled(new))).pay(request))
+    assert (payment.state, payment.attempts) == (PaymentState.PAID, 1)
+
+
+@pytest.mark.parametrize(
+    ("members", "kind"),
+    [
+        ({"requests_per_minute": 1}, LimitKind.RATE),
+        ({"monthly_request_quota": 1}, LimitKind.QUOTA),
+        ({"max_concurrent_requests": 1}, LimitKind.CONCURRENCY),
+    ],
+)
+async def test_request_beyond_a_limit_settles_nothing(
+    database: Database, members: dict[str, int], kind: LimitKind
+) -> None:
+    wrapper = await enabled_wrapper(database, **members)
+    first = await land(database, new_payment(wrapper))
+    begun(await payer_of(database, ScriptedSettler(settled(first))).pay(paid_request(first)))
+    settler = ScriptedSettler(REFUSED)
+    outcome = await payer_of(database, settler).pay(paid_request(new_payment(wrapper)))
+    if isinstance(outcome, NotPaid) and kind is LimitKind.RATE:
+        pytest.skip("a new minute began between the two requests")
+    assert isinstance(outcome, LimitReached)
+    assert outcome.kind is kind
+    assert outcome.retry_after_s >= 1
+    assert settler.settled == []
+
+
+async def test_disabled_wrapper_settles_nothing(database: Database) -> None:
+    wrapper = await enabled_wrapper(database)
+    await wrappers_of(database).disable(Caller(wrapper.owner, CallerKind.SESSION), "r", wrapper.id)
+    settler = ScriptedSettler(REFUSED)
+    outcome = await payer_of(database, settler).pay(paid_request(new_payment(wrapper)))
+    assert outcome == WrapperChanged()
+    assert settler.settled == []
+
+
+async def test_changed_price_settles_nothing(database: Database) -> None:
+    wrapper = await enabled_wrapper(database)
+    caller = Caller(wrapper.owner, CallerKind.SESSION)
+    await wrappers_of(database).update(caller, "r", wrapper.id, change_fields(amount="7"))
+    settler = ScriptedSettler(REFUSED)
+    outcome = await payer_of(database, settler).pay(paid_request(new_payment(wrapper)))
+    assert outcome == WrapperChanged()
+    assert settler.settled == []
+
+
+async def test_undelivered_request_is_attempted_again_without_settling(database: Database) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    request, settler = paid_request(new), ScriptedSettler(settled(new))
+    payer = payer_of(database, settler)
+    for number in range(1, 6):
+        payment = begun(await payer.pay(request))
+        assert payment.attempts == number
+        await end(database, payment, PaymentState.PAID)
+    assert isinstance(await payer.pay(request), NoAttemptLeft)
+    assert len(settler.settled) == 1
+    assert await in_progress(database, request) == (1, 0)
+
+
+@pytest.mark.parametrize(("is_repeatable", "attempts"), [(False, 1), (True, 2)])
+async def test_post_with_unknown_outcome_is_repeated_only_if_the_wrapper_says_so(
+    database: Database, is_repeatable: bool, attempts: int
+) -> None:
+    wrapper = await enabled_wrapper(database, is_repeatable=is_repeatable)
+    new = await land(database, new_payment(wrapper, method="POST"))
+    request, payer = paid_request(new), payer_of(database, ScriptedSettler(settled(new)))
+    payment = begun(await payer.pay(request))
+    assert payment.may_repeat is is_repeatable
+    async with database.connection() as db:  # the attempt ends with its process
+        await db.execute("UPDATE gateway_payments SET attempt_until = NULL")
+    outcome = await payer.pay(request)
+    assert isinstance(outcome, AttemptBegun if attempts == 2 else NoAttemptLeft)
+
+
+async def test_delivered_response_is_replayed_byte_for_byte(database: Database) -> None:
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    sealer = ByteSealer(Sealer(keys(OLD), domain="gateway response"))
+    settler = ScriptedSettler(settled(new))
+    payer, request = payer_of(database, settler, sealer=sealer), paid_request(new)
+    payment = begun(await payer.pay(request))
+    response = KeptResponse(201, ((b"content-type", b"text/plain"),), b"sunny\0")
+    async with database.transaction() as db:
+        await payment_store.end_attempt(
+            db, payment, PaymentState.DELIVERED, status=201, may_repeat=False
+        )
+        await ResponseKeeper(database, sealer).store(db, payment, response)
+    for _ in range(2):
+        outcome = await payer.pay(request)
+        assert isinstance(outcome, Replayed)
+        assert outcome.response == response
+    async with database.connection() as db:
+        sealed = await db.fetchval("SELECT sealed FROM gateway_responses")
+    assert b"sunny" not in sealed
