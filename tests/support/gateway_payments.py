@@ -15,7 +15,7 @@ from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.verification.verdict import SignedTransfer
 from farebox.gateway.delivery.keep_response import ResponseKeeper, ResponseSealer
 from farebox.gateway.delivery.pay import PaidRequest, Payer
-from farebox.gateway.delivery.payment_store import NewPayment
+from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import BuyerRequest
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.addresses import Address

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+from uuid import UUID
 
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.caller import OwnerId
@@ -53,6 +54,11 @@ class BuyerRequest:
         return digest.digest()
 
 
+def success_id(binding: bytes) -> UUID:
+    """Return the id under which a bound request takes the payment's one success."""
+    return UUID(bytes=binding[:16])
+
+
 @dataclass(frozen=True, slots=True)
 class GatewayPayment:
     """A row of the gateway's payments."""
@@ -70,6 +76,11 @@ class GatewayPayment:
     may_repeat: bool
     reserved_at: datetime
     paid_at: datetime | None
+
+    @property
+    def success_id(self) -> UUID:
+        """The id under which the bound request takes the payment's success, on every replica."""
+        return success_id(self.binding)
 
     def attempts_left(self, now: datetime) -> int:
         """Return how many attempts to deliver are left at `now`."""

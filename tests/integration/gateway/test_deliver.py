@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import pytest
 
-from farebox.gateway.delivery import payment_store
+from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.deliver import (
     BuyerLeft,
-    Delivery,
+    Deliverer,
     DeliveryFault,
     NotDelivered,
     ResponseCut,
@@ -67,7 +67,7 @@ class Attempted:
 
     database: Database
     seller: Seller
-    delivery: Delivery
+    delivery: Deliverer
     relay: Relay
     payment: GatewayPayment
     buyer: RecordedResponse
@@ -112,14 +112,14 @@ def attempt(database: Database, tmp_path: Path) -> Attempt:
         new = new_payment(await enabled_wrapper(database))
         async with database.connection() as db:
             hour = timedelta(hours=1)
-            await payment_store.reserve(db, new, held_for=hour)
+            await reservation_store.reserve(db, new, held_for=hour)
             payment = await payment_store.record_paid(db, new.identity, HASH, attempt_for=hour)
         assert payment is not None
         clock = SystemClock()
         sealer = ByteSealer(Sealer(keys(OLD), domain="gateway response"))
         async with seller(tmp_path, answer) as at:
             relay = Relay(at.client, UpstreamBreaker(), clock)
-            delivery = Delivery(database, relay, ResponseKeeper(database, sealer), clock)
+            delivery = Deliverer(database, relay, ResponseKeeper(database, sealer), clock)
             with ReceivedBody() as body:
                 buyer_side = RecordedResponse(**buyer)
                 yield Attempted(database, at, delivery, relay, payment, buyer_side, body)

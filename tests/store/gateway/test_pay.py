@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from farebox.facilitator.settlement import KeyConflict, NothingSent, NotSettled, Pending
-from farebox.gateway.delivery import payment_store
+from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.kept_response import KeptResponse
 from farebox.gateway.delivery.outcome import (
@@ -55,7 +55,7 @@ async def row_of(database: Database, request: object) -> GatewayPayment | None:
 async def in_progress(database: Database, request: object) -> tuple[int, int]:
     """The wrapper's requests of the month, and those in progress."""
     async with database.connection() as db:
-        use = await payment_store.read_use(db, request.new.wrapper)  # type: ignore[attr-defined]  # a PaidRequest
+        use = await reservation_store.read_use(db, request.new.wrapper)  # type: ignore[attr-defined]  # a PaidRequest
     return use.month_count, use.in_progress
 
 

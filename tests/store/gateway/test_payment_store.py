@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from farebox.gateway.delivery import payment_store
-from farebox.gateway.delivery.payment_store import NewPayment, WrapperUse
+from farebox.gateway.delivery import payment_store, reservation_store
+from farebox.gateway.delivery.reservation_store import NewPayment, WrapperUse
 from farebox.gateway.payment import MAX_ATTEMPTS, GatewayPayment, PaymentState
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.caller import Caller, CallerKind
@@ -23,20 +23,20 @@ Reserve = Callable[[NewPayment], Awaitable[GatewayPayment | None]]
 def reserving(database: Database) -> Reserve:
     async def reserve(new: NewPayment) -> GatewayPayment | None:
         async with database.connection() as db:
-            return await payment_store.reserve(db, new, held_for=A_MINUTE)
+            return await reservation_store.reserve(db, new, held_for=A_MINUTE)
 
     return reserve
 
 
 async def use_of(database: Database, wrapper: Wrapper) -> WrapperUse:
     async with database.connection() as db:
-        return await payment_store.read_use(db, wrapper)
+        return await reservation_store.read_use(db, wrapper)
 
 
 async def paid(database: Database, new: NewPayment) -> GatewayPayment:
     """A paid request whose first attempt is in progress."""
     async with database.connection() as db:
-        assert await payment_store.reserve(db, new, held_for=A_MINUTE) is not None
+        assert await reservation_store.reserve(db, new, held_for=A_MINUTE) is not None
         row = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
     assert row is not None
     return row
@@ -98,8 +98,8 @@ async def test_released_reservation_gives_its_place_back(database: Database) -> 
     assert held is not None
     assert await reserve(new_payment(wrapper)) is None
     async with database.connection() as db:
-        assert await payment_store.release(db, held)
-        assert not await payment_store.release(db, held)
+        assert await reservation_store.release(db, held)
+        assert not await reservation_store.release(db, held)
     use = await use_of(database, wrapper)
     assert (use.minute_count, use.month_count, use.in_progress) == (0, 0, 0)
     assert await reserve(new_payment(wrapper)) is not None
@@ -125,7 +125,7 @@ async def test_payment_has_one_row_and_a_second_reservation_counts_nothing(
     refused = [each for each in results if not isinstance(each, GatewayPayment)]
     assert all(isinstance(each, Conflict) for each in refused)
     assert {each.constraint for each in refused if isinstance(each, Conflict)} == {
-        payment_store.ONE_PAYMENT
+        reservation_store.ONE_PAYMENT
     }
     assert (await use_of(database, new.wrapper)).in_progress == 1
 
@@ -138,7 +138,7 @@ async def test_landed_payment_begins_its_first_attempt_once(database: Database) 
     async with database.connection() as db:
         again = await payment_store.record_paid(db, new.identity, HASH, attempt_for=A_MINUTE)
         assert again is None
-        assert not await payment_store.release(db, row)
+        assert not await reservation_store.release(db, row)
 
 
 async def test_one_call_at_a_time_holds_a_reservation(
@@ -148,27 +148,27 @@ async def test_one_call_at_a_time_holds_a_reservation(
 
     async def hold(pool: Database, *, held_for: timedelta = A_MINUTE) -> GatewayPayment | None:
         async with pool.connection() as db:
-            return await payment_store.hold_reservation(db, new.identity, held_for=held_for)
+            return await reservation_store.hold_reservation(db, new.identity, held_for=held_for)
 
     first = await reserving(database)(new)
     assert first is not None
     assert await hold(other_pool) is None
     async with database.connection() as db:
-        await payment_store.let_go(db, first)
+        await reservation_store.let_go(db, first)
     held = await asyncio.gather(*(hold(each) for each in (database, other_pool) * 4))
     (second,) = [each for each in held if each is not None]
     async with database.connection() as db:
-        await payment_store.let_go(db, first)  # it holds the reservation no longer
-        assert not await payment_store.release(db, first)
+        await reservation_store.let_go(db, first)  # it holds the reservation no longer
+        assert not await reservation_store.release(db, first)
         assert await hold(database) is None
-        assert await payment_store.release(db, second)
+        assert await reservation_store.release(db, second)
 
 
 async def test_reservation_can_be_held_again_once_its_time_has_passed(database: Database) -> None:
     new = new_payment(await enabled_wrapper(database))
     async with database.connection() as db:
-        assert await payment_store.reserve(db, new, held_for=timedelta(0)) is not None
-        held = await payment_store.hold_reservation(db, new.identity, held_for=A_MINUTE)
+        assert await reservation_store.reserve(db, new, held_for=timedelta(0)) is not None
+        held = await reservation_store.hold_reservation(db, new.identity, held_for=A_MINUTE)
         assert held is not None
 
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from farebox.gateway.delivery import payment_store, response_store
+from farebox.gateway.delivery import reservation_store, response_store
 from farebox.gateway.delivery.kept_response import KeptResponse, read_kept_response
 from farebox.storage.pool import Database
 from support.gateway_payments import enabled_wrapper, new_payment
@@ -16,7 +16,7 @@ async def test_response_is_found_until_it_expires(database: Database) -> None:
     kept, expired = new_payment(wrapper), new_payment(wrapper)
     async with database.connection() as db:
         for new, kept_for in ((kept, DAY), (expired, -DAY)):
-            assert await payment_store.reserve(db, new, held_for=DAY) is not None
+            assert await reservation_store.reserve(db, new, held_for=DAY) is not None
             sealed = RESPONSE.to_secret().reveal()
             await response_store.insert_response(db, new.identity, 201, sealed, kept_for=kept_for)
         found = await response_store.find_response(db, kept.identity)

@@ -76,7 +76,7 @@ class ResponseWriter(Protocol):
         ...
 
 
-class Delivery:
+class Deliverer:
     """One attempt to deliver: one upstream request at most, one recorded end."""
 
     def __init__(
@@ -182,7 +182,7 @@ class _Passing:
 
     def __init__(
         self,
-        delivery: Delivery,
+        delivery: Deliverer,
         attempt: GatewayPayment,
         writer: ResponseWriter,
         *,

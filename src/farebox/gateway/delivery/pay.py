@@ -18,7 +18,7 @@ from farebox.facilitator.settlement import (
     StoredResponse,
 )
 from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.gateway.delivery import payment_store
+from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.outcome import (
     AttemptBegun,
@@ -33,8 +33,8 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
-from farebox.gateway.delivery.payment_store import NewPayment, WrapperUse
-from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.delivery.reservation_store import NewPayment, WrapperUse
+from farebox.gateway.payment import GatewayPayment, PaymentState, success_id
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import Clock
 from farebox.storage.faults import Conflict, DatabaseUnavailable
@@ -95,7 +95,7 @@ class PaidRequest:
     @property
     def success_id(self) -> UUID:
         """The id under which this request takes the payment's one success, on every replica."""
-        return UUID(bytes=self.new.request.binding()[:16])
+        return success_id(self.new.request.binding())
 
 
 class Payer:
@@ -141,10 +141,10 @@ class Payer:
         """Count the request and settle; None when another call has reserved the payment."""
         try:
             async with self._database.connection() as db:
-                held = await payment_store.reserve(db, request.new, held_for=_HELD_FOR)
+                held = await reservation_store.reserve(db, request.new, held_for=_HELD_FOR)
                 if held is None:
                     return _refuse(
-                        request.wrapper, await payment_store.read_use(db, request.wrapper)
+                        request.wrapper, await reservation_store.read_use(db, request.wrapper)
                     )
         except Conflict:
             return None
@@ -155,7 +155,7 @@ class Payer:
         match known.state:
             case PaymentState.RESERVED:
                 async with self._database.connection() as db:
-                    held = await payment_store.hold_reservation(
+                    held = await reservation_store.hold_reservation(
                         db, known.identity, held_for=_HELD_FOR
                     )
                 return None if held is None else await self._settle(request, held)
@@ -181,7 +181,7 @@ class Payer:
                 return await self._record_paid(request, held, tx_hash)
             case Pending():
                 async with self._database.connection() as db:
-                    await payment_store.let_go(db, held)
+                    await reservation_store.let_go(db, held)
                 return PaymentPending(outcome)
             case NotSettled(reason=Reason.FOREIGN_LANDING, tx_hash=tx_hash):
                 return await self._record_paid(request, held, tx_hash, is_foreign=True)
@@ -198,7 +198,7 @@ class Payer:
 
     async def _release(self, held: GatewayPayment) -> None:
         async with self._database.connection() as db:
-            await payment_store.release(db, held)
+            await reservation_store.release(db, held)
 
     async def _record_paid(
         self, request: PaidRequest, held: GatewayPayment, tx_hash: str, *, is_foreign: bool = False
@@ -263,7 +263,7 @@ class Payer:
             )
             if begun is not None:
                 return AttemptBegun(begun)
-            use = await payment_store.read_use(db, request.wrapper)
+            use = await reservation_store.read_use(db, request.wrapper)
         if use.in_progress >= limits.concurrent_requests:
             return LimitReached(LimitKind.CONCURRENCY, 1)
         return None
