@@ -76,6 +76,8 @@ class ErrorCode(StrEnum):
         "A contract that is asked is archived: restore the account on the network first.",
     )
     MALFORMED_HTTP = "malformed_http", 400, "This is not a well-formed HTTP request."
+    INVALID_PAYMENT_HEADER = "invalid_payment_header", 400, "PAYMENT-SIGNATURE holds no payment."
+    NOT_FORWARDED = "not_forwarded", 400, "A part of the request cannot be sent to the upstream."
     UNAUTHENTICATED = "unauthenticated", 401, "Show a session or a key: Authorization: Bearer …"
     CHALLENGE_NOT_OPEN = (
         "challenge_not_open",
@@ -105,6 +107,11 @@ class ErrorCode(StrEnum):
     NAME_TAKEN = "name_taken", 409, "The name is taken: choose another."
     SLUG_TAKEN = "slug_taken", 409, "The slug is taken: choose another."
     TOO_MANY_WRAPPERS = "too_many_wrappers", 409, "The owner has the maximum number of wrappers."
+    PAYMENT_USED = (
+        "payment_used",
+        409,
+        "The payment belongs to another request, or its response was delivered.",
+    )
     KEY_REVOKED = "key_revoked", 409, "The key works no more, so it cannot be rotated."
     TOO_MANY_KEYS = "too_many_keys", 409, "The owner has the maximum number of keys."
     SECRET_IN_USE = (
@@ -134,6 +141,11 @@ class ErrorCode(StrEnum):
         "The service does not answer under the name in the Host header.",
     )
     TOO_MANY_REQUESTS = "too_many_requests", 429, "Too many requests."
+    MONTHLY_QUOTA_USED = (
+        "monthly_quota_used",
+        429,
+        "The wrapper has served its requests of this month (UTC); nothing was charged.",
+    )
     TOO_MANY_CONNECTIONS = (
         "too_many_connections",
         429,
@@ -148,6 +160,16 @@ class ErrorCode(StrEnum):
         "internal_error",
         500,
         "An unexpected fault; the request id names it in the log.",
+    )
+    UPSTREAM_FAILED = (
+        "upstream_failed",
+        502,
+        "The request is paid, and the upstream gave no response that counts as delivered.",
+    )
+    SETTLEMENT_UNKNOWN = (
+        "settlement_pending",
+        503,
+        "The payment may have been sent: send the same request with the same payment again.",
     )
     SERVICE_UNAVAILABLE = (
         "service_unavailable",
@@ -168,5 +190,10 @@ class ErrorCode(StrEnum):
         "contract_login_unavailable",
         503,
         "Contract accounts cannot sign in on this network: no web-auth contract is named.",
+    )
+    UPSTREAM_TIMEOUT = (
+        "upstream_timeout",
+        504,
+        "The request is paid, and the upstream did not answer in time.",
     )
     VAULT_UNAVAILABLE = "vault_unavailable", 503, "This service keeps no secrets."

@@ -4,7 +4,12 @@ from farebox.kernel.error_codes import ErrorCode
 
 
 class Refusal(Exception):
-    """The request is refused: a code, and a message that is safe to show."""
+    """The request is refused: a code, and a message that is safe to show.
+
+    `retry_after_s` is set where the same request may be repeated after that many seconds.
+    """
+
+    retry_after_s: int | None = None
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         """Without `message` the sentence is the code's own."""
@@ -29,6 +34,8 @@ class NotFound(Refusal):
 
 class TooManyRequests(Refusal):
     """The caller is over a rate limit; it may retry after `retry_after_s` seconds, at least 1."""
+
+    retry_after_s: int
 
     def __init__(self, message: str | None = None, *, retry_after_s: int) -> None:
         super().__init__(ErrorCode.TOO_MANY_REQUESTS, message)

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import CommandRefused, Outage, Refusal, TooManyRequests
+from farebox.kernel.errors import CommandRefused, Outage, Refusal
 from farebox.web.request_context import context_of
 from farebox.web.responses import NO_SNIFF, NO_STORE, send_json
 
@@ -113,7 +113,7 @@ def _failure(
 
 
 def _refusal_headers(error: Refusal) -> list[tuple[bytes, bytes]]:
-    if isinstance(error, TooManyRequests):
+    if error.retry_after_s is not None:
         return [(b"retry-after", b"%d" % error.retry_after_s)]
     is_unauthenticated = error.code is ErrorCode.UNAUTHENTICATED
     return [(b"www-authenticate", b"Bearer")] if is_unauthenticated else []

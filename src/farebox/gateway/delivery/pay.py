@@ -120,7 +120,7 @@ class Payer:
         """
         until = self._clock.monotonic() + HOLD_S
         while True:
-            known = await self._find(request)
+            known = await self.find(request)
             if known is None:
                 outcome = await self._reserve(request)
             elif known.binding != request.new.request.binding():
@@ -133,7 +133,8 @@ class Payer:
                 return await self._give_up(request)
             await self._clock.sleep(_POLL_S)
 
-    async def _find(self, request: PaidRequest) -> GatewayPayment | None:
+    async def find(self, request: PaidRequest) -> GatewayPayment | None:
+        """Find the payment's row, whichever request it is bound to."""
         async with self._database.connection() as db:
             return await payment_store.find_payment(db, request.new.identity)
 
@@ -269,7 +270,7 @@ class Payer:
         return None
 
     async def _give_up(self, request: PaidRequest) -> PayOutcome:
-        known = await self._find(request)
+        known = await self.find(request)
         if known is None or known.state is PaymentState.RESERVED:
             identity = request.new.identity
             tx_hash = await self._settler.find_hash(identity)

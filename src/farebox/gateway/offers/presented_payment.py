@@ -89,6 +89,8 @@ def read_presented_payment(
         return HeaderFault.NOT_JSON
     if has_repeated_name(raw):
         return HeaderFault.NOT_JSON
+    if payload.accepted is msgspec.UNSET and payload.network is msgspec.UNSET:
+        return HeaderFault.NOT_A_PAYMENT
     requirement = _find_requirement(payload, offer)
     if requirement is None:
         return NotTheTerms.NO_MATCH
@@ -96,6 +98,22 @@ def read_presented_payment(
     if isinstance(read, Unacceptable):
         return HeaderFault.NOT_A_PAYMENT if read.reason in _UNREADABLE else read
     return PresentedPayment(read)
+
+
+def read_retried_payment(values: Sequence[bytes], offer: WrapperOffer) -> PresentedPayment | None:
+    """Read a payment by the terms that it accepts itself; None for one that cannot be read.
+
+    It may continue a request that was paid before the wrapper's terms changed, and nothing else.
+    """
+    try:
+        raw = header_bytes(values[0].decode("latin-1")) or b""
+        members, payload = _MEMBERS.decode(raw), _PAYLOAD.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    if not isinstance(payload.accepted, dict):
+        return None
+    read = read_payment(_request_body(members, payload, payload.accepted, offer))
+    return None if isinstance(read, Unacceptable) else PresentedPayment(read)
 
 
 def _find_requirement(payload: _Payload, offer: WrapperOffer) -> dict[str, Any] | None:

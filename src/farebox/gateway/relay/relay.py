@@ -24,6 +24,8 @@ _FULL_RETRY_S: Final = 1
 class UpstreamUnavailable(Refusal):
     """No paid request is taken for the upstream now; nothing was charged."""
 
+    retry_after_s: int
+
     def __init__(self, retry_after_s: float) -> None:
         super().__init__(ErrorCode.UPSTREAM_UNAVAILABLE)
         self.retry_after_s = max(1, ceil(retry_after_s))

@@ -1,0 +1,76 @@
+"""The buyer's connection while a response is passed on."""
+
+import asyncio
+from typing import Final
+
+from starlette.types import Message, Receive, Send
+
+from farebox.gateway.cross_origin import OPEN
+from farebox.gateway.delivery.deliver import BuyerLeft
+from farebox.gateway.payment import GatewayPayment
+from farebox.gateway.relay.received_body import ReceivedBody
+from farebox.gateway.responses import RawHeader, receipt_header
+from farebox.web.request_body import BodyTooLarge, BodyTooSlow
+
+UPLOAD_S: Final = 60.0  # for the whole body of a request
+STALL_S: Final = 30.0  # until the buyer takes more of a response
+
+
+class BuyerConnection:
+    """Receives the body of a request, and writes the parts of a paid response."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self.status = 0  # 0 = no response has begun
+        self._payment: GatewayPayment | None = None
+
+    async def receive_body(self, body: ReceivedBody, *, limit_bytes: int) -> None:
+        """Receive the whole body of the request into `body`.
+
+        Raises:
+            BodyTooLarge: it has more bytes than the wrapper takes.
+            BodyTooSlow: it did not end in time.
+            BuyerLeft: the connection is gone.
+        """
+        try:
+            async with asyncio.timeout(UPLOAD_S):
+                while True:
+                    message = await self._receive()
+                    if message["type"] == "http.disconnect":
+                        raise BuyerLeft
+                    body.add(message.get("body", b""))
+                    if body.length > limit_bytes:
+                        raise BodyTooLarge(limit_bytes)
+                    if not message.get("more_body", False):
+                        return
+        except TimeoutError:
+            raise BodyTooSlow from None
+
+    def show_receipt(self, payment: GatewayPayment) -> None:
+        """Add the receipt of the payment to the response."""
+        self._payment = payment
+
+    async def start(self, status: int, headers: list[RawHeader], *, length: int | None) -> None:
+        """Write status and headers.
+
+        Raises:
+            BuyerLeft: the connection is gone, or takes nothing; by `write` as well.
+        """
+        self.status = status
+        own = [*headers, *OPEN]
+        if self._payment is not None:
+            own.append(receipt_header(self._payment))
+        if length is not None:
+            own.append((b"content-length", b"%d" % length))
+        await self._pass({"type": "http.response.start", "status": status, "headers": own})
+
+    async def write(self, part: bytes, *, is_last: bool = False) -> None:
+        """Write a part of the body, and wait until the connection takes more."""
+        await self._pass({"type": "http.response.body", "body": part, "more_body": not is_last})
+
+    async def _pass(self, message: Message) -> None:
+        try:
+            async with asyncio.timeout(STALL_S):
+                await self._send(message)
+        except (TimeoutError, OSError):
+            raise BuyerLeft from None

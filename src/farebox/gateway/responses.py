@@ -1,0 +1,203 @@
+"""The responses of the gateway itself: offers, refusals and receipts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from farebox.facilitator.settlement import NotSettled, Pending
+from farebox.gateway.delivery.deliver import DeliveryFault, NotDelivered
+from farebox.gateway.delivery.outcome import (
+    AttemptInProgress,
+    LimitKind,
+    LimitReached,
+    NoAttemptLeft,
+    NotPaid,
+    PaymentPending,
+    PaymentUsed,
+    Replayed,
+    WrapperChanged,
+)
+from farebox.gateway.offers.offer import WrapperOffer
+from farebox.gateway.payment import MAX_ATTEMPTS, GatewayPayment, PaymentState
+from farebox.kernel.error_codes import ErrorCode
+from farebox.x402.headers import encode_header
+from farebox.x402.reasons import Reason, Retry, explain
+
+RawHeader = tuple[bytes, bytes]
+
+RETRY_S: Final = 5
+_RECEIPT: Final = b"payment-response"
+_REQUIRED: Final = b"payment-required"
+_JSON: Final = (b"content-type", b"application/json")
+_PRIVATE: Final = (b"cache-control", b"private, no-store")
+_encode: Final = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayResponse:
+    """A response: its status, headers and body."""
+
+    status: int
+    headers: tuple[RawHeader, ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseContext:
+    """What the responses of one request share: its offer, its id and the payments' public URL."""
+
+    offer: WrapperOffer
+    request_id: str
+    payments_url: str  # of `/v1/payments`
+
+    def offer_response(self, error: str = "") -> GatewayResponse:
+        """Render the 402 with the offer; `error` says why a presented payment was not taken."""
+        header = self.offer.header(error) if error else self.offer.header()
+        body = self.offer.body(error) if error else self.offer.body()
+        return GatewayResponse(402, (_JSON, _PRIVATE, (_REQUIRED, header.encode())), body)
+
+    def error(
+        self,
+        code: ErrorCode,
+        message: str | None = None,
+        *,
+        headers: tuple[RawHeader, ...] = (),
+        details: Mapping[str, object] | None = None,
+    ) -> GatewayResponse:
+        """Render the uniform error body, with details where there are some."""
+        shown = {"code": code, "message": message or code.sentence, "requestId": self.request_id}
+        if details is not None:
+            shown["details"] = details  # type: ignore[assignment]  # an object in the object
+        return GatewayResponse(code.status, (_JSON, _PRIVATE, *headers), _encode({"error": shown}))
+
+    def settled_error(
+        self, payment: GatewayPayment, code: ErrorCode, message: str, *, attempts_left: int
+    ) -> GatewayResponse:
+        """Render the failure of a paid request: with the receipt, and how to get the response."""
+        details = {
+            "transaction": payment.tx_hash,
+            "attemptsLeft": attempts_left,
+            "payment": f"{self.payments_url}/{payment.tx_hash}",
+        }
+        retry = (_retry_after(RETRY_S),) if attempts_left else ()
+        headers = (receipt_header(payment), *retry)
+        return self.error(code, message, headers=headers, details=details)
+
+    def not_delivered(self, failed: NotDelivered) -> GatewayResponse:
+        """Render an attempt without a delivery: 504 after the upstream's time, else 502."""
+        is_late = failed.fault is DeliveryFault.TIMEOUT
+        code = ErrorCode.UPSTREAM_TIMEOUT if is_late else ErrorCode.UPSTREAM_FAILED
+        left = 0
+        if failed.state is PaymentState.PAID:
+            left = MAX_ATTEMPTS - failed.payment.attempts
+        message = f"The request is paid and was not delivered: {failed.fault.value}. "
+        advice = (
+            "Send the same request with the same PAYMENT-SIGNATURE again: it is not charged again."
+            if left
+            else "The payment is owed: its URL shows its state."
+        )
+        return self.settled_error(failed.payment, code, message + advice, attempts_left=left)
+
+    def render(
+        self,
+        outcome: Replayed
+        | PaymentUsed
+        | LimitReached
+        | WrapperChanged
+        | NotPaid
+        | PaymentPending
+        | NoAttemptLeft
+        | AttemptInProgress,
+    ) -> GatewayResponse:
+        """Render an outcome without an attempt to deliver."""
+        match outcome:
+            case Replayed(payment, response):
+                kept = (*response.headers, receipt_header(payment))
+                return GatewayResponse(response.status, kept, response.body)
+            case PaymentUsed(tx_hash):
+                details = {"transaction": tx_hash}
+                return self.error(ErrorCode.PAYMENT_USED, details=details)
+            case LimitReached(kind, retry_after_s):
+                is_quota = kind is LimitKind.QUOTA
+                code = ErrorCode.MONTHLY_QUOTA_USED if is_quota else ErrorCode.TOO_MANY_REQUESTS
+                return self.error(code, headers=(_retry_after(retry_after_s),))
+            case WrapperChanged():
+                return self.error(ErrorCode.NOT_FOUND)
+            case NotPaid(refusal):
+                return self._not_paid(refusal)
+            case PaymentPending(pending):
+                return self._pending(pending)
+            case NoAttemptLeft() | AttemptInProgress():
+                return self._not_attempted(outcome)
+            case _:
+                assert_never(outcome)
+
+    def _not_attempted(self, outcome: NoAttemptLeft | AttemptInProgress) -> GatewayResponse:
+        """Render a paid request that this call did not attempt to deliver."""
+        payment = outcome.payment
+        if isinstance(outcome, NoAttemptLeft):
+            code, left = ErrorCode.UPSTREAM_FAILED, 0
+            message = "The request is paid, and no attempt to deliver is left."
+        else:
+            code, left = ErrorCode.UPSTREAM_TIMEOUT, MAX_ATTEMPTS - payment.attempts
+            message = "The request is paid, and another one like it waits for the upstream."
+        return self.settled_error(payment, code, message, attempts_left=left)
+
+    def _not_paid(self, refusal: NotSettled) -> GatewayResponse:
+        """Render a payment without effect: with a receipt once a transaction was sent."""
+        if not refusal.tx_hash:
+            if explain(refusal.reason).retry is Retry.LATER:
+                message = explain(refusal.reason).sentence
+                retry = (_retry_after(RETRY_S),)
+                return self.error(ErrorCode.SERVICE_UNAVAILABLE, message, headers=retry)
+            return self.offer_response(refusal.reason.value)
+        receipt = {
+            "success": False,
+            "errorReason": refusal.reason.value,
+            "errorMessage": explain(refusal.reason).sentence,
+            "transaction": refusal.tx_hash,
+            "network": refusal.network.value,
+            "payer": refusal.payer,
+        }
+        headers = (_JSON, _PRIVATE, _receipt(receipt))
+        return GatewayResponse(402, headers, _encode({"error": refusal.reason.value}))
+
+    def _pending(self, pending: Pending) -> GatewayResponse:
+        """Render an unknown outcome: no offer, which would invite a second signature."""
+        receipt = {
+            "success": False,
+            "errorReason": Reason.SETTLEMENT_PENDING.value,
+            "errorMessage": explain(Reason.SETTLEMENT_PENDING).sentence,
+            "transaction": pending.tx_hash,
+            "network": pending.network.value,
+            "payer": pending.payer,
+        }
+        return self.error(
+            ErrorCode.SETTLEMENT_UNKNOWN,
+            headers=(_receipt(receipt), _retry_after(RETRY_S)),
+            details={"transaction": pending.tx_hash},
+        )
+
+
+def receipt_header(payment: GatewayPayment) -> RawHeader:
+    """Return `PAYMENT-RESPONSE` for a payment that has landed."""
+    identity = payment.identity
+    return _receipt(
+        {
+            "success": True,
+            "transaction": payment.tx_hash,
+            "network": identity.network.value,
+            "payer": identity.payer,
+        }
+    )
+
+
+def _receipt(members: Mapping[str, Any]) -> RawHeader:
+    known = {name: value for name, value in members.items() if value is not None}
+    return _RECEIPT, encode_header(known).encode()
+
+
+def _retry_after(seconds: int) -> RawHeader:
+    return b"retry-after", b"%d" % seconds
