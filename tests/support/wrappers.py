@@ -1,11 +1,13 @@
 """Wrappers for tests: the members of one, and the use cases on a database of their own."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
+from farebox.catalog.wrapper_listing_store import WrapperListing
 from farebox.gateway.wrapper import Wrapper, WrapperSettings
-from farebox.gateway.wrappers.manage_wrappers import MAX_WRAPPERS, Wrappers
+from farebox.gateway.wrappers.manage_wrappers import MAX_WRAPPERS, WrapperListings, Wrappers
 from farebox.gateway.wrappers.wire import WrapperFields
 from farebox.storage.pool import Connection, Database
 from support.unlimited import Unlimited
@@ -53,7 +55,13 @@ class RecordedListings:
     def __init__(self) -> None:
         self.listed: dict[str, Wrapper] = {}
 
-    async def put(self, db: Connection, wrapper: Wrapper) -> None:
+    async def prepare(self, slug: str, settings: WrapperSettings) -> Sequence[WrapperListing]:
+        """No listing."""
+        return ()
+
+    async def put(
+        self, db: Connection, wrapper: Wrapper, listings: Sequence[WrapperListing]
+    ) -> None:
         """Record the wrapper."""
         self.listed[wrapper.slug] = wrapper
 
@@ -66,7 +74,7 @@ def wrappers_of(
     database: Database,
     *,
     checks: NoChecks | None = None,
-    listings: RecordedListings | None = None,
+    listings: WrapperListings | None = None,
     max_wrappers: int = MAX_WRAPPERS,
 ) -> Wrappers:
     """The use cases, without checks of the network and without the catalog."""

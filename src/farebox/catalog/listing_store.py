@@ -99,7 +99,7 @@ async def insert_listing(db: Connection, new: SettledResource) -> int | None:
         """,
         new.settled.identity.network.value,
         new.resource.key,
-        *_resource_columns(new.resource),
+        *resource_columns(new.resource),
         new.settled.terms.pay_to,
         new.settled.at,
         new.settled.ledger,
@@ -128,7 +128,7 @@ async def update_resource(db: Connection, listing_id: int, new: SettledResource)
         RETURNING true
         """,
         listing_id,
-        *_resource_columns(new.resource),
+        *resource_columns(new.resource),
         new.settled.ledger,
         new.settled.at,
     )
@@ -150,7 +150,7 @@ async def move_binding(db: Connection, listing_id: int, new: SettledResource) ->
         WHERE id = $1
         """,
         listing_id,
-        *_resource_columns(new.resource),
+        *resource_columns(new.resource),
         new.settled.ledger,
         new.settled.at,
         new.settled.terms.pay_to,
@@ -233,7 +233,8 @@ async def read_documents(db: Connection, listing_ids: Sequence[int]) -> list[Sea
     return [read_document(row) for row in rows]
 
 
-def _resource_columns(resource: Resource) -> tuple[object, ...]:
+def resource_columns(resource: Resource) -> tuple[object, ...]:
+    """Return a resource's columns, from `type` to `asked_url`."""
     metadata = resource.metadata
     return (
         resource.type.value,

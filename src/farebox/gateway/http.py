@@ -141,7 +141,12 @@ class _Request:
                 return _not_allowed(self.scope, ", ".join(call.methods))
             return _plain(self.scope, ErrorCode.NOT_FOUND)
         offer = build_offer(
-            self.wrapper, call, self.parts.url, method=self.method, path=self.path.rest
+            self.wrapper.slug,
+            self.wrapper.settings,
+            call,
+            self.parts.url,
+            method=self.method,
+            path=self.path.rest,
         )
         answers = ResponseContext(
             offer, context_of(self.scope).request_id, f"{self.parts.url.origin}/v1/payments"

@@ -106,6 +106,11 @@ class ErrorCode(StrEnum):
     REQUEST_TIMEOUT = "request_timeout", 408, "The body did not arrive in time."
     NAME_TAKEN = "name_taken", 409, "The name is taken: choose another."
     SLUG_TAKEN = "slug_taken", 409, "The slug is taken: choose another."
+    TOO_MANY_LISTINGS = (
+        "too_many_listings",
+        409,
+        "A recipient has the maximum number of listings on its network.",
+    )
     TOO_MANY_WRAPPERS = "too_many_wrappers", 409, "The owner has the maximum number of wrappers."
     PAYMENT_USED = (
         "payment_used",

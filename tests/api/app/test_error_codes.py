@@ -26,6 +26,7 @@ OF_THE_GATEWAY: Final = {
     ErrorCode.PAYMENT_USED,
     ErrorCode.SETTLEMENT_UNKNOWN,
     ErrorCode.SLUG_TAKEN,
+    ErrorCode.TOO_MANY_LISTINGS,
     ErrorCode.TOO_MANY_WRAPPERS,
     ErrorCode.UPSTREAM_FAILED,
     ErrorCode.UPSTREAM_TIMEOUT,

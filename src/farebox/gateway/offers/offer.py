@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from farebox.gateway.offers.discovery_block import build_discovery_block
-from farebox.gateway.wrapper import PricedCall, Wrapper, WrapperTerm
+from farebox.gateway.wrapper import PricedCall, WrapperSettings, WrapperTerm
 from farebox.x402.headers import encode_header
 from farebox.x402.wire import SCHEME, X402_VERSION
 
@@ -57,22 +57,29 @@ class WrapperOffer:
 
 
 def build_offer(
-    wrapper: Wrapper, call: PricedCall, gateway: GatewayUrl, *, method: str, path: str
+    slug: str,
+    settings: WrapperSettings,
+    call: PricedCall,
+    gateway: GatewayUrl,
+    *,
+    method: str,
+    path: str = "",
 ) -> WrapperOffer:
     """Build the offer for a request to a wrapper.
 
     Args:
-        wrapper: the wrapper that is called.
+        slug: the wrapper's slug.
+        settings: the wrapper's settings.
         call: the request's price.
         gateway: the public URL of the gateway.
         method: the method that is paid for.
         path: the request's path after the slug, as it was sent; a long one is left out.
     """
-    settings, route = wrapper.settings, call.route
+    route = call.route
     shown = path if len(path) <= _MAX_PATH_CHARS else ""
     described = method if route is not None else settings.method or "GET"
     resource: dict[str, Any] = {
-        "url": gateway.endpoint(wrapper.slug) + (shown if shown != "/" else ""),
+        "url": gateway.endpoint(slug) + (shown if shown != "/" else ""),
         "description": (route.description if route else "") or settings.description,
         "mimeType": settings.mime_type,
         "serviceName": settings.name,
@@ -81,7 +88,7 @@ def build_offer(
     return WrapperOffer(
         requirements=tuple(map(build_requirement, call.terms)),
         resource={name: value for name, value in resource.items() if value},
-        discovery=build_discovery_block(described, route, slug=wrapper.slug, prefix=gateway.prefix),
+        discovery=build_discovery_block(described, route, slug=slug, prefix=gateway.prefix),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from farebox.audit.audit_store import insert_event
 from farebox.audit.event import Action, AuditEvent
+from farebox.catalog.wrapper_listing_store import WrapperListing
 from farebox.gateway.wrapper import ID_KIND, Wrapper, WrapperSettings
 from farebox.gateway.wrappers import wrapper_store
 from farebox.gateway.wrappers.slug import alternative_slugs, derive_slug, is_slug
@@ -55,8 +56,19 @@ class WrapperChecks(Protocol):
 class WrapperListings(Protocol):
     """The catalog's listings of wrappers, written in the transaction of the wrapper."""
 
-    async def put(self, db: Connection, wrapper: Wrapper) -> None:
-        """List an enabled wrapper, with exactly its routes.
+    async def prepare(self, slug: str, settings: WrapperSettings) -> Sequence[WrapperListing]:
+        """Make the listings of a wrapper, one for each route and network.
+
+        Raises:
+            InvalidWrapper: the catalog does not take one of them.
+            Outage: they cannot be judged now.
+        """
+        ...
+
+    async def put(
+        self, db: Connection, wrapper: Wrapper, listings: Sequence[WrapperListing]
+    ) -> None:
+        """Show exactly these listings of an enabled wrapper.
 
         Raises:
             Refusal: a recipient has the maximum number of listings.
@@ -168,17 +180,17 @@ class Wrappers:
         await self._owner_locks.count_change(caller.owner)
         known = await self.find(caller.owner, wrapper_id)
         settings = change_settings(known.settings, fields)
+        listings = await self._listings.prepare(known.slug, settings)
         if settings.upstream != known.settings.upstream or settings.terms != known.settings.terms:
             await self._checks.check(settings)
         async with self._change(caller, request_id, known, Action.WRAPPER_UPDATED) as (db, locked):
-            if locked.revision != known.revision:
-                raise InvalidWrapper("wrapper", "It was changed at the same time: send it again.")
+            _check_revision(known, locked)
             await _check_secret(db, caller.owner, settings)
             wrapper = await wrapper_store.write_settings(
                 db, locked, settings, is_established=caller.is_established
             )
             if wrapper.is_enabled:
-                await self._listings.put(db, wrapper)
+                await self._listings.put(db, wrapper, listings)
         return wrapper
 
     async def enable(self, caller: Caller, request_id: str, wrapper_id: str) -> Wrapper:
@@ -192,9 +204,11 @@ class Wrappers:
         await self._owner_locks.count_change(caller.owner)
         known = await self.find(caller.owner, wrapper_id)
         await self._checks.check(known.settings)
+        listings = await self._listings.prepare(known.slug, known.settings)
         async with self._change(caller, request_id, known, Action.WRAPPER_ENABLED) as (db, locked):
+            _check_revision(known, locked)
             wrapper = await wrapper_store.write_enabled(db, locked, is_enabled=True)
-            await self._listings.put(db, wrapper)
+            await self._listings.put(db, wrapper, listings)
         return wrapper
 
     async def disable(self, caller: Caller, request_id: str, wrapper_id: str) -> Wrapper:
@@ -230,6 +244,12 @@ class Wrappers:
                 raise NotFound
             yield db, locked
             await insert_event(db, AuditEvent(caller, action, known.id, request_id))
+
+
+def _check_revision(known: Wrapper, locked: Wrapper) -> None:
+    """Refuse a change whose checks were made for other settings."""
+    if locked.revision != known.revision:
+        raise InvalidWrapper("wrapper", "It was changed at the same time: send it again.")
 
 
 async def _take_slug(db: Connection, owner: OwnerId, slug: str | None, name: str) -> str:

@@ -41,7 +41,7 @@ def offer(
     own = wrapper(settings)
     call = price_call(own.settings, method, path or "/")
     assert isinstance(call, PricedCall)
-    return build_offer(own, call, GATEWAY, method=method, path=path)
+    return build_offer(own.slug, own.settings, call, GATEWAY, method=method, path=path)
 
 
 def with_route(route: PricedRoute) -> WrapperSettings:
