@@ -32,6 +32,7 @@ MAY_IMPORT = MappingProxyType(
             "catalog",
             "facilitator",
             "outbound",
+            "stellar",
             "storage",
             "vault",
             "x402",
@@ -81,6 +82,7 @@ INSIDE = MappingProxyType(
             "settled_payment": {"listing"},
             "search_document": {"listing"},
             "listing_store": {"listing", "search_document", "settled_payment"},
+            "wrapper_listing_store": {"listing", "listing_store"},
             "discovery": {"listing"},
             "ingestion": {
                 "discovery",
@@ -134,10 +136,10 @@ INSIDE = MappingProxyType(
             "delivery": {"payment", "relay", "wrapper"},
             "offers": {"wrapper"},
             "upstream_credentials": {"wrapper"},
-            "wrappers": {"relay", "wrapper"},
-            "gateway_path": {"wrappers"},
             "responses": {"delivery", "offers", "payment"},
+            "wrappers": {"offers", "relay", "wrapper"},
             "buyer_connection": {"cross_origin", "delivery", "payment", "relay", "responses"},
+            "gateway_path": {"wrappers"},
             "http": {
                 "buyer_connection",
                 "cross_origin",

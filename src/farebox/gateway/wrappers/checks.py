@@ -1,0 +1,95 @@
+"""The checks of a wrapper that need the network: its upstream and its recipients."""
+
+from collections.abc import Collection, Mapping
+from typing import Final, assert_never
+
+from farebox.gateway.wrapper import WrapperSettings, WrapperTerm, route_terms
+from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
+from farebox.kernel.errors import Outage
+from farebox.kernel.networks import Network
+from farebox.outbound.client import OutboundClient
+from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
+from farebox.outbound.target import Target, parse_target
+from farebox.stellar.balance_call import balance_envelope
+from farebox.stellar.simulation import (
+    NeedsRestore,
+    RefusalKind,
+    Simulated,
+    SimulationRefused,
+    UnreadableSimulation,
+    read_simulation,
+)
+from farebox.stellar.soroban_rpc import SorobanRpc
+
+_RESOLVE_S: Final = 5.0
+_OURS: Final = frozenset({NotSentReason.BUSY, NotSentReason.CLOSED, NotSentReason.DEADLINE})
+_NO_TRUSTLINE: Final = "It has no trustline for the token on {network}: it cannot be paid."
+_NOT_A_TOKEN: Final = "It is no token contract on {network}, or payTo cannot hold it."  # noqa: S105 - a sentence
+_ARCHIVED: Final = "The token, or its balance of payTo, is archived on {network}."
+
+
+class NetworkChecks:
+    """Checks upstreams and recipients; `own_hosts` are the names that this service answers under.
+
+    `nodes` has every network that the service settles on.
+    """
+
+    def __init__(
+        self,
+        client: OutboundClient,
+        nodes: Mapping[Network, SorobanRpc],
+        *,
+        own_hosts: Collection[str],
+    ) -> None:
+        self._client, self._nodes = client, nodes
+        self._own_hosts = frozenset(host.lower() for host in own_hosts)
+
+    async def check(self, settings: WrapperSettings) -> None:
+        """Check the upstream's address, and that every recipient can hold its tokens.
+
+        Raises:
+            InvalidWrapper: the upstream is this service or not public, a network is not served, or
+                a recipient cannot be paid.
+            Outage: it cannot be checked now.
+        """
+        await self._check_upstream(settings.upstream.url)
+        routes = (route_terms(settings, each) for each in settings.routes)
+        terms = {term for own in (settings.terms, *routes) for term in own}
+        pairs = {(term.network, term.asset, term.pay_to): term for term in terms}
+        for _, term in sorted(pairs.items()):
+            await self._check_recipient(term)
+
+    async def _check_upstream(self, url: str) -> None:
+        target = parse_target(url)
+        if isinstance(target, Target) and target.host in self._own_hosts:
+            raise InvalidWrapper("upstreamUrl", "It is this service itself.")
+        try:
+            await self._client.check_address(url, deadline_s=_RESOLVE_S)
+        except CallRefused as refusal:
+            why = f"It cannot be called: {refusal.reason.value}."
+            raise InvalidWrapper("upstreamUrl", why) from None
+        except CallNotSent as error:
+            if error.reason in _OURS:
+                raise
+            why = f"It cannot be called: {error.reason.value}."
+            raise InvalidWrapper("upstreamUrl", why) from None
+
+    async def _check_recipient(self, term: WrapperTerm) -> None:
+        node = self._nodes.get(term.network)
+        if node is None:
+            raise InvalidWrapper("network", f"{term.network.value} is not served here.")
+        answer = await node.simulate(balance_envelope(term.asset, term.pay_to))
+        simulation = read_simulation(answer.result)
+        match simulation:
+            case Simulated():
+                return
+            case SimulationRefused(kind=RefusalKind.TRUSTLINE):
+                raise InvalidWrapper("payTo", _NO_TRUSTLINE.format(network=term.network.value))
+            case SimulationRefused():
+                raise InvalidWrapper("asset", _NOT_A_TOKEN.format(network=term.network.value))
+            case NeedsRestore():
+                raise InvalidWrapper("asset", _ARCHIVED.format(network=term.network.value))
+            case UnreadableSimulation(part=part):
+                raise Outage("node", f"The simulation cannot be read: {part}.")
+            case _:
+                assert_never(simulation)

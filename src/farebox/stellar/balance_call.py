@@ -1,0 +1,23 @@
+"""The call of a token's `balance`, which fails for a holder that cannot hold the token (SEP-41)."""
+
+from typing import Final
+
+from farebox.kernel.addresses import Address, account_address
+from farebox.stellar.contract_operations import HostCall, dry_run
+from farebox.stellar.scval import ScKind
+from farebox.stellar.xdr_writer import opaque, sc_address, uint32
+
+_INVOKE_CONTRACT: Final = bytes(4)  # HostFunctionType
+_NO_AUTHORIZATION: Final = bytes(4)
+_ANYBODY: Final = account_address(bytes(32))  # a read needs no source account on the ledger
+
+
+def balance_envelope(token: Address, holder: Address) -> str:
+    """Build the unsigned envelope that simulates `balance(holder)`, in base64.
+
+    The contract of a classic asset fails for an account that does not exist or has no trustline
+    for the asset (CAP-46-6). Every token succeeds for a contract.
+    """
+    argument = uint32(ScKind.ADDRESS) + sc_address(holder)
+    call = sc_address(token) + opaque(b"balance") + uint32(1) + argument
+    return dry_run(HostCall(_INVOKE_CONTRACT + call, _NO_AUTHORIZATION), _ANYBODY)

@@ -1,0 +1,122 @@
+"""A wrapper's upstream and recipients, checked against real names and the real Soroban host."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from stellar_sdk import Keypair
+
+from farebox.gateway.wrapper import WrapperSettings, WrapperTerm
+from farebox.gateway.wrappers.checks import NetworkChecks
+from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper, make_settings
+from farebox.kernel.addresses import Address, contract_address
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.errors import Outage
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import Devnet, Scene
+from farebox.outbound.client import OutboundClient
+from farebox.outbound.resolve import LoopbackResolver, PinnedAddress
+from farebox.stellar.rpc_http import HttpSorobanRpc
+from support.outbound import LOOPBACK, SELLER, lookup
+from support.wrappers import wrapper_fields
+
+OWN = "pay.example.com"
+NAMES = {
+    "private.example.com": ["10.0.0.1"],
+    OWN: ["192.88.0.1"],
+    "mixed.example.com": ["8.8.8.8", "::1"],
+}
+
+
+@pytest.fixture
+async def rpc(devnet: Devnet) -> AsyncIterator[HttpSorobanRpc]:
+    async with HttpSorobanRpc(Network.TESTNET, Secret(devnet.rpc_url)) as client:
+        yield client
+
+
+@pytest.fixture
+async def checks(rpc: HttpSorobanRpc) -> AsyncIterator[NetworkChecks]:
+    resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, 443)}, lookup(NAMES))
+    async with OutboundClient(resolver) as client:
+        yield NetworkChecks(client, {Network.TESTNET: rpc}, own_hosts=[OWN.upper()])
+
+
+@pytest.fixture
+async def scene(devnet: Devnet) -> Scene:
+    return await devnet.scene(payers=1, payees=1)
+
+
+def settings_of(
+    scene: Scene, *, url: str = f"https://{SELLER}/", **term: object
+) -> WrapperSettings:
+    own = {
+        "network": Network.TESTNET,
+        "asset": Address(scene.asset),
+        "amount": BaseUnits(1),
+        "pay_to": Address(scene.payees[0].address),
+    }
+    return replace(
+        make_settings(wrapper_fields(upstream_url=url)),
+        terms=(WrapperTerm(**(own | term)),),  # type: ignore[arg-type]  # the fields of a term
+    )
+
+
+async def refused_member(checks: NetworkChecks, settings: WrapperSettings) -> str:
+    with pytest.raises(InvalidWrapper) as refusal:
+        await checks.check(settings)
+    return refusal.value.message.removeprefix("Look at ").partition(". ")[0]
+
+
+async def test_recipient_with_a_trustline_or_a_contract_can_be_paid(
+    checks: NetworkChecks, scene: Scene
+) -> None:
+    await checks.check(settings_of(scene))
+    await checks.check(settings_of(scene, pay_to=contract_address(bytes([9]) * 32)))
+
+
+async def test_recipient_that_cannot_hold_the_token_is_refused(
+    checks: NetworkChecks, scene: Scene
+) -> None:
+    stranger = Address(Keypair.random().public_key)
+    assert await refused_member(checks, settings_of(scene, pay_to=stranger)) == "payTo"
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+async def test_asset_that_is_no_token_contract_is_refused(
+    checks: NetworkChecks, scene: Scene, seed: int
+) -> None:
+    missing = contract_address(bytes([seed]) * 32)
+    assert await refused_member(checks, settings_of(scene, asset=missing)) == "asset"
+
+
+async def test_network_that_is_not_served_is_refused(checks: NetworkChecks, scene: Scene) -> None:
+    settings = settings_of(scene, network=Network.PUBNET)
+    assert await refused_member(checks, settings) == "network"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://{OWN}/gateway/other",
+        f"https://{OWN.upper()}:8443/",
+        "https://private.example.com/",
+        "https://mixed.example.com/",
+        "https://unheard-of.example.com/",
+    ],
+)
+async def test_upstream_that_is_ours_or_not_public_is_refused(
+    checks: NetworkChecks, scene: Scene, url: str
+) -> None:
+    assert await refused_member(checks, settings_of(scene, url=url)) == "upstreamUrl"
+
+
+async def test_node_that_is_away_is_an_outage(
+    checks: NetworkChecks, scene: Scene, devnet: Devnet
+) -> None:
+    await devnet.fault({"kind": "http", "status": 503}, methods=("simulateTransaction",))
+    try:
+        with pytest.raises(Outage):
+            await checks.check(settings_of(scene))
+    finally:
+        await devnet.clear_faults()
