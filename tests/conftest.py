@@ -19,6 +19,7 @@ from farebox.local.devnet import Devnet, DevnetOptions, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.storage.migrate import migrate, packaged_migrations
 from farebox.storage.pool import Database
+from support.examples import examples
 from support.manual_clock import ManualClock
 from support.planted_secrets import check_database, check_server, count_planted
 
@@ -27,7 +28,12 @@ from support.planted_secrets import check_database, check_server, count_planted
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # a property is judged by what it finds and not by how busy the machine is
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "tests",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=examples(100),
+)
 settings.load_profile("tests")
 
 pytest_plugins = (

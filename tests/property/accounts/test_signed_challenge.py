@@ -15,6 +15,7 @@ from farebox.accounts.signed_challenge import read_signed_challenge
 from farebox.kernel.addresses import Address, raw_key
 from support.challenges import CLIENT, DOMAIN, SERVER, TERMS, challenge_by_hand
 from support.damaged_bytes import damaged
+from support.examples import examples
 
 KEYS = [CLIENT, *(Keypair.from_raw_ed25519_seed(bytes([n]) * 32) for n in (2, 3, 4, 9))]
 NOW = int(time.time())
@@ -41,7 +42,7 @@ def _passes(text: str) -> bool:
     return verdict is SignatureVerdict.SUFFICIENT
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(damaged(st.just(RAW)))
 def test_changed_challenge_is_refused(raw: bytes) -> None:
     assert _passes(_text(RAW))
@@ -55,7 +56,7 @@ def test_signed_challenge_with_one_changed_bit_is_refused() -> None:
         assert not _passes(_text(bytes(raw))), at
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(damaged(st.just(RAW)))
 def test_challenge_decodes_as_in_the_sdk(raw: bytes) -> None:
     read = read_signed_challenge(_text(raw), TERMS)
@@ -71,7 +72,7 @@ def test_challenge_decodes_as_in_the_sdk(raw: bytes) -> None:
     assert list(read.signatures) == signatures
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     signing=st.lists(st.sampled_from(KEYS), max_size=6),
     weights=st.dictionaries(st.sampled_from(KEYS), st.integers(0, 3), max_size=5),

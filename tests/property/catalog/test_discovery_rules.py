@@ -15,6 +15,7 @@ from farebox.catalog.discovery.route_template import RouteTemplate, parse_route_
 from farebox.outbound.target import Target, parse_target
 from support.damaged_bytes import damaged
 from support.discovery import SELLER, Json, discovery, http_info, schema_of, tool_info
+from support.examples import examples
 
 ODD: Final = "/.%:@?#\\{}[]~;=&+'\"<>|^`é中\u202e\u0000\n 25eE2fF0aAlocalhostxn--12"
 paths = st.text(alphabet=ODD, max_size=40).map(lambda text: "/" + text)
@@ -67,7 +68,7 @@ schemas = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(urls)
 def test_canonical_url_is_idempotent(text: str) -> None:
     url = read_url(text)
@@ -84,7 +85,7 @@ def test_canonical_url_is_idempotent(text: str) -> None:
             assert isinstance(parse_target(str(url)), Target)  # its ownership can be verified
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(urls, urls)
 def test_equal_canonical_urls_have_one_host(one: str, other: str) -> None:
     first, second = read_url(one), read_url(other)
@@ -92,7 +93,7 @@ def test_equal_canonical_urls_have_one_host(one: str, other: str) -> None:
         assert urlsplit(str(first)).hostname == urlsplit(str(second)).hostname
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(templates)
 def test_route_template_decodes_to_no_parent_segment_and_no_separator(text: str) -> None:
     template = parse_route_template(text)
@@ -110,7 +111,7 @@ def test_route_template_decodes_to_no_parent_segment_and_no_separator(text: str)
     assert isinstance(read_url(f"https://a.example{template.path}"), CanonicalUrl)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.text(alphabet="abcdez-_.~", min_size=1, max_size=6), min_size=1, max_size=5))
 def test_route_template_matches_the_path_it_was_made_of(segments: list[str]) -> None:
     path = read_url("https://a.example/" + "/".join(segments))
@@ -123,19 +124,19 @@ def test_route_template_matches_the_path_it_was_made_of(segments: list[str]) -> 
         assert not template.matches(path.path + "/x")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(damaged(st.sampled_from([discovery(), discovery("mcp://tool/weather", tool_info())])))
 def test_parse_discovery_returns_for_damaged_bytes(text: bytes) -> None:
     check_parsed(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.binary(max_size=200))
 def test_parse_discovery_drops_arbitrary_bytes(text: bytes) -> None:
     assert isinstance(parse_discovery(text, pay_to=SELLER), Dropped)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(urls, values, schemas, templates)
 def test_parse_discovery_returns_for_arbitrary_members(
     url: str, more: object, schema: object, template: str
@@ -161,7 +162,7 @@ def check_parsed(text: bytes) -> None:
     assert len(resource.parameters) <= 4_096
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.dictionaries(st.text(max_size=8), values, max_size=4))
 def test_parse_discovery_keeps_extension_data_byte_for_byte(query: dict[str, object]) -> None:
     info = http_info(queryParams=query)

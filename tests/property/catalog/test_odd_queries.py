@@ -22,6 +22,7 @@ from prove.query_generator import (
 )
 from prove.response_check import RawResponse, find_faults
 from support.asgi import AsgiClient
+from support.examples import examples
 from support.listings import SELLER, Listed, list_many
 from support.stage import Stage
 
@@ -69,7 +70,7 @@ async def service(stage: Stage) -> AsyncIterator[Service]:
 
 
 _MANY: Final = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -13,6 +13,7 @@ from farebox.outbound.client import _url
 from farebox.outbound.faults import CallRefused
 from farebox.outbound.resolve import PublicResolver
 from farebox.outbound.target import PORTS, Target, parse_target
+from support.examples import examples
 from support.outbound import SELLER, lookup
 
 addresses = st.one_of(
@@ -79,7 +80,7 @@ spellings = st.one_of(
 NAME = re.compile(r"(?!\d+\Z)([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]\Z", re.ASCII)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(spellings)
 def test_accepted_target_has_one_public_host_for_every_url_parser(url: str) -> None:
     read = parse_target(url)
@@ -106,7 +107,7 @@ def test_accepted_target_has_one_public_host_for_every_url_parser(url: str) -> N
     assert not any(ord(char) <= 32 or ord(char) >= 127 for char in read.path_and_query)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(addresses)
 def test_is_public_is_false_in_every_reserved_range(
     address: IPv4Address | IPv6Address,
@@ -119,7 +120,7 @@ def test_is_public_is_false_in_every_reserved_range(
         assert ip_address(str(address)) == address
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(addresses, min_size=1, max_size=5))
 async def test_resolver_pins_a_name_to_a_public_address_or_refuses(
     found: list[IPv4Address | IPv6Address],

@@ -15,6 +15,7 @@ from farebox.stellar.events import (
 from farebox.stellar.scval import read_value, skip_value
 from farebox.stellar.xdr_reader import Malformed, XdrReader
 from support.damaged_bytes import damaged
+from support.examples import examples
 from support.sdk_oracle import muxed_contracts_as_muxed_accounts
 from support.sdk_value_oracle import assert_value_agrees
 from support.sdk_values import contract, keys32, values
@@ -48,7 +49,7 @@ def _assert_event_agrees(ours: ContractEvent, theirs: xdr.ContractEvent) -> None
     assert_value_agrees(ours.data, body.data)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(EVENTS)
 def test_contract_event_decodes_as_in_the_sdk(event: xdr.ContractEvent) -> None:
     ours = decode_contract_event(event.to_xdr())
@@ -58,7 +59,7 @@ def test_contract_event_decodes_as_in_the_sdk(event: xdr.ContractEvent) -> None:
     _assert_event_agrees(ours, event)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(DIAGNOSTIC_EVENTS)
 def test_diagnostic_event_decodes_as_in_the_sdk(event: xdr.DiagnosticEvent) -> None:
     ours = decode_diagnostic_event(event.to_xdr())
@@ -67,7 +68,7 @@ def test_diagnostic_event_decodes_as_in_the_sdk(event: xdr.DiagnosticEvent) -> N
     _assert_event_agrees(ours, event.event)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(damaged(DIAGNOSTIC_EVENTS.map(lambda event: event.to_xdr_bytes())))
 def test_damaged_event_decodes_to_none_or_as_in_the_sdk(raw: bytes) -> None:
     ours = decode_diagnostic_event(base64.b64encode(raw).decode())
@@ -81,14 +82,14 @@ def test_damaged_event_decodes_to_none_or_as_in_the_sdk(raw: bytes) -> None:
         _assert_event_agrees(ours, theirs.event)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.one_of(st.binary(max_size=200), st.text(max_size=200)))
 def test_decoding_never_raises(encoded: bytes | str) -> None:
     decode_contract_event(encoded)
     decode_diagnostic_event(encoded)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(damaged(values.map(lambda value: value.to_xdr_bytes())))
 def test_skip_value_consumes_what_read_value_consumes(raw: bytes) -> None:
     read, skipped = XdrReader(raw), XdrReader(raw)

@@ -6,6 +6,7 @@ from stellar_sdk import xdr
 from farebox.stellar.soroban_data import Resources, read_resources
 from farebox.stellar.xdr_reader import Malformed, XdrReader
 from support.damaged_bytes import damaged
+from support.examples import examples
 from support.sdk_ledger_keys import resource_datas
 from support.sdk_oracle import muxed_contracts_as_muxed_accounts
 
@@ -33,13 +34,13 @@ def _of_sdk(data: xdr.SorobanTransactionData) -> Resources:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(resource_datas)
 def test_resource_data_decodes_as_in_the_sdk(data: xdr.SorobanTransactionData) -> None:
     assert _read_resources(data.to_xdr_bytes()) == _of_sdk(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(damaged(resource_datas.map(lambda data: data.to_xdr_bytes())))
 def test_damaged_resource_data_is_refused_or_decodes_as_in_the_sdk(raw: bytes) -> None:
     ours = _read_resources(raw)

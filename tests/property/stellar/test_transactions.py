@@ -18,6 +18,7 @@ from farebox.stellar.transactions import (
 )
 from farebox.stellar.transfer_envelope import TransferEnvelope, read_transfer_envelope
 from support.envelope_strategies import signed_payments
+from support.examples import examples
 from support.sdk_envelopes import NO_MEMO, call_operation, envelope, muxed_source
 from support.sdk_ledger_keys import resource_datas
 from support.sdk_values import uint32, uint64
@@ -82,7 +83,7 @@ def _settlements(
     return network, sign(ours, _key(RELAYER), network.id), digest, theirs
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(_settlements())
 def test_settlement_equals_the_sdks_in_hash_signature_and_bytes(
     settlement: tuple[Network, SignedTransaction, bytes, xdr.TransactionEnvelope],
@@ -97,7 +98,7 @@ def test_settlement_equals_the_sdks_in_hash_signature_and_bytes(
     assert ours.inner_hash is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(_settlements(), st.integers(2**34, 2**62))
 def test_fee_bump_equals_the_sdks(
     settlement: tuple[Network, SignedTransaction, bytes, xdr.TransactionEnvelope], fee: int
@@ -129,7 +130,7 @@ def test_fee_bump_equals_the_sdks(
     assert ours.size_bytes == len(theirs.to_xdr_object().to_xdr_bytes())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(signed_payments, SEQUENCES)
 def test_simulation_envelope_has_the_call_with_our_source_only(
     original: xdr.TransactionEnvelope, sequence: int

@@ -18,6 +18,7 @@ from farebox.stellar.transfer_envelope import (
 )
 from support.damaged_bytes import damaged
 from support.envelope_strategies import envelopes, signed_payments
+from support.examples import examples
 from support.sdk_envelopes import payment
 from support.sdk_oracle import assert_sdk_agrees, sdk_reads
 
@@ -26,7 +27,7 @@ def _bytes(envelope: xdr.TransactionEnvelope) -> bytes:
     return envelope.to_xdr_bytes()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(envelopes)
 def test_transfer_envelope_decodes_as_in_the_sdk(envelope: xdr.TransactionEnvelope) -> None:
     raw = envelope.to_xdr_bytes()
@@ -35,13 +36,13 @@ def test_transfer_envelope_decodes_as_in_the_sdk(envelope: xdr.TransactionEnvelo
     assert_sdk_agrees(read, raw)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(damaged(envelopes.map(_bytes)))
 def test_damaged_envelope_is_refused_or_decodes_as_in_the_sdk(raw: bytes) -> None:
     assert_sdk_agrees(read_transfer_envelope(raw), raw)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=300))
 def test_read_transfer_envelope_returns_for_arbitrary_bytes(raw: bytes) -> None:
     assert_sdk_agrees(read_transfer_envelope(raw), raw)
@@ -68,7 +69,7 @@ def test_truncated_payment_is_refused() -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(signed_payments)
 def test_digests_and_signatures_equal_those_of_the_sdk(envelope: xdr.TransactionEnvelope) -> None:
     read = read_transfer_envelope(envelope.to_xdr_bytes())

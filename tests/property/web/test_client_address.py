@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from farebox.web.client_address import client_address, client_name
+from support.examples import examples
 
 TRUSTED = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 PROXY = "10.0.0.1"
@@ -23,7 +24,7 @@ ODD = st.one_of(
 LINES = st.lists(st.tuples(HEADERS, ODD), max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(lines=LINES)
 def test_client_address_is_the_peer_when_it_is_no_trusted_proxy(
     lines: list[tuple[bytes, bytes]],
@@ -32,7 +33,7 @@ def test_client_address_is_the_peer_when_it_is_no_trusted_proxy(
     assert client_address(PROXY, lines, ()) == PROXY
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(lines=LINES)
 def test_client_address_is_an_address_for_any_forwarded_header(
     lines: list[tuple[bytes, bytes]],
@@ -42,7 +43,7 @@ def test_client_address_is_an_address_for_any_forwarded_header(
     assert client_name(found) != "unknown"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(before=ODD)
 def test_client_address_ignores_what_the_client_forwarded(before: bytes) -> None:
     appended = [(b"x-forwarded-for", before + b", " + SEEN.encode())]

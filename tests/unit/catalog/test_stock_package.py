@@ -28,6 +28,7 @@ from farebox.catalog.discovery.metadata import read_icon_url, read_metadata
 from farebox.catalog.discovery.route_template import parse_route_template
 from farebox.catalog.listing import Resource
 from support.discovery import SELLER, Json, http_info, tool_info
+from support.examples import examples
 
 HOST: Final = "https://api.weather.example"
 PARAMETERS: Final = {"properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -107,7 +108,7 @@ members = st.dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.sampled_from([http_info(), http_info(method="POST"), tool_info()]), members)
 def test_info_refused_by_the_specification_is_dropped(info: Json, changed: Json) -> None:
     given_input = info["input"]
@@ -129,7 +130,7 @@ references = st.recursive(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.dictionaries(st.sampled_from(["$defs", "properties", "allOf"]), references))
 def test_reference_refused_by_the_stock_package_is_dropped(schema: dict[str, object]) -> None:
     if stock._has_external_schema_reference(schema):
@@ -137,14 +138,14 @@ def test_reference_refused_by_the_stock_package_is_dropped(schema: dict[str, obj
         assert isinstance(found, Dropped)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.text(alphabet="/:.%25eEfFabc-_~\\é ", max_size=24))
 def test_template_refused_by_the_stock_package_is_none(template: str) -> None:
     if not stock._is_valid_route_template(template):
         assert parse_route_template(template) is None
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(
         st.one_of(
@@ -174,14 +175,14 @@ icons = st.builds(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(icons)
 def test_icon_refused_by_the_stock_package_is_none(icon: str) -> None:
     if not stock._is_valid_icon_url(icon) and icon[:5].lower() != "https":
         assert read_icon_url(icon) is None
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.text(alphabet="abcXYZ019-_.~/", max_size=20))
 def test_plain_url_has_the_form_of_the_stock_package(path: str) -> None:
     url = read_url(f"{HOST}/{path}?q=1#x")

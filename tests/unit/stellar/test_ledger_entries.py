@@ -21,6 +21,7 @@ from farebox.stellar.ledger_entries import (
 )
 from farebox.stellar.rpc import AccountState
 from support.damaged_bytes import damaged
+from support.examples import examples
 
 CONTRACT: Final = contract_address(bytes([9]) * 32)
 OWNER: Final = contract_address(bytes([5]) * 32)
@@ -110,7 +111,7 @@ def test_instance_of_another_contract_is_none() -> None:
     assert read_contract_code(instance(WASM), OWNER) is None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     damaged(
         st.sampled_from(

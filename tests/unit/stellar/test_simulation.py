@@ -21,6 +21,7 @@ from farebox.stellar.simulation import (
     classify_simulation_error,
     read_simulation,
 )
+from support.examples import examples
 from support.raw_envelopes import NONE, ONE, u32
 from support.sdk_ledger_keys import resource_data
 from support.sdk_values import account, address_value, contract, i128, nested, symbol, void
@@ -249,7 +250,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.dictionaries(st.sampled_from(sorted({*SUCCESS, "error", "restorePreamble"})), _JSON))
 def test_read_simulation_returns_a_value_for_every_mapping(changes: dict[str, Any]) -> None:
     for answer in (changes, SUCCESS | changes):
