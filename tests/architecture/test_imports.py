@@ -207,6 +207,7 @@ EDGES = {
     "validate_http",
     "verify_http",
     "web_auth_http",
+    "wrappers_http",
 }
 # a library from outside: which package, folder or module (`*/name`: in whatever place) may know it
 OUTSIDE = MappingProxyType(

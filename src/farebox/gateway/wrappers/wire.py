@@ -1,10 +1,12 @@
 """The JSON shapes of wrappers; a change names the members that it changes."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.wrapper import (
     MAX_ROUTES,
     MAX_TERMS,
@@ -159,13 +161,21 @@ class SlugBody(msgspec.Struct, rename="camel"):
     modified: bool
 
 
-def wrapper_body(wrapper: Wrapper, gateway_url: str) -> WrapperBody:
-    """Render a wrapper; `gateway_url` is the public URL of the gateway."""
+def wrapper_list_body(
+    wrappers: Sequence[Wrapper], gateway: GatewayUrl, *, limit: int, next_cursor: str | None
+) -> WrapperListBody:
+    """Render a page of wrappers."""
+    items = [wrapper_body(each, gateway) for each in wrappers]
+    return WrapperListBody(items, PaginationBody(limit, next_cursor))
+
+
+def wrapper_body(wrapper: Wrapper, gateway: GatewayUrl) -> WrapperBody:
+    """Render a wrapper as its owner sees it."""
     settings, limits = wrapper.settings, wrapper.settings.limits
     return WrapperBody(
         id=wrapper.id,
         slug=wrapper.slug,
-        endpoint=f"{gateway_url}/{wrapper.slug}",
+        endpoint=gateway.endpoint(wrapper.slug),
         scheme=SCHEME,
         enabled=wrapper.is_enabled,
         name=settings.name,
