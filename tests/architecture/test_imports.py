@@ -129,17 +129,46 @@ INSIDE = MappingProxyType(
             },
         },
         "gateway": {
+            "analytics": set[str](),
             "cross_origin": set[str](),
             "payment": set[str](),
             "relay": set[str](),
             "wrapper": set[str](),
-            "delivery": {"payment", "relay", "wrapper"},
-            "offers": {"wrapper"},
-            "upstream_credentials": {"wrapper"},
-            "responses": {"delivery", "offers", "payment"},
-            "wrappers": {"offers", "relay", "wrapper"},
-            "buyer_connection": {"cross_origin", "delivery", "payment", "relay", "responses"},
-            "gateway_path": {"wrappers"},
+            "delivery": {
+                "payment",
+                "relay",
+                "wrapper",
+            },
+            "offers": {
+                "wrapper",
+            },
+            "upstream_credentials": {
+                "wrapper",
+            },
+            "origin": {
+                "offers",
+                "wrapper",
+            },
+            "responses": {
+                "delivery",
+                "offers",
+                "payment",
+            },
+            "wrappers": {
+                "offers",
+                "relay",
+                "wrapper",
+            },
+            "buyer_connection": {
+                "cross_origin",
+                "delivery",
+                "payment",
+                "relay",
+                "responses",
+            },
+            "gateway_path": {
+                "wrappers",
+            },
             "http": {
                 "buyer_connection",
                 "cross_origin",

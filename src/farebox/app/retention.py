@@ -14,6 +14,7 @@ from farebox.accounts import session_store
 from farebox.facilitator.budgets import budget_store
 from farebox.facilitator.budgets.budget import oldest_day, utc_day
 from farebox.facilitator.journal.retention import EnvelopeRetention
+from farebox.gateway.analytics import request_store
 from farebox.gateway.delivery import response_store
 from farebox.ingress import usage_store
 from farebox.kernel.clock import Clock
@@ -23,6 +24,7 @@ from farebox.storage.pool import Connection
 from farebox.storage.prune import PruneRule
 
 USAGE_KEPT_DAYS: Final = 400  # a year and the month of the review
+REQUESTS_KEPT: Final = timedelta(days=30)  # of wrappers; the sums of their days stay
 USERS_KEPT: Final = timedelta(days=30)  # since the last sign-in; sessions live for hours
 
 
@@ -50,6 +52,9 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
     async def responses(db: Connection, limit: int) -> int:
         return await response_store.delete_expired(db, limit=limit)
 
+    async def requests(db: Connection, limit: int) -> int:
+        return await request_store.delete_old(db, kept=REQUESTS_KEPT, limit=limit)
+
     return [
         *(
             PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
@@ -60,4 +65,5 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
         PruneRule("settlement_usage", settled),
         PruneRule("users", users),
         PruneRule("gateway_responses", responses),
+        PruneRule("gateway_requests", requests),
     ]

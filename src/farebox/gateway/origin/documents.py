@@ -1,0 +1,214 @@
+"""The origin documents: the gateway's paid operations as OpenAPI 3.1, and as a list of URLs."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from farebox.catalog.discovery.info import BODY_METHODS
+from farebox.gateway.offers.offer import GatewayUrl
+from farebox.gateway.wrapper import (
+    OtherPaths,
+    PricedRoute,
+    WrapperSettings,
+    WrapperTerm,
+    route_terms,
+)
+from farebox.stellar.asset_contract import usdc_contract
+from farebox.x402.wire import SCHEME
+
+Json = dict[str, Any]
+
+MAX_WRAPPERS: Final = 1_000  # the documents name these at most, the last changed first
+MAX_BYTES: Final = 4 * 1024 * 1024  # of one document
+DECIMALS: Final = 7  # of a Stellar asset
+_PARAMETER: Final = re.compile(r":([A-Za-z_][A-Za-z0-9_]*)")
+_WORD: Final = re.compile(r"[A-Za-z0-9]+")
+_GUIDANCE: Final = (
+    "Every operation answers an unpaid request with 402 and a PAYMENT-REQUIRED header. Sign one of "
+    "its terms and send the request again with PAYMENT-SIGNATURE (x402 version 2)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedWrapper:
+    """An enabled wrapper as the documents show it: nothing of its upstream."""
+
+    slug: str
+    settings: WrapperSettings
+
+
+@dataclass(frozen=True, slots=True)
+class OriginDocument:
+    """The bytes of a document and their entity tag (RFC 9110, section 8.8.3)."""
+
+    body: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Operation:
+    """One method of one paid path."""
+
+    wrapper: ListedWrapper
+    method: str
+    route: PricedRoute | None
+    term: WrapperTerm  # in USDC
+
+    @property
+    def path(self) -> str:
+        """The path below the gateway's URL."""
+        template = self.route.template.path if self.route is not None else ""
+        return f"/{self.wrapper.slug}{template if template != '/' else ''}"
+
+
+def build_openapi(
+    wrappers: Sequence[ListedWrapper], gateway: GatewayUrl, *, version: str
+) -> OriginDocument:
+    """Build `/openapi.json`: one operation for each price in USDC, of as many as fit."""
+    paths: dict[str, Json] = {}
+    size = 0
+    for operation in _operations(wrappers):
+        body = _build_operation(operation)
+        size += len(msgspec.json.encode(body)) + len(operation.path) + 64
+        if size > MAX_BYTES:
+            break
+        path = gateway.prefix + _PARAMETER.sub(r"{\1}", operation.path)
+        paths.setdefault(path, {})[operation.method.lower()] = body
+    return _document(
+        {
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Paid APIs of this Farebox",
+                "version": version,
+                "description": "Paid operations of the gateway; /v1/openapi.json has the service.",
+                "x-guidance": _GUIDANCE,
+            },
+            "servers": [{"url": gateway.origin}],
+            "paths": paths,
+        }
+    )
+
+
+def build_well_known(wrappers: Sequence[ListedWrapper], gateway: GatewayUrl) -> OriginDocument:
+    """Build `/.well-known/x402`: the URLs of the same operations, each once."""
+    urls = (f"{gateway.origin}{gateway.prefix}{each.path}" for each in _operations(wrappers))
+    resources: list[str] = []
+    size = 0
+    for url in dict.fromkeys(urls):
+        size += len(url) + 3
+        if size > MAX_BYTES:
+            break
+        resources.append(url)
+    return _document({"version": 1, "x402Version": 2, "resources": resources})
+
+
+def format_usd(amount: int) -> str:
+    """Format base units of USDC: 10000 is `0.0010000`."""
+    whole, fraction = divmod(amount, 10**DECIMALS)
+    return f"{whole}.{fraction:0{DECIMALS}d}"
+
+
+def _operations(wrappers: Sequence[ListedWrapper]) -> Iterator[_Operation]:
+    """Yield what has a price in USDC, by wrapper."""
+    for wrapper in wrappers[:MAX_WRAPPERS]:
+        settings = wrapper.settings
+        if not settings.routes or settings.other_paths is OtherPaths.BASE:
+            term = _usdc_of(settings.terms)
+            if term is not None:
+                yield _Operation(wrapper, settings.method or "GET", None, term)
+        for route in settings.routes:
+            term = _usdc_of(route_terms(settings, route))
+            if term is not None:
+                yield _Operation(wrapper, route.method, route, term)
+
+
+def _usdc_of(terms: Sequence[WrapperTerm]) -> WrapperTerm | None:
+    return next((each for each in terms if each.asset == usdc_contract(each.network)), None)
+
+
+def _build_operation(operation: _Operation) -> Json:
+    settings, route, term = operation.wrapper.settings, operation.route, operation.term
+    described = (route.description if route is not None else "") or settings.description
+    built: Json = {
+        "operationId": _operation_id(operation),
+        "summary": settings.name,
+        "description": described,
+        "tags": list(settings.tags),
+        "parameters": _parameters(operation),
+        "x-payment-info": {
+            "price": {"mode": "fixed", "currency": "USD", "amount": format_usd(term.amount)},
+            "protocols": [{"x402": {}}],
+        },
+        "x-stellar-payment": {
+            "network": term.network.value,
+            "asset": term.asset,
+            "amount": str(term.amount),
+            "decimals": DECIMALS,
+            "scheme": SCHEME,
+            "areFeesSponsored": True,
+        },
+        "responses": {
+            "200": {
+                "description": "The response of the API.",
+                "content": {settings.mime_type: {"schema": _output_schema(operation)}},
+            },
+            "402": {"description": "The terms of payment, in the PAYMENT-REQUIRED header."},
+        },
+    }
+    if operation.method in BODY_METHODS:
+        schema = _decode(route.input_schema) if route is not None else {}
+        body = {"application/json": {"schema": schema or {"type": "object"}}}
+        built["requestBody"] = {"content": body}
+    return built
+
+
+def _parameters(operation: _Operation) -> list[Json]:
+    """Declare the template's parameters, and the properties of a query's schema."""
+    names = _PARAMETER.findall(operation.path)
+    found: list[Json] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in names
+    ]
+    if operation.route is None or operation.method in BODY_METHODS:
+        return found
+    schema = _decode(operation.route.input_schema)
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict):
+        return found
+    needed = required if isinstance(required, list) else []
+    return found + [
+        {"name": name, "in": "query", "required": name in needed, "schema": each}
+        for name, each in properties.items()
+        if isinstance(each, dict) and name not in names
+    ]
+
+
+def _output_schema(operation: _Operation) -> Json:
+    route, mime_type = operation.route, operation.wrapper.settings.mime_type
+    if route is not None and route.output_schema:
+        return _decode(route.output_schema)
+    if mime_type.endswith("json"):
+        return {"type": "object"}
+    if mime_type.startswith("text/"):
+        return {"type": "string"}
+    return {"type": "string", "contentEncoding": "base64"}
+
+
+def _operation_id(operation: _Operation) -> str:
+    """Make an id from method and path, in camel case; paths differ, and so do the ids."""
+    first, *rest = [operation.method.lower(), *_WORD.findall(operation.path)]
+    tail = hashlib.sha256(operation.path.encode()).hexdigest()[:6]
+    return first + "".join(word[:1].upper() + word[1:] for word in rest) + f"_{tail}"
+
+
+def _decode(schema: str) -> Json:
+    return msgspec.json.decode(schema, type=Json) if schema else {}
+
+
+def _document(value: Json) -> OriginDocument:
+    body = msgspec.json.encode(value)
+    return OriginDocument(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
