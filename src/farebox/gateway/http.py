@@ -24,7 +24,7 @@ from farebox.gateway.offers.presented_payment import (
     read_presented_payment,
     read_retried_payment,
 )
-from farebox.gateway.payment import BuyerRequest, GatewayPayment
+from farebox.gateway.payment import MAX_ATTEMPTS, BuyerRequest, GatewayPayment
 from farebox.gateway.relay.received_body import ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.request_headers import forward_request_headers
@@ -273,7 +273,8 @@ class _Request:
                 raise
             message = "The request is paid, and its delivery could not be recorded."
             code = ErrorCode.SERVICE_UNAVAILABLE
-            return answers.settled_error(attempt, code, message, attempts_left=1)
+            left = MAX_ATTEMPTS - attempt.attempts
+            return answers.settled_error(attempt, code, message, attempts_left=left)
         except ResponseCut:
             context_of(self.scope).add_log_fields(error="upstream_response_cut")
             raise

@@ -81,7 +81,7 @@ class Attempted:
             "url": f"https://{SELLER}/data",
             "method": self.method,
             "body": self.body,
-            "timeout_s": 2,
+            "timeout_s": 20,
             "max_response_bytes": 100_000,
         }
         return await self.delivery.deliver(
@@ -168,20 +168,24 @@ async def test_status_that_is_no_delivery_may_be_attempted_again(
 
 
 @pytest.mark.parametrize(
-    ("answer", "fault"),
+    ("answer", "fault", "timeout_s"),
     [
-        (drops(), DeliveryFault.BROKEN),
-        (says(b"no http\r\n\r\n"), DeliveryFault.BROKEN),
-        (answers(b"short", length=50), DeliveryFault.BROKEN),
-        (answers(b"x" * 100_001), DeliveryFault.TOO_LARGE),
-        (drips(b"", head=b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"), DeliveryFault.TIMEOUT),
+        (drops(), DeliveryFault.BROKEN, 20),
+        (says(b"no http\r\n\r\n"), DeliveryFault.BROKEN, 20),
+        (answers(b"short", length=50), DeliveryFault.BROKEN, 20),
+        (answers(b"x" * 100_001), DeliveryFault.TOO_LARGE, 20),
+        (
+            drips(b"", head=b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"),
+            DeliveryFault.TIMEOUT,
+            2,
+        ),
     ],
 )
 async def test_incomplete_response_is_not_delivered(
-    attempt: Attempt, answer: Answer, fault: DeliveryFault
+    attempt: Attempt, answer: Answer, fault: DeliveryFault, timeout_s: int
 ) -> None:
     async with attempt(answer) as it:
-        failed = await it.deliver(timeout_s=1)
+        failed = await it.deliver(timeout_s=timeout_s)
         assert failed is not None
         assert (failed.fault, failed.state) == (fault, PaymentState.PAID)
         assert it.buyer == RecordedResponse()
@@ -232,7 +236,7 @@ async def test_event_stream_is_delivered_after_its_first_event(attempt: Attempt)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     async with attempt(drips(b"data: 1\n\n", head=head)) as it:
         with pytest.raises(ResponseCut):  # the upstream's time is over, with the stream open
-            await it.deliver(timeout_s=1)
+            await it.deliver(timeout_s=2)
         assert it.buyer.body.startswith(b"data: 1\n\ndata: 1\n\n")
         assert (await it.row()).state is PaymentState.DELIVERED
 
@@ -241,7 +245,7 @@ async def test_event_stream_without_an_event_is_not_delivered(attempt: Attempt) 
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     async with attempt(drips(b": wait\n", head=head)) as it:
         with pytest.raises(ResponseCut):
-            await it.deliver(timeout_s=1)
+            await it.deliver(timeout_s=2)
         assert (await it.row()).state is PaymentState.PAID
 
 
