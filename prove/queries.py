@@ -36,6 +36,7 @@ _CALLERS: Final = 6
 _ANSWER_S: Final = 20.0
 _KEPT_FAULTS: Final = 20
 _KEPT_CURSORS: Final = 200
+_KEPT_ERRORS: Final = 3
 
 
 class RawClient:
@@ -140,6 +141,8 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             statistics = await send_queries(
                 service.url, vocabulary_of(labelled), count=count, seed=seed
             )
+            if errors := find_errors(service.log):
+                say(f"the errors in the service's log:\n{errors}")
     figures = statistics.figures() | {"seed": seed, "seconds": round(time.monotonic() - began, 1)}
     holds = not statistics.faults and figures["answers_5xx"] == 0 and figures["asked"] == count
     return holds and bool(statistics.shown) and bool(statistics.forged), figures
@@ -159,6 +162,12 @@ async def open_service(folder: Path, labelled: Labelled) -> AsyncIterator[OurPro
             settings = {"FAREBOX_DATABASE_URL": server.url.reveal()}
             async with our_process([served], folder=folder, settings=settings) as service:
                 yield service
+
+
+def find_errors(log: Path) -> str:
+    """Return the first errors that a service has logged."""
+    lines = log.read_text(errors="replace").splitlines()
+    return "\n".join([line for line in lines if '"level":"error"' in line][:_KEPT_ERRORS])
 
 
 def vocabulary_of(labelled: Labelled) -> QueryVocabulary:

@@ -61,6 +61,29 @@ async def test_without_a_model_nothing_is_known() -> None:
         assert await model.log_odds("pay", ["a"]) is None
 
 
+async def test_model_that_cannot_be_loaded_fails_no_search() -> None:
+    """Control: a build that keeps the fault answers every later search with it."""
+
+    def broken() -> None:
+        raise RuntimeError("no room for a thread")
+
+    async with LanguageModel(broken) as model:
+        for _ in range(2):
+            assert await model.encode("pay") is None
+            assert await model.log_odds("pay", ["a"]) is None
+            assert await model.codes(["a"]) is None
+            assert model.words() == frozenset()
+
+
+async def test_query_that_cannot_be_read_fails_no_search(judging: Judging) -> None:
+    class Broken(Judging):
+        def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            raise RuntimeError("no room for a thread")
+
+    async with LanguageModel(Broken) as model:
+        assert await model.encode("pay") is None
+
+
 async def test_a_text_that_cannot_be_read_fails_no_search(judging: Judging) -> None:
     async with LanguageModel(lambda: judging) as model:
         assert await model.log_odds("pay", ["a", "bad"]) is None

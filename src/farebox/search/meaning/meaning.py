@@ -146,14 +146,24 @@ class LanguageModel:
             return None
         loop = asyncio.get_running_loop()
         sense = await loop.run_in_executor(self._for_queries, _sense, encoder, text)
-        self._remembered.put(text, sense)
+        if sense is not None:
+            self._remembered.put(text, sense)
         return sense
 
     async def _encoder(self) -> Encoder | None:
         if self._loading is None:
             loop = asyncio.get_running_loop()
-            self._loading = loop.run_in_executor(self._for_listings, self._load)
+            self._loading = loop.run_in_executor(self._for_listings, _load_or_none, self._load)
         return await asyncio.shield(self._loading)  # one that leaves does not end it for others
+
+
+def _load_or_none(load: Callable[[], Encoder | None]) -> Encoder | None:
+    """Load the model; None when that fails in whatever way: words alone must still find."""
+    try:
+        return load()
+    except Exception:
+        log.exception("semantic.not_loaded")
+        return None
 
 
 def _as_read(query: str) -> str:
@@ -161,10 +171,15 @@ def _as_read(query: str) -> str:
 
 
 # The model is there, so numpy is: these need it, and a service without either never gets here.
-def _sense(encoder: Encoder, text: str) -> Sense:
+def _sense(encoder: Encoder, text: str) -> Sense | None:
+    """None where the model cannot read it: a caller's text must not end a search."""
     from farebox.semantic.space import as_bytes
 
-    return Sense(as_bytes(encoder.encode([text]))[0])
+    try:
+        return Sense(as_bytes(encoder.encode([text]))[0])
+    except Exception:
+        log.exception("semantic.unreadable_query")
+        return None
 
 
 def _log_odds(encoder: Encoder, asked: str, texts: Sequence[str]) -> list[int] | None:
