@@ -28,7 +28,8 @@ class EarlierSetup(SettleSetup):
     def settings(self) -> dict[str, str]:
         """Return this checkout's settings with the path of the earlier code."""
         return SettleSetup.settings(self) | {
-            "PYTHONPATH": os.pathsep.join([str(self.sources), str(ROOT)])
+            "PYTHONPATH": os.pathsep.join([str(self.sources), str(ROOT)]),
+            "FAREBOX_CONNECTIONS_PER_ADDRESS": "",  # it does not know the setting
         }
 
 

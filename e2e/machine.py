@@ -177,7 +177,8 @@ async def our_process(
 ) -> AsyncIterator[OurProcess]:
     """Start Farebox and yield it once ready; its logs are `name`.log and `name`.jsonl in `folder`.
 
-    `program` replaces the command and gets its arguments.
+    `program` replaces the command and gets its arguments. An empty value leaves a setting out, as
+    for an earlier version that does not know it.
     """
     port = free_port()
     log = folder / f"{name}.jsonl"
@@ -190,6 +191,7 @@ async def our_process(
     }
     for served in networks:
         env |= served.settings()
+    env = {setting: value for setting, value in env.items() if value}
     url, output = f"http://127.0.0.1:{port}", folder / f"{name}.log"
     async with run_process([*prefix, *program, "serve"], env=env, log=output) as process:
         await _wait_until_ready(process, url, output)
