@@ -97,6 +97,7 @@ class SettleSetup:
         say(f"creating channels until there are {count}")
         served = ServedNetwork(Network.TESTNET, self.devnet, self.relayer.secret)
         env = build_environment(self.settings() | served.settings())
+        env = {setting: value for setting, value in env.items() if value}  # as `our_process` does
         arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
         process = await asyncio.create_subprocess_exec(
             *FAREBOX, *arguments, cwd=ROOT, env=env,
