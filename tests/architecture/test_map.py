@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from architecture.test_imports import INSIDE, MAY_IMPORT
+from architecture.import_table import INSIDE, MAY_IMPORT
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "farebox"

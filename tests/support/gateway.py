@@ -4,7 +4,7 @@ import base64
 import hashlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
@@ -148,6 +148,19 @@ class GatewayBench:
         return await self.client.request(
             method, self.url + path, body=body, headers=sent | dict(headers or {})
         )
+
+
+Opened = Callable[..., AbstractAsyncContextManager[GatewayBench]]
+
+
+def code_of(answer: Answer) -> str:
+    """The error code of a response."""
+    return str(answer.json()["error"]["code"])
+
+
+def sent(bench: GatewayBench) -> list[bytes]:
+    """The requests that reached the upstream."""
+    return bench.seller.upstream.requests
 
 
 def required(answer: Answer) -> dict[str, Any]:

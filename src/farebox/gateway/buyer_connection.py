@@ -9,7 +9,8 @@ from farebox.gateway.cross_origin import OPEN
 from farebox.gateway.delivery.deliver import BuyerLeft
 from farebox.gateway.payment import GatewayPayment
 from farebox.gateway.relay.received_body import ReceivedBody
-from farebox.gateway.responses import RawHeader, receipt_header
+from farebox.gateway.relay.response_headers import RawHeader
+from farebox.gateway.responses import receipt_header
 from farebox.web.request_body import BodyTooLarge, BodyTooSlow
 
 UPLOAD_S: Final = 60.0  # for the whole body of a request
@@ -21,7 +22,7 @@ class BuyerConnection:
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
-        self.status = 0  # 0 = no response has begun
+        self.status = 0  # 0: no response was started
         self._payment: GatewayPayment | None = None
 
     async def receive_body(self, body: ReceivedBody, *, limit_bytes: int) -> None:

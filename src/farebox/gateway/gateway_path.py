@@ -6,7 +6,6 @@ from typing import Final
 from farebox.gateway.wrappers.slug import is_slug
 
 PREFIX: Final = "/gateway"
-MAX_LOG_CHARS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.gateway.buyer_connection import BuyerConnection
 from farebox.gateway.cross_origin import OPEN, preflight_headers
 from farebox.gateway.delivery.deliver import BuyerLeft, Deliverer, ResponseCut
-from farebox.gateway.delivery.outcome import AttemptBegun
+from farebox.gateway.delivery.outcome import AttemptStarted
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.gateway_path import GatewayPath, parse_gateway_path
@@ -24,7 +24,7 @@ from farebox.gateway.offers.presented_payment import (
     read_presented_payment,
     read_retried_payment,
 )
-from farebox.gateway.payment import MAX_ATTEMPTS, BuyerRequest, GatewayPayment
+from farebox.gateway.payment import BuyerRequest, GatewayPayment
 from farebox.gateway.relay.received_body import ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.request_headers import forward_request_headers
@@ -231,7 +231,7 @@ class _Request:
             return answers.error(ErrorCode.SERVICE_UNAVAILABLE, headers=retry)
         except KeyConflict as error:
             return answers.offer_response(error.reason.value)
-        if not isinstance(outcome, AttemptBegun):
+        if not isinstance(outcome, AttemptStarted):
             return answers.render(outcome)
         attempt = outcome.payment
         context_of(self.scope).add_log_fields(tx_hash=attempt.tx_hash, attempt=attempt.attempts)
@@ -273,7 +273,7 @@ class _Request:
                 raise
             message = "The request is paid, and its delivery could not be recorded."
             code = ErrorCode.SERVICE_UNAVAILABLE
-            left = MAX_ATTEMPTS - attempt.attempts
+            left = attempt.unused_attempts
             return answers.settled_error(attempt, code, message, attempts_left=left)
         except ResponseCut:
             context_of(self.scope).add_log_fields(error="upstream_response_cut")

@@ -15,23 +15,13 @@ RETRIES_FOR: Final = timedelta(hours=24)
 
 
 class PaymentState(StrEnum):
-    """The state of a payment at the gateway."""
+    """The state of a payment at the gateway; it goes forward, and ends in one of the last three."""
 
     RESERVED = "reserved"  # counted by the limits; nothing has landed as far as is known
     PAID = "paid"  # landed; its response is not delivered yet
     DELIVERED = "delivered"
     OWED = "owed"  # landed, and no further attempt may be made
     REFUNDED = "refunded"
-
-
-# The allowed transitions. A reservation without a landed payment is deleted.
-PAYMENT_TRANSITIONS: Final = {
-    PaymentState.RESERVED: frozenset((PaymentState.PAID,)),
-    PaymentState.PAID: frozenset((PaymentState.DELIVERED, PaymentState.OWED)),
-    PaymentState.DELIVERED: frozenset[PaymentState](),
-    PaymentState.OWED: frozenset((PaymentState.REFUNDED,)),
-    PaymentState.REFUNDED: frozenset[PaymentState](),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +42,6 @@ class BuyerRequest:
             digest.update(b"-" if part is None else b"%d:" % len(text) + text)
         digest.update(self.body_digest)
         return digest.digest()
-
-
-def success_id(binding: bytes) -> UUID:
-    """Return the id under which a bound request takes the payment's one success."""
-    return UUID(bytes=binding[:16])
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +65,15 @@ class GatewayPayment:
     @property
     def success_id(self) -> UUID:
         """The id under which the bound request takes the payment's success, on every replica."""
-        return success_id(self.binding)
+        return UUID(bytes=self.binding[:16])
+
+    @property
+    def unused_attempts(self) -> int:
+        """How many of the five attempts have not started, whatever the state."""
+        return MAX_ATTEMPTS - self.attempts
 
     def attempts_left(self, now: datetime) -> int:
         """Return how many attempts to deliver are left at `now`."""
         if self.state is not PaymentState.PAID or self.paid_at is None or not self.may_repeat:
             return 0
-        return MAX_ATTEMPTS - self.attempts if now < self.paid_at + RETRIES_FOR else 0
+        return self.unused_attempts if now < self.paid_at + RETRIES_FOR else 0

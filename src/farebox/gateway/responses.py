@@ -20,12 +20,11 @@ from farebox.gateway.delivery.outcome import (
     WrapperChanged,
 )
 from farebox.gateway.offers.offer import WrapperOffer
-from farebox.gateway.payment import MAX_ATTEMPTS, GatewayPayment, PaymentState
+from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.relay.response_headers import RawHeader
 from farebox.kernel.error_codes import ErrorCode
 from farebox.x402.headers import encode_header
 from farebox.x402.reasons import Reason, Retry, explain
-
-RawHeader = tuple[bytes, bytes]
 
 RETRY_S: Final = 5
 _RECEIPT: Final = b"payment-response"
@@ -91,7 +90,7 @@ class ResponseContext:
         code = ErrorCode.UPSTREAM_TIMEOUT if is_late else ErrorCode.UPSTREAM_FAILED
         left = 0
         if failed.state is PaymentState.PAID:
-            left = MAX_ATTEMPTS - failed.payment.attempts
+            left = failed.payment.unused_attempts
         message = f"The request is paid and was not delivered: {failed.fault.value}. "
         advice = (
             "Send the same request with the same PAYMENT-SIGNATURE again: it is not charged again."
@@ -141,7 +140,7 @@ class ResponseContext:
             code, left = ErrorCode.UPSTREAM_FAILED, 0
             message = "The request is paid, and no attempt to deliver is left."
         else:
-            code, left = ErrorCode.UPSTREAM_TIMEOUT, MAX_ATTEMPTS - payment.attempts
+            code, left = ErrorCode.UPSTREAM_TIMEOUT, payment.unused_attempts
             message = "The request is paid, and another one like it waits for the upstream."
         return self.settled_error(payment, code, message, attempts_left=left)
 

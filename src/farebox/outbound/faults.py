@@ -1,6 +1,7 @@
 """The three errors of a call without a response: refused, not sent, outcome unknown."""
 
 from enum import StrEnum
+from typing import Final
 
 from farebox.kernel.errors import CommandRefused, Outage
 from farebox.outbound.target import TargetFault
@@ -38,6 +39,9 @@ class UnknownOutcomeReason(StrEnum):
     TOO_LARGE = "answer_too_large"
 
 
+_OWN_CONGESTION: Final = frozenset({NotSentReason.BUSY, NotSentReason.CLOSED})
+
+
 class CallRefused(CommandRefused):
     """The call is not allowed; nothing was sent."""
 
@@ -52,6 +56,11 @@ class CallNotSent(Outage):
     def __init__(self, reason: NotSentReason) -> None:
         super().__init__(PART, f"The call was not sent: {reason.value}.")
         self.reason = reason
+
+    @property
+    def is_own_congestion(self) -> bool:
+        """Whether this service had no room for the call, which says nothing about the server."""
+        return self.reason in _OWN_CONGESTION
 
 
 class CallOutcomeUnknown(Outage):

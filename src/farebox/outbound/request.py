@@ -13,14 +13,11 @@ METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST",
 MAX_HEADERS: Final = 100
 MAX_HEADER_CHARS: Final = 64 * 1024  # of all names and values
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}\Z", re.ASCII)
-_VALUE: Final = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?\Z", re.ASCII)
-# The client writes these itself, or they are hop-by-hop (RFC 9110, section 7.6.1).
-_RESERVED: Final = frozenset(
+VALUE: Final = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?\Z", re.ASCII)
+# RFC 9110, section 7.6.1, and the headers that belong to one connection by custom
+HOP_BY_HOP: Final = frozenset(
     {
         "connection",
-        "content-length",
-        "expect",
-        "host",
         "keep-alive",
         "proxy-authenticate",
         "proxy-authorization",
@@ -31,6 +28,7 @@ _RESERVED: Final = frozenset(
         "upgrade",
     }
 )
+_RESERVED: Final = HOP_BY_HOP | {"content-length", "expect", "host"}  # the client writes them
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +56,5 @@ def check_request(request: OutboundRequest) -> None:
     if len(request.headers) > MAX_HEADERS or size > MAX_HEADER_CHARS:
         raise CallRefused(CallRefusalReason.HEADER)
     for name, value in request.headers:
-        if not _NAME.match(name) or not _VALUE.match(value) or name.lower() in _RESERVED:
+        if not _NAME.match(name) or not VALUE.match(value) or name.lower() in _RESERVED:
             raise CallRefused(CallRefusalReason.HEADER)

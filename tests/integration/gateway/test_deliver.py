@@ -25,6 +25,7 @@ from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest, UpstreamUnavailable
 from farebox.gateway.relay.response_headers import RawHeader
 from farebox.kernel.clock import SystemClock
+from farebox.outbound.faults import CallNotSent, NotSentReason
 from farebox.storage.pool import Database
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
@@ -271,6 +272,18 @@ async def test_breaker_opens_after_failures_and_refuses_before_payment(attempt: 
         with pytest.raises(UpstreamUnavailable) as refusal:
             await it.relay.check(url)
         assert refusal.value.retry_after_s > 1
+
+
+async def test_congestion_of_this_service_does_not_open_the_breaker(attempt: Attempt) -> None:
+    url = f"https://{SELLER}/data"
+    async with attempt(answers(b"sunny")) as it:
+        for _ in range(2 * FAILURES):
+            it.relay.record_failure(url, CallNotSent(NotSentReason.BUSY))
+        await it.relay.check(url)
+        for _ in range(FAILURES):
+            it.relay.record_failure(url, CallNotSent(NotSentReason.CONNECTION))
+        with pytest.raises(UpstreamUnavailable):
+            await it.relay.check(url)
 
 
 @pytest.mark.parametrize("url", ["https://nowhere.example.com/", "http://seller.example.com/"])

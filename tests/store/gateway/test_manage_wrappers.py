@@ -15,6 +15,8 @@ from farebox.storage.pool import Database
 from farebox.vault.stored_secret import Purpose, SecretInUse
 from support.vault import new_owner, random_value, vault_replica
 from support.wrappers import (
+    ASSET,
+    OTHER_PAY_TO,
     NoChecks,
     RecordedListings,
     change_fields,
@@ -121,6 +123,19 @@ async def test_change_is_checked_listed_and_recorded_while_the_wrapper_is_enable
             Action.WRAPPER_DELETED,
         ]
     )
+
+
+async def test_change_of_a_route_s_recipient_is_checked(database: Database) -> None:
+    checks = NoChecks()
+    caller, wrappers = new_owner(), wrappers_of(database, checks=checks)
+    wrapper = await wrappers.create(caller, "r", wrapper_fields())
+    terms = {"network": "stellar:testnet", "asset": ASSET, "amount": "5", "payTo": OTHER_PAY_TO}
+    route = {"method": "GET", "path": "/a", "accepts": [terms]}
+    await wrappers.update(caller, "r", wrapper.id, change_fields(routes=[route]))
+    assert len(checks.checked) == 2
+    assert [term.pay_to for each in checks.checked[-1].routes for term in each.terms] == [
+        OTHER_PAY_TO
+    ]
 
 
 async def test_of_two_changes_at_once_none_overwrites_the_other(

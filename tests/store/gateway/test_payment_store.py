@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from farebox.gateway.delivery import payment_store, reservation_store
-from farebox.gateway.delivery.reservation_store import NewPayment, WrapperUse
+from farebox.gateway.delivery.reservation_store import NewPayment, WrapperCounters
 from farebox.gateway.payment import MAX_ATTEMPTS, GatewayPayment, PaymentState
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.caller import Caller, CallerKind
@@ -28,9 +28,9 @@ def reserving(database: Database) -> Reserve:
     return reserve
 
 
-async def use_of(database: Database, wrapper: Wrapper) -> WrapperUse:
+async def counters_of(database: Database, wrapper: Wrapper) -> WrapperCounters:
     async with database.connection() as db:
-        return await reservation_store.read_use(db, wrapper)
+        return await reservation_store.read_counters(db, wrapper)
 
 
 async def paid(database: Database, new: NewPayment) -> GatewayPayment:
@@ -46,7 +46,7 @@ async def begin(
     database: Database, new: NewPayment, *, binding: bytes = b"", concurrent_requests: int = 50
 ) -> GatewayPayment | None:
     async with database.connection() as db:
-        return await payment_store.begin_attempt(
+        return await payment_store.start_attempt(
             db,
             new.identity,
             binding or new.request.binding(),
@@ -70,9 +70,15 @@ async def test_reservation_is_counted_and_read_back(database: Database) -> None:
     )  # fmt: skip
     async with database.connection() as db:
         assert await payment_store.find_payment(db, new.identity) == row
-    use = await use_of(database, new.wrapper)
-    assert (use.is_current, use.minute_count, use.month_count, use.in_progress) == (True, 1, 1, 1)
-    assert 0 < use.seconds_left <= 60
+    counters = await counters_of(database, new.wrapper)
+    assert counters == WrapperCounters(
+        is_current=True,
+        minute_count=1,
+        month_count=1,
+        in_progress=1,
+        seconds_left=counters.seconds_left,
+    )
+    assert 0 < counters.seconds_left <= 60
 
 
 @pytest.mark.parametrize(
@@ -88,7 +94,7 @@ async def test_limit_holds_exactly_over_two_replicas(
     reserved = [row for row in rows if row is not None]
     # a new minute may begin during the test, and then allows as many again
     assert len(reserved) == 3 or ("requests_per_minute" in members and len(reserved) == 6)
-    assert (await use_of(database, wrapper)).in_progress == len(reserved)
+    assert (await counters_of(database, wrapper)).in_progress == len(reserved)
 
 
 async def test_released_reservation_gives_its_place_back(database: Database) -> None:
@@ -100,8 +106,8 @@ async def test_released_reservation_gives_its_place_back(database: Database) -> 
     async with database.connection() as db:
         assert await reservation_store.release(db, held)
         assert not await reservation_store.release(db, held)
-    use = await use_of(database, wrapper)
-    assert (use.minute_count, use.month_count, use.in_progress) == (0, 0, 0)
+    counters = await counters_of(database, wrapper)
+    assert (counters.minute_count, counters.month_count, counters.in_progress) == (0, 0, 0)
     assert await reserve(new_payment(wrapper)) is not None
 
 
@@ -110,7 +116,7 @@ async def test_disabled_or_changed_wrapper_reserves_nothing(database: Database) 
     wrappers, caller = wrappers_of(database), Caller(wrapper.owner, CallerKind.SESSION)
     await wrappers.update(caller, "r", wrapper.id, change_fields(amount="7"))
     assert await reserving(database)(new_payment(wrapper)) is None
-    assert not (await use_of(database, wrapper)).is_current
+    assert not (await counters_of(database, wrapper)).is_current
     current = await wrappers.disable(caller, "r", wrapper.id)
     assert await reserving(database)(new_payment(current)) is None
 
@@ -127,7 +133,7 @@ async def test_payment_has_one_row_and_a_second_reservation_counts_nothing(
     assert {each.constraint for each in refused if isinstance(each, Conflict)} == {
         reservation_store.ONE_PAYMENT
     }
-    assert (await use_of(database, new.wrapper)).in_progress == 1
+    assert (await counters_of(database, new.wrapper)).in_progress == 1
 
 
 async def test_landed_payment_begins_its_first_attempt_once(database: Database) -> None:
@@ -154,11 +160,11 @@ async def test_one_call_at_a_time_holds_a_reservation(
     assert first is not None
     assert await hold(other_pool) is None
     async with database.connection() as db:
-        await reservation_store.let_go(db, first)
+        await reservation_store.release_hold(db, first)
     held = await asyncio.gather(*(hold(each) for each in (database, other_pool) * 4))
     (second,) = [each for each in held if each is not None]
     async with database.connection() as db:
-        await reservation_store.let_go(db, first)  # it holds the reservation no longer
+        await reservation_store.release_hold(db, first)  # it holds the reservation no longer
         assert not await reservation_store.release(db, first)
         assert await hold(database) is None
         assert await reservation_store.release(db, second)
@@ -181,8 +187,8 @@ async def test_landed_payment_without_a_buyer_counts_as_in_progress_no_longer(
         row = await payment_store.record_paid(db, new.identity, HASH, attempt_for=None)
     assert row is not None
     assert (row.attempts, row.attempt_until) == (0, None)
-    use = await use_of(database, new.wrapper)
-    assert (use.month_count, use.in_progress) == (1, 0)
+    counters = await counters_of(database, new.wrapper)
+    assert (counters.month_count, counters.in_progress) == (1, 0)
     assert await begin(database, new) is not None
 
 
@@ -197,9 +203,9 @@ async def test_attempts_follow_one_another_five_at_most(
         assert await begin(database, new) is None  # one is in progress
         assert await end(database, row, PaymentState.PAID)
         assert not await end(other_pool, row, PaymentState.DELIVERED)
-        assert (await use_of(database, new.wrapper)).in_progress == 0
-        begun = await asyncio.gather(*(begin(each, new) for each in (database, other_pool) * 3))
-        successors = [each for each in begun if each is not None]
+        assert (await counters_of(database, new.wrapper)).in_progress == 0
+        started = await asyncio.gather(*(begin(each, new) for each in (database, other_pool) * 3))
+        successors = [each for each in started if each is not None]
         assert len(successors) <= 1
         row = successors[0] if successors else None
     assert row is None

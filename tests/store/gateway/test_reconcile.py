@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from farebox.gateway.delivery import payment_store, reservation_store
+from farebox.gateway.delivery.landing import Landing, ReservationLost, record_landing
 from farebox.gateway.delivery.reconcile import GatewayReconciler
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import GatewayPayment, PaymentState
@@ -45,8 +46,8 @@ async def row_of(database: Database, new: NewPayment) -> GatewayPayment | None:
 
 async def counts(database: Database, new: NewPayment) -> tuple[int, int]:
     async with database.connection() as db:
-        use = await reservation_store.read_use(db, new.wrapper)
-    return use.month_count, use.in_progress
+        counters = await reservation_store.read_counters(db, new.wrapper)
+    return counters.month_count, counters.in_progress
 
 
 async def write_state(database: Database, state: str) -> None:
@@ -72,7 +73,7 @@ async def test_landed_reservation_is_recorded_and_delivered_on_the_next_request(
     assert (row.state, row.attempts, row.attempt_until) == (PaymentState.PAID, 0, None)
     assert await counts(database, new) == (1, 0)
     outcome = await payer_of(database, ScriptedSettler(settled(new))).pay(paid_request(new))
-    assert outcome.payment.attempts == 1  # type: ignore[union-attr]  # an attempt has begun
+    assert outcome.payment.attempts == 1  # type: ignore[union-attr]  # an attempt has started
 
 
 @pytest.mark.parametrize("state", ["failed", "dead", "unproven"])
@@ -118,6 +119,20 @@ async def test_reservation_that_a_call_holds_is_left_alone(database: Database) -
         held = await reservation_store.reserve(db, new, held_for=timedelta(hours=1))
     await reconcile(database)
     assert await row_of(database, new) == held
+
+
+async def test_success_is_not_taken_for_a_reservation_that_is_lost(database: Database) -> None:
+    """Control: a build that commits the success without the row leaves nobody to deliver."""
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    async with database.connection() as db:
+        held = await reservation_store.reserve(db, new, held_for=NO_TIME)
+        assert held is not None
+        assert await reservation_store.release(db, held)
+    with pytest.raises(ReservationLost):
+        async with database.transaction() as db:
+            await record_landing(db, held, Landing(HASH), at=SystemClock().now(), attempt_for=None)
+    async with database.connection() as db:
+        assert await db.fetchval("SELECT answered_at FROM settlements") is None
 
 
 async def test_payment_whose_success_was_taken_elsewhere_is_released(database: Database) -> None:

@@ -9,15 +9,13 @@ from farebox.catalog.origin.payment_required import (
     parse_payment_required,
 )
 from farebox.outbound.client import OutboundClient, OutboundResponse
-from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused, NotSentReason
+from farebox.outbound.faults import CallNotSent, CallOutcomeUnknown, CallRefused
 from farebox.outbound.request import OutboundRequest
 from farebox.x402.headers import PAYMENT_REQUIRED, header_bytes
 
 MAX_ANSWER_BYTES: Final = 256 * 1024
 DEADLINE_S: Final = 8.0
 _PAYMENT_REQUIRED_STATUS: Final = 402
-# faults of this service, not of the origin
-_OWN_FAULTS: Final = frozenset({NotSentReason.BUSY, NotSentReason.CLOSED})
 _EMPTY_OBJECT: Final = b"{}"
 _JSON: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))
 
@@ -41,7 +39,7 @@ class HttpOriginClient:
         except CallRefused as refused:
             return OriginFailure(OriginFault.NOT_CALLED, refused.reason.value)
         except CallNotSent as unsent:
-            is_own = unsent.reason in _OWN_FAULTS
+            is_own = unsent.is_own_congestion
             fault = OriginFault.NOT_ASKED if is_own else OriginFault.UNREACHABLE
             return OriginFailure(fault, unsent.reason.value)
         except CallOutcomeUnknown as unknown:

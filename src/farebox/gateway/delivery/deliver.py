@@ -115,17 +115,20 @@ class Deliverer:
             async with self._relay.call(request) as response:
                 if not is_delivered_status(response.status):
                     status = response.status
+                    self._relay.record_failure(request.url)
                     return await self._fail(
-                        attempt, request, DeliveryFault.STATUS, status=status, may_repeat=True
+                        attempt, DeliveryFault.STATUS, status=status, may_repeat=True
                     )
                 await passing.run(response, _host_of(request.url))
-        except (CallRefused, CallNotSent):
-            return await self._fail(attempt, request, DeliveryFault.NOT_REACHED, may_repeat=True)
+        except (CallRefused, CallNotSent) as error:
+            self._relay.record_failure(request.url, error)
+            return await self._fail(attempt, DeliveryFault.NOT_REACHED, may_repeat=True)
         except CallOutcomeUnknown as error:
             if passing.is_recorded:
                 raise ResponseCut from error
+            self._relay.record_failure(request.url)
             fault = _FAULTS.get(error.reason, DeliveryFault.BROKEN)
-            failed = await self._fail(attempt, request, fault, may_repeat=may_repeat)
+            failed = await self._fail(attempt, fault, may_repeat=may_repeat)
             if passing.is_started:
                 raise ResponseCut from error
             return failed
@@ -158,13 +161,11 @@ class Deliverer:
     async def _fail(
         self,
         attempt: GatewayPayment,
-        request: UpstreamRequest,
         fault: DeliveryFault,
         *,
         may_repeat: bool,
         status: int | None = None,
     ) -> NotDelivered:
-        self._relay.record_failure(request.url)
         state = state_after_failure(attempt, may_repeat=may_repeat)
         log.info("gateway.not_delivered", tx_hash=attempt.tx_hash, fault=fault, state=state)
         try:
@@ -182,13 +183,13 @@ class _Passing:
 
     def __init__(
         self,
-        delivery: Deliverer,
+        deliverer: Deliverer,
         attempt: GatewayPayment,
         writer: ResponseWriter,
         *,
         kept_bytes: int,
     ) -> None:
-        self._delivery, self._attempt, self._writer = delivery, attempt, writer
+        self._deliverer, self._attempt, self._writer = deliverer, attempt, writer
         self._kept_bytes = kept_bytes
         self.is_started = self.is_recorded = False
 
@@ -230,7 +231,7 @@ class _Passing:
 
     async def _record(self, status: int, kept: KeptResponse | None) -> None:
         if not self.is_recorded:
-            await self._delivery.record_delivered(self._attempt, status, kept)
+            await self._deliverer.record_delivered(self._attempt, status, kept)
             self.is_recorded = True
 
 

@@ -31,11 +31,6 @@ class ResponseKeeper:
     def __init__(self, database: Database, sealer: ResponseSealer | None) -> None:
         self._database, self._sealer = database, sealer
 
-    @property
-    def is_keeping(self) -> bool:
-        """Whether responses are stored at all."""
-        return self._sealer is not None
-
     async def store(self, db: Connection, payment: GatewayPayment, response: KeptResponse) -> None:
         """Store the response of a payment, in the transaction that records its delivery."""
         if self._sealer is None:

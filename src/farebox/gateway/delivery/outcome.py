@@ -17,7 +17,7 @@ class LimitKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptBegun:
+class AttemptStarted:
     """The request is paid, and this call alone may send it to the upstream now."""
 
     payment: GatewayPayment
@@ -80,7 +80,7 @@ class AttemptInProgress:
 
 
 PayOutcome = (
-    AttemptBegun
+    AttemptStarted
     | Replayed
     | PaymentUsed
     | LimitReached

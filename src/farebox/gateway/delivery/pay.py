@@ -4,9 +4,7 @@ import math
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol, assert_never
-from uuid import UUID
 
-from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import (
     KeyConflict,
     NothingSent,
@@ -20,9 +18,15 @@ from farebox.facilitator.settlement import (
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.keep_response import ResponseKeeper
+from farebox.gateway.delivery.landing import (
+    Landing,
+    ReservationLost,
+    SuccessTaken,
+    record_landing,
+)
 from farebox.gateway.delivery.outcome import (
-    AttemptBegun,
     AttemptInProgress,
+    AttemptStarted,
     LimitKind,
     LimitReached,
     NoAttemptLeft,
@@ -33,12 +37,12 @@ from farebox.gateway.delivery.outcome import (
     Replayed,
     WrapperChanged,
 )
-from farebox.gateway.delivery.reservation_store import NewPayment, WrapperUse
-from farebox.gateway.payment import GatewayPayment, PaymentState, success_id
+from farebox.gateway.delivery.reservation_store import NewPayment, WrapperCounters
+from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.wrapper import Wrapper
 from farebox.kernel.clock import Clock
 from farebox.storage.faults import Conflict, DatabaseUnavailable
-from farebox.storage.pool import Connection, Database
+from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
 
 HOLD_S: Final = 75.0  # for the settlement and for an attempt of another call
@@ -48,14 +52,6 @@ _UNSAFE: Final = frozenset({"POST", "PATCH"})  # RFC 9110, section 9.2.2: not id
 
 _HELD_FOR: Final = timedelta(seconds=HOLD_S)
 _NOTHING_SENT: Final = (KeyConflict, NothingSent, DatabaseUnavailable)  # of `Settler.settle`
-
-
-class _SuccessTaken(Exception):
-    """Rolls back: another request has the payment's one success."""
-
-
-class _ReservationLost(Exception):
-    """Rolls back: the reservation is none any more; whoever changed it has decided."""
 
 
 class PaymentSettler(Protocol):
@@ -91,11 +87,6 @@ class PaidRequest:
     def may_repeat(self) -> bool:
         """Whether the upstream may get the request again after an unknown outcome."""
         return self.new.request.method not in _UNSAFE or self.wrapper.settings.is_repeatable
-
-    @property
-    def success_id(self) -> UUID:
-        """The id under which this request takes the payment's one success, on every replica."""
-        return success_id(self.new.request.binding())
 
 
 class Payer:
@@ -145,7 +136,7 @@ class Payer:
                 held = await reservation_store.reserve(db, request.new, held_for=_HELD_FOR)
                 if held is None:
                     return _refuse(
-                        request.wrapper, await reservation_store.read_use(db, request.wrapper)
+                        request.wrapper, await reservation_store.read_counters(db, request.wrapper)
                     )
         except Conflict:
             return None
@@ -179,13 +170,13 @@ class Payer:
             raise
         match outcome:
             case Settled(tx_hash=tx_hash):
-                return await self._record_paid(request, held, tx_hash)
+                return await self._record_paid(request, held, Landing(tx_hash))
             case Pending():
                 async with self._database.connection() as db:
-                    await reservation_store.let_go(db, held)
+                    await reservation_store.release_hold(db, held)
                 return PaymentPending(outcome)
             case NotSettled(reason=Reason.FOREIGN_LANDING, tx_hash=tx_hash):
-                return await self._record_paid(request, held, tx_hash, is_foreign=True)
+                return await self._record_paid(request, held, Landing(tx_hash, is_foreign=True))
             case NotSettled(reason=Reason.DUPLICATE_SETTLEMENT, tx_hash=tx_hash):
                 await self._release(held)
                 return PaymentUsed(tx_hash)
@@ -202,49 +193,25 @@ class Payer:
             await reservation_store.release(db, held)
 
     async def _record_paid(
-        self, request: PaidRequest, held: GatewayPayment, tx_hash: str, *, is_foreign: bool = False
+        self, request: PaidRequest, held: GatewayPayment, landing: Landing
     ) -> PayOutcome | None:
-        """Take the payment's one success and begin the first attempt, in one transaction.
-
-        The authorization that a stranger's transaction used has no success to take: the
-        reservation alone makes it this request's.
-        """
+        """Record the landed payment and start the first attempt; None to look again."""
         try:
             async with self._database.transaction() as db:
-                payment = await self._land(db, request, held, tx_hash, is_foreign=is_foreign)
-        except _ReservationLost:
+                payment = await record_landing(
+                    db,
+                    held,
+                    landing,
+                    at=self._clock.now(),
+                    attempt_for=request.attempt_for,
+                    may_repeat=request.may_repeat,
+                )
+        except ReservationLost:
             return None
-        except _SuccessTaken:
+        except SuccessTaken:
             await self._release(held)
-            return PaymentUsed(tx_hash)
-        return AttemptBegun(payment)
-
-    async def _land(
-        self,
-        db: Connection,
-        request: PaidRequest,
-        held: GatewayPayment,
-        tx_hash: str,
-        *,
-        is_foreign: bool,
-    ) -> GatewayPayment:
-        if not is_foreign and not await self._take_success(db, request):
-            raise _SuccessTaken
-        payment = await payment_store.record_paid(
-            db,
-            held.identity,
-            tx_hash,
-            attempt_for=request.attempt_for,
-            may_repeat=request.may_repeat,
-        )
-        if payment is None:  # recorded by reconciliation, or released after a long stall
-            raise _ReservationLost
-        return payment
-
-    async def _take_success(self, db: Connection, request: PaidRequest) -> bool:
-        attempt = (request.new.identity, request.new.request_digest, request.success_id)
-        (is_taken,) = await journal_store.take_successes(db, [attempt], at=self._clock.now())
-        return is_taken
+            return PaymentUsed(landing.tx_hash)
+        return AttemptStarted(payment)
 
     async def _begin(self, request: PaidRequest, known: GatewayPayment) -> PayOutcome | None:
         """Begin another attempt; None while one is in progress."""
@@ -254,7 +221,7 @@ class Payer:
             return NoAttemptLeft(known)
         limits = request.wrapper.settings.limits
         async with self._database.connection() as db:
-            begun = await payment_store.begin_attempt(
+            started = await payment_store.start_attempt(
                 db,
                 known.identity,
                 known.binding,
@@ -262,10 +229,10 @@ class Payer:
                 concurrent_requests=limits.concurrent_requests,
                 may_repeat=request.may_repeat,
             )
-            if begun is not None:
-                return AttemptBegun(begun)
-            use = await reservation_store.read_use(db, request.wrapper)
-        if use.in_progress >= limits.concurrent_requests:
+            if started is not None:
+                return AttemptStarted(started)
+            counters = await reservation_store.read_counters(db, request.wrapper)
+        if counters.in_progress >= limits.concurrent_requests:
             return LimitReached(LimitKind.CONCURRENCY, 1)
         return None
 
@@ -278,13 +245,13 @@ class Payer:
         return AttemptInProgress(known)
 
 
-def _refuse(wrapper: Wrapper, use: WrapperUse) -> LimitReached | WrapperChanged:
+def _refuse(wrapper: Wrapper, counters: WrapperCounters) -> LimitReached | WrapperChanged:
     """Say which limit had no room, as of just after it was met."""
     limits = wrapper.settings.limits
-    if not use.is_current:
+    if not counters.is_current:
         return WrapperChanged()
-    if use.month_count >= limits.monthly_requests:
+    if counters.month_count >= limits.monthly_requests:
         return LimitReached(LimitKind.QUOTA, 3600)
-    if use.minute_count >= limits.requests_per_minute:
-        return LimitReached(LimitKind.RATE, max(1, math.ceil(use.seconds_left)))
+    if counters.minute_count >= limits.requests_per_minute:
+        return LimitReached(LimitKind.RATE, max(1, math.ceil(counters.seconds_left)))
     return LimitReached(LimitKind.CONCURRENCY, 1)

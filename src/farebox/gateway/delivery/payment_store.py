@@ -64,7 +64,7 @@ async def record_paid(
     return None if row is None else read_payment_row(row)
 
 
-async def begin_attempt(
+async def start_attempt(
     db: Connection,
     identity: PaymentIdentity,
     binding: bytes,

@@ -15,11 +15,17 @@ from farebox.facilitator.settlement import (
     read_outcome,
 )
 from farebox.gateway.delivery import payment_store, reservation_store
+from farebox.gateway.delivery.landing import (
+    Landing,
+    ReservationLost,
+    SuccessTaken,
+    record_landing,
+)
 from farebox.gateway.delivery.verdict import state_after_failure
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
-from farebox.storage.pool import Connection, Database
+from farebox.storage.pool import Database
 
 EVERY_S: Final = 5.0
 _BATCH: Final = 100
@@ -80,41 +86,37 @@ class GatewayReconciler:
         outcome = _outcome_of(row, held)
         match outcome:
             case Settled(tx_hash=tx_hash):
-                await self._record_paid(held, tx_hash)
+                await self._record_paid(held, Landing(tx_hash))
             case NotSettled() if row is not None and row.landed_hash is not None:
-                await self._record_paid(held, row.landed_hash.hex(), is_foreign=True)
+                await self._record_paid(held, Landing(row.landed_hash.hex(), is_foreign=True))
             case NotSettled():
                 await self._release(held)
             case Pending():
-                await self._let_go(held)
+                await self._release_hold(held)
             case None:
                 is_old = self._clock.now() > held.reserved_at + _UNCLAIMED_FOR
-                await (self._release(held) if is_old else self._let_go(held))
+                await (self._release(held) if is_old else self._release_hold(held))
 
-    async def _record_paid(
-        self, held: GatewayPayment, tx_hash: str, *, is_foreign: bool = False
-    ) -> None:
+    async def _record_paid(self, held: GatewayPayment, landing: Landing) -> None:
         """Record the landed payment; release it where another request has its success."""
-        async with self._database.transaction() as db:
-            is_ours = is_foreign or await self._take_success(db, held)
-            if is_ours:
-                await payment_store.record_paid(db, held.identity, tx_hash, attempt_for=None)
-            else:
-                await reservation_store.release(db, held)
-        log.info("gateway.reservation_resolved", tx_hash=tx_hash, is_paid=is_ours)
-
-    async def _take_success(self, db: Connection, held: GatewayPayment) -> bool:
-        attempt = (held.identity, held.request_digest, held.success_id)
-        (is_taken,) = await journal_store.take_successes(db, [attempt], at=self._clock.now())
-        return is_taken
+        try:
+            async with self._database.transaction() as db:
+                await record_landing(db, held, landing, at=self._clock.now(), attempt_for=None)
+        except ReservationLost:
+            return
+        except SuccessTaken:
+            await self._release(held)
+            log.info("gateway.success_taken_elsewhere", tx_hash=landing.tx_hash)
+            return
+        log.info("gateway.landing_recorded", tx_hash=landing.tx_hash)
 
     async def _release(self, held: GatewayPayment) -> None:
         async with self._database.connection() as db:
             await reservation_store.release(db, held)
 
-    async def _let_go(self, held: GatewayPayment) -> None:
+    async def _release_hold(self, held: GatewayPayment) -> None:
         async with self._database.connection() as db:
-            await reservation_store.let_go(db, held)
+            await reservation_store.release_hold(db, held)
 
 
 def _outcome_of(

@@ -57,7 +57,7 @@ class NewPayment:
 
 
 @dataclass(frozen=True, slots=True)
-class WrapperUse:
+class WrapperCounters:
     """The counters of a wrapper as of the database's present minute and month."""
 
     is_current: bool  # enabled, with the settings that the request was priced by
@@ -102,7 +102,7 @@ async def reserve(db: Connection, new: NewPayment, *, held_for: timedelta) -> Ga
 async def hold_reservation(
     db: Connection, identity: PaymentIdentity, *, held_for: timedelta
 ) -> GatewayPayment | None:
-    """Take over a reservation that no call holds; None when one does, or when it is none any more.
+    """Take over a reservation that no call holds; None when one does, or when it no longer exists.
 
     `attempts` counts the holders while nothing has landed: a holder whose time has passed cannot
     release what another one holds.
@@ -121,7 +121,7 @@ async def hold_reservation(
     return None if row is None else read_payment_row(row)
 
 
-async def let_go(db: Connection, held: GatewayPayment) -> None:
+async def release_hold(db: Connection, held: GatewayPayment) -> None:
     """Let another call hold the reservation: the payment may still land."""
     await db.execute(
         f"""
@@ -164,7 +164,7 @@ async def release(db: Connection, held: GatewayPayment) -> bool:
     return is_released is True
 
 
-async def read_use(db: Connection, wrapper: Wrapper) -> WrapperUse:
+async def read_counters(db: Connection, wrapper: Wrapper) -> WrapperCounters:
     """Read a wrapper's counters, to say which limit is reached."""
     row = await db.fetchrow(
         """
@@ -184,7 +184,7 @@ async def read_use(db: Connection, wrapper: Wrapper) -> WrapperUse:
         wrapper.revision,
     )
     assert row is not None  # noqa: S101 - one row whatever the tables hold
-    return WrapperUse(
+    return WrapperCounters(
         is_current=row["is_current"],
         minute_count=row["minute_count"],
         month_count=row["month_count"],

@@ -6,20 +6,6 @@ from typing import Final, TypeAlias
 
 Header: TypeAlias = tuple[str, str]
 
-# RFC 9110, section 7.6.1, and the headers that belong to one connection by custom
-HOP_BY_HOP: Final = frozenset(
-    {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
-)
 # x402 version 2, HTTP transport, and the names of version 1
 PAYMENT: Final = frozenset(
     {
@@ -34,7 +20,6 @@ PAYMENT: Final = frozenset(
     }
 )
 TOKEN: Final = re.compile(r"[!#$%&'*+.^`|~0-9A-Za-z-]{1,256}\Z", re.ASCII)  # without underscores
-VALUE: Final = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?\Z", re.ASCII)
 
 
 def nominated_names(headers: Iterable[Header]) -> frozenset[str]:

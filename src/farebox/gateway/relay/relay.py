@@ -63,8 +63,8 @@ class Relay:
             raise UpstreamUnavailable(_FULL_RETRY_S)
         try:
             await self._client.check_address(url, deadline_s=_CHECK_S)
-        except (CallRefused, CallNotSent):
-            self.record_failure(url)
+        except (CallRefused, CallNotSent) as error:
+            self.record_failure(url, error)
             raise UpstreamUnavailable(_CHECK_S) from None
 
     @asynccontextmanager
@@ -91,8 +91,13 @@ class Relay:
         """Note that a response of the upstream was delivered."""
         self._breaker.record_success(upstream_key(url))
 
-    def record_failure(self, url: str) -> None:
-        """Note that a request to the upstream was not delivered."""
+    def record_failure(self, url: str, error: Exception | None = None) -> None:
+        """Note that a request to the upstream was not delivered.
+
+        Congestion of this service, which `error` may tell, says nothing about the upstream.
+        """
+        if isinstance(error, CallNotSent) and error.is_own_congestion:
+            return
         self._breaker.record_failure(upstream_key(url), self._clock.monotonic())
 
 

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from farebox.gateway.relay.header_rules import (
-    HOP_BY_HOP,
     PAYMENT,
     TOKEN,
-    VALUE,
     Header,
     nominated_names,
 )
 from farebox.kernel.secret import Secret
+from farebox.outbound.request import HOP_BY_HOP, VALUE
 
 PAYMENT_HEADER: Final = "X-Farebox-Payment"  # the transaction hash
 ATTEMPT_HEADER: Final = "X-Farebox-Attempt"  # 1 for the first

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from farebox.gateway.relay.header_rules import HOP_BY_HOP, PAYMENT, TOKEN, Header, nominated_names
+from farebox.gateway.relay.header_rules import PAYMENT, TOKEN, Header, nominated_names
+from farebox.outbound.request import HOP_BY_HOP
 
 RawHeader = tuple[bytes, bytes]
 

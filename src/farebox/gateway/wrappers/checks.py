@@ -22,7 +22,6 @@ from farebox.stellar.simulation import (
 from farebox.stellar.soroban_rpc import SorobanRpc
 
 _RESOLVE_S: Final = 5.0
-_OURS: Final = frozenset({NotSentReason.BUSY, NotSentReason.CLOSED, NotSentReason.DEADLINE})
 _NO_TRUSTLINE: Final = "It has no trustline for the token on {network}: it cannot be paid."
 _NOT_A_TOKEN: Final = "It is no token contract on {network}, or payTo cannot hold it."  # noqa: S105 - a sentence
 _ARCHIVED: Final = "The token, or its balance of payTo, is archived on {network}."
@@ -69,7 +68,7 @@ class NetworkChecks:
             why = f"It cannot be called: {refusal.reason.value}."
             raise InvalidWrapper("upstreamUrl", why) from None
         except CallNotSent as error:
-            if error.reason in _OURS:
+            if error.is_own_congestion or error.reason is NotSentReason.DEADLINE:
                 raise
             why = f"It cannot be called: {error.reason.value}."
             raise InvalidWrapper("upstreamUrl", why) from None

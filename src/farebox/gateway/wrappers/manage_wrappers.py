@@ -181,7 +181,7 @@ class Wrappers:
         known = await self.find(caller.owner, wrapper_id)
         settings = change_settings(known.settings, fields)
         listings = await self._listings.prepare(known.slug, settings)
-        if settings.upstream != known.settings.upstream or settings.terms != known.settings.terms:
+        if _needs_checks(known.settings, settings):
             await self._checks.check(settings)
         async with self._change(caller, request_id, known, Action.WRAPPER_UPDATED) as (db, locked):
             _check_revision(known, locked)
@@ -244,6 +244,13 @@ class Wrappers:
                 raise NotFound
             yield db, locked
             await insert_event(db, AuditEvent(caller, action, known.id, request_id))
+
+
+def _needs_checks(before: WrapperSettings, after: WrapperSettings) -> bool:
+    """Whether a change may name an upstream or a recipient that was not checked."""
+    return (before.upstream, before.terms, before.routes) != (
+        after.upstream, after.terms, after.routes,
+    )  # fmt: skip
 
 
 def _check_revision(known: Wrapper, locked: Wrapper) -> None:

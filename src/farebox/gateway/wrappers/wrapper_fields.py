@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from farebox.catalog.discovery.metadata import read_metadata
 from farebox.catalog.discovery.route_template import RouteTemplate, parse_route_template
-from farebox.gateway.relay.header_rules import HOP_BY_HOP, PAYMENT, TOKEN
+from farebox.gateway.relay.header_rules import PAYMENT, TOKEN
 from farebox.gateway.relay.upstream_url import is_path_confined
 from farebox.gateway.wrapper import (
     OtherPaths,
@@ -25,6 +25,7 @@ from farebox.kernel.addresses import parse_contract, parse_party
 from farebox.kernel.amounts import BaseUnits, parse_base_units
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
+from farebox.outbound.request import HOP_BY_HOP
 from farebox.outbound.target import Target, parse_target
 
 T = TypeVar("T")

@@ -1,0 +1,42 @@
+"""A gateway for a test, in front of a TLS upstream."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from farebox.facilitator.settlement import NotSettled
+from farebox.storage.pool import Database
+from support.gateway import (
+    GatewayBench,
+    Opened,
+    OutcomeOf,
+    gateway,
+    lands,
+)
+from support.gateway_payments import enabled_wrapper
+from support.outbound import SELLER
+from support.upstream import Answer as UpstreamAnswer
+
+
+@pytest.fixture
+def opened(database: Database, tmp_path: Path) -> Opened:
+    @asynccontextmanager
+    async def open_gateway(
+        *,
+        outcome_of: OutcomeOf | None = None,
+        answer: UpstreamAnswer | None = None,
+        refusal: NotSettled | None = None,
+        **members: Any,
+    ) -> AsyncIterator[GatewayBench]:
+        url = {"upstream_url": f"https://{SELLER}/base?own=1"}
+        wrapper = await enabled_wrapper(database, **(url | members))
+        async with gateway(
+            database, tmp_path, wrapper, outcome_of or lands(database), answer=answer,
+            refusal=refusal,
+        ) as bench:  # fmt: skip
+            yield bench
+
+    return open_gateway
