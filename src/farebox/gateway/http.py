@@ -12,7 +12,7 @@ from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.gateway.buyer_connection import BuyerConnection
 from farebox.gateway.cross_origin import OPEN, preflight_headers
 from farebox.gateway.delivery.deliver import BuyerLeft, Deliverer, ResponseCut
-from farebox.gateway.delivery.outcome import AttemptStarted
+from farebox.gateway.delivery.outcome import AttemptStarted, WrapperChanged
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.gateway_path import GatewayPath, parse_gateway_path
@@ -24,7 +24,7 @@ from farebox.gateway.offers.presented_payment import (
     read_presented_payment,
     read_retried_payment,
 )
-from farebox.gateway.payment import BuyerRequest, GatewayPayment
+from farebox.gateway.payment import BuyerRequest, GatewayPayment, PaymentState
 from farebox.gateway.relay.received_body import ReceivedBody
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.request_headers import forward_request_headers
@@ -42,6 +42,7 @@ from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
 from farebox.kernel.caller import Caller, CallerKind
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.secret import Secret
 from farebox.outbound.target import Target, parse_target
 from farebox.web.client_address import client_name, client_of
 from farebox.web.error_responses import Failure, uniform_body
@@ -135,22 +136,9 @@ class _Request:
         canonical, url = normalize_path(self.path.rest or "/"), self._upstream_url()
         if canonical is None or isinstance(url, UpstreamUrlFault):
             return _plain(self.scope, ErrorCode.NOT_FORWARDED)
-        call = price_call(self.wrapper.settings, self.method, canonical)
-        if isinstance(call, NotOffered):
-            if call.methods:
-                return _not_allowed(self.scope, ", ".join(call.methods))
-            return _plain(self.scope, ErrorCode.NOT_FOUND)
-        offer = build_offer(
-            self.wrapper.slug,
-            self.wrapper.settings,
-            call,
-            self.parts.url,
-            method=self.method,
-            path=self.path.rest,
-        )
-        answers = ResponseContext(
-            offer, context_of(self.scope).request_id, f"{self.parts.url.origin}/v1/payments"
-        )
+        answers = self._price(self.wrapper, canonical)
+        if isinstance(answers, GatewayResponse):
+            return answers
         signatures = [value for name, value in self.scope["headers"] if name == _SIGNATURE]
         if not signatures or self.scope["method"] == "HEAD":
             return answers.offer_response()
@@ -158,6 +146,30 @@ class _Request:
             limit = self.wrapper.settings.limits.max_request_bytes
             await self.connection.receive_body(body, limit_bytes=limit)
             return await self._respond_to_payment(signatures, answers, url, body)
+
+    def _price(self, wrapper: Wrapper, path: str) -> ResponseContext | GatewayResponse:
+        """Make the offer for this request, or the response when it is not for sale."""
+        call = price_call(wrapper.settings, self.method, path)
+        if isinstance(call, NotOffered):
+            if call.methods:
+                return _not_allowed(self.scope, ", ".join(call.methods))
+            return _plain(self.scope, ErrorCode.NOT_FOUND)
+        url, rest = self.parts.url, self.path.rest
+        offer = build_offer(
+            wrapper.slug, wrapper.settings, call, url, method=self.method, path=rest
+        )
+        request_id = context_of(self.scope).request_id
+        return ResponseContext(offer, request_id, f"{url.origin}/v1/payments")
+
+    async def _offer_again(self) -> GatewayResponse:
+        """Answer a payment for terms that were changed a moment ago."""
+        wrapper = await self.parts.wrappers.read(self.path.slug)
+        if wrapper is None:
+            return _plain(self.scope, ErrorCode.NOT_FOUND)
+        answers = self._price(wrapper, normalize_path(self.path.rest or "/") or "/")
+        if isinstance(answers, GatewayResponse):
+            return answers
+        return answers.offer_response(NotTheTerms.NO_MATCH.value)
 
     async def _respond_to_payment(
         self, signatures: list[bytes], answers: ResponseContext, url: str, body: ReceivedBody
@@ -214,29 +226,48 @@ class _Request:
     async def _pay(
         self, request: PaidRequest, answers: ResponseContext, url: str, body: ReceivedBody
     ) -> GatewayResponse | None:
-        parts = self.parts
-        credential = await parts.credentials.read(self.wrapper)
-        headers = self.scope["headers"]
+        parts, headers = self.parts, self.scope["headers"]
+        known = await parts.payer.find(request)
+        try:
+            credential = await parts.credentials.read(self.wrapper)
+        except Outage:
+            if known is None or known.state is not PaymentState.PAID:
+                raise
+            message = "The request is paid, and the upstream's credential cannot be read now."
+            code, left = ErrorCode.UPSTREAM_FAILED, known.unused_attempts
+            return answers.settled_error(known, code, message, attempts_left=left)
         if (
             forward_request_headers(headers, transaction=_NO_HASH, attempt=1, credential=credential)
             is None
         ):
             return answers.error(ErrorCode.NOT_FORWARDED)
-        if await parts.payer.find(request) is None:
+        if known is None:
             await parts.relay.check(url)
+        return await self._settle(request, answers, url, body, credential)
+
+    async def _settle(
+        self,
+        request: PaidRequest,
+        answers: ResponseContext,
+        url: str,
+        body: ReceivedBody,
+        credential: tuple[str, Secret[str]] | None,
+    ) -> GatewayResponse | None:
         try:
-            outcome = await parts.payer.pay(request)
+            outcome = await self.parts.payer.pay(request)
         except NothingSent as error:
             retry = ((b"retry-after", b"%d" % error.retry_after_s),)
             return answers.error(ErrorCode.SERVICE_UNAVAILABLE, headers=retry)
         except KeyConflict as error:
             return answers.offer_response(error.reason.value)
+        if isinstance(outcome, WrapperChanged):
+            return await self._offer_again()
         if not isinstance(outcome, AttemptStarted):
             return answers.render(outcome)
         attempt = outcome.payment
         context_of(self.scope).add_log_fields(tx_hash=attempt.tx_hash, attempt=attempt.attempts)
         forwarded = forward_request_headers(
-            headers,
+            self.scope["headers"],
             transaction=attempt.tx_hash,
             attempt=attempt.attempts,
             credential=credential,

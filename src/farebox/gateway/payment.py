@@ -68,6 +68,11 @@ class GatewayPayment:
         return UUID(bytes=self.binding[:16])
 
     @property
+    def is_first_hold(self) -> bool:
+        """Whether the call that made the reservation holds it still."""
+        return self.state is PaymentState.RESERVED and self.attempts == 0
+
+    @property
     def unused_attempts(self) -> int:
         """How many of the five attempts have not started, whatever the state."""
         return MAX_ATTEMPTS - self.attempts

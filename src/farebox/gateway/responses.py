@@ -17,7 +17,6 @@ from farebox.gateway.delivery.outcome import (
     PaymentPending,
     PaymentUsed,
     Replayed,
-    WrapperChanged,
 )
 from farebox.gateway.offers.offer import WrapperOffer
 from farebox.gateway.payment import GatewayPayment, PaymentState
@@ -104,7 +103,6 @@ class ResponseContext:
         outcome: Replayed
         | PaymentUsed
         | LimitReached
-        | WrapperChanged
         | NotPaid
         | PaymentPending
         | NoAttemptLeft
@@ -122,8 +120,6 @@ class ResponseContext:
                 is_quota = kind is LimitKind.QUOTA
                 code = ErrorCode.MONTHLY_QUOTA_USED if is_quota else ErrorCode.TOO_MANY_REQUESTS
                 return self.error(code, headers=(_retry_after(retry_after_s),))
-            case WrapperChanged():
-                return self.error(ErrorCode.NOT_FOUND)
             case NotPaid(refusal):
                 return self._not_paid(refusal)
             case PaymentPending(pending):

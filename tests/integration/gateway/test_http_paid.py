@@ -142,6 +142,38 @@ async def test_other_terms_than_the_wrapper_s_get_the_offer_again(
         assert (replayed.status, replayed.body) == (200, b"sunny")
 
 
+async def test_payment_for_terms_of_a_moment_ago_gets_the_new_offer(
+    opened: Opened, database: Database
+) -> None:
+    async with opened() as at:
+        at.paid["one"] = signature(await at.offer(), "one")
+        caller = Caller(at.wrapper.owner, CallerKind.SESSION)
+        await wrappers_of(database).update(caller, "r", at.wrapper.id, change_fields(amount="7"))
+        answer = await at.pay()  # the offer that is still known accepts it
+        assert (answer.status, required(answer)["accepts"][0]["amount"]) == (402, "7")
+        assert (sent(at), at.settler.settled) == ([], [])
+
+
+async def test_paid_request_gets_its_receipt_while_the_credential_cannot_be_read(
+    opened: Opened, database: Database
+) -> None:
+    caller, wrappers = new_owner(), wrappers_of(database)
+    secret = await vault_replica(database).keep(caller, random_value())
+    fields = wrapper_fields(
+        upstream_url=f"https://{SELLER}/", auth_type="bearer", secret_id=secret.id
+    )
+    created = await wrappers.create(caller, "r", fields)
+    wrapper = await wrappers.enable(caller, "r", created.id)
+    async with opened(answer=answers(b"", status="503 X")) as at:
+        at.wrapper = wrapper
+        assert (await at.pay()).status == 502
+        async with database.connection() as db:
+            await db.execute("UPDATE vault_secrets SET sealed = '\\x00'")
+        answer = await at.pay()
+        assert (answer.status, receipt(answer)["success"]) == (502, True)
+        assert answer.json()["error"]["details"]["attemptsLeft"] == 4
+
+
 async def test_body_beyond_the_limit_is_refused_before_payment(opened: Opened) -> None:
     async with opened(max_request_bytes=10) as at:
         answer = await at.pay(method="POST", body=b"b" * 11)

@@ -157,6 +157,23 @@ async def test_pending_payment_is_continued_by_the_same_request(database: Databa
     assert await in_progress(database, request) == (1, 1)
 
 
+async def test_continued_payment_keeps_its_reservation_when_a_call_sends_nothing(
+    database: Database,
+) -> None:
+    """Control: a build that releases it loses the record of a payment that lands afterwards."""
+    new = await land(database, new_payment(await enabled_wrapper(database)))
+    request, pending = paid_request(new), Pending(Network.TESTNET, new.identity.payer, HASH)
+    nothing_sent = NothingSent(Network.TESTNET, new.identity.payer, retry_after_s=5)
+    payer = payer_of(database, ScriptedSettler(pending, nothing_sent, settled(new)))
+    assert await payer.pay(request) == PaymentPending(pending)
+    with pytest.raises(NothingSent):
+        await payer.pay(request)
+    row = await row_of(database, request)
+    assert row is not None
+    assert (row.state, row.attempt_until) == (PaymentState.RESERVED, None)
+    assert started(await payer.pay(request)).attempts == 1
+
+
 async def test_foreign_landing_counts_as_paid(database: Database) -> None:
     request = paid_request(new_payment(await enabled_wrapper(database)))
     payment = started(await payer_of(database, ScriptedSettler(FOREIGN)).pay(request))

@@ -46,7 +46,7 @@ from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
 
 HOLD_S: Final = 75.0  # for the settlement and for an attempt of another call
-ATTEMPT_EXTRA_S: Final = 15.0  # beyond the upstream's time, to pass the response on
+ATTEMPT_EXTRA_S: Final = 45.0  # beyond the upstream's time, for the last part of the response
 _POLL_S: Final = 0.25
 _UNSAFE: Final = frozenset({"POST", "PATCH"})  # RFC 9110, section 9.2.2: not idempotent
 
@@ -166,7 +166,7 @@ class Payer:
         try:
             outcome = await self._settler.settle(request.settle)
         except _NOTHING_SENT:
-            await self._release(held)
+            await self._end_hold(held)
             raise
         match outcome:
             case Settled(tx_hash=tx_hash):
@@ -187,6 +187,18 @@ class Payer:
                 raise ValueError("a request without a key has no stored response")
             case _:
                 assert_never(outcome)
+
+    async def _end_hold(self, held: GatewayPayment) -> None:
+        """End the hold of a call that sent nothing.
+
+        Only the first holder knows that nobody has sent: after an earlier one the payment may still
+        land, and reconciliation decides.
+        """
+        if held.is_first_hold:
+            await self._release(held)
+            return
+        async with self._database.connection() as db:
+            await reservation_store.release_hold(db, held)
 
     async def _release(self, held: GatewayPayment) -> None:
         async with self._database.connection() as db:
