@@ -14,6 +14,8 @@ from farebox.catalog.discovery.reader import DirectReader
 from farebox.catalog.ingestion.ingest import Ingestion
 from farebox.catalog.ingestion.listing_outcome import Listed
 from farebox.facilitator.settlement import PaymentIdentity
+from farebox.gateway.delivery.sales import OwnSales
+from farebox.gateway.offers.offer import GatewayUrl
 from farebox.kernel.addresses import Address, account_address, contract_address
 from farebox.kernel.networks import Network
 from farebox.local.postgres import EmbeddedPostgres
@@ -43,7 +45,8 @@ async def list_all(database: Database, listings: Sequence[Listing]) -> Mapping[i
     Raises:
         RunFailed: the rules refuse one of them.
     """
-    ingestion = Ingestion(database, StoredIndex(), DirectReader())
+    no_gateway = OwnSales(GatewayUrl("https://gateway.invalid"))
+    ingestion = Ingestion(database, StoredIndex(), DirectReader(), no_gateway)
     refused = []
     for place, listing in enumerate(listings):
         identity = PaymentIdentity(Network(listing.network), _account(listing.id), place + 1)

@@ -83,6 +83,7 @@ INSIDE = MappingProxyType(
                 "listing_store",
                 "search_document",
                 "settled_payment",
+                "wrapper_listing_store",
             },
             "origin": {"ingestion", "listing", "listing_store"},
             "quality": {"listing_store", "search_document"},
@@ -128,6 +129,7 @@ INSIDE = MappingProxyType(
             "relay": set[str](),
             "wrapper": set[str](),
             "delivery": {
+                "offers",
                 "payment",
                 "relay",
                 "wrapper",
@@ -141,16 +143,32 @@ INSIDE = MappingProxyType(
             "origin": {
                 "offers",
                 "wrapper",
+                "wrappers",
+            },
+            "payments": {
+                "payment",
             },
             "responses": {
+                "analytics",
                 "delivery",
                 "offers",
                 "payment",
                 "relay",
             },
+            "respond": {
+                "delivery",
+                "offers",
+                "payment",
+                "relay",
+                "responses",
+                "upstream_credentials",
+                "wrapper",
+                "wrappers",
+            },
             "wrappers": {
                 "offers",
                 "relay",
+                "upstream_credentials",
                 "wrapper",
             },
             "buyer_connection": {
@@ -164,17 +182,14 @@ INSIDE = MappingProxyType(
                 "wrappers",
             },
             "http": {
+                "analytics",
                 "buyer_connection",
                 "cross_origin",
                 "delivery",
                 "gateway_path",
-                "offers",
-                "payment",
-                "relay",
+                "respond",
                 "responses",
-                "upstream_credentials",
                 "wrapper",
-                "wrappers",
             },
         },
         "search": {
@@ -220,10 +235,13 @@ INSIDE = MappingProxyType(
 EDGE_MAY_IMPORT = {"web"}
 EDGES = {
     "http",
+    "analytics_http",
     "audit_http",
     "buyer_connection",
+    "documents_http",
     "keys_http",
     "payment_http",
+    "payments_http",
     "settle_http",
     "sign_in_http",
     "usage_http",

@@ -10,17 +10,20 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import structlog
+from starlette.types import Scope
 
 from farebox.facilitator.settlement import NotSettled, PaymentIdentity, Settled, SettleOutcome
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.verification.verdict import SignedTransfer
+from farebox.gateway.analytics.request_recorder import RequestRecorder
 from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.pay import Payer
-from farebox.gateway.http import GatewayEndpoint, GatewayParts
+from farebox.gateway.http import GatewayEndpoint
 from farebox.gateway.offers.offer import GatewayUrl
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.relay import Relay
+from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrapper import Wrapper
 from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
@@ -121,6 +124,7 @@ class GatewayBench:
     seller: Seller
     settler: IdentifyingSettler
     wrapper: Wrapper
+    recorder: RequestRecorder
     paid: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -208,6 +212,11 @@ async def gateway(
             deliverer=Deliverer(database, relay, keeper, clock),
             url=GatewayUrl(ORIGIN),
         )
-        app = ErrorMiddleware(GatewayEndpoint(parts), {})
+        recorder = RequestRecorder(database, clock)
+        app = ErrorMiddleware(GatewayEndpoint(parts, recorder, clock, _not_counted), {})
         logged = RequestLog(ClientAddress(app, ()), structlog.get_logger())
-        yield GatewayBench(AsgiClient(logged), at, settler, wrapper)
+        yield GatewayBench(AsgiClient(logged), at, settler, wrapper, recorder)
+
+
+async def _not_counted(scope: Scope) -> None:
+    return

@@ -51,16 +51,12 @@ def uncovered_routes(
     """Return the guarded routes that the matrix does not cover.
 
     `prefixes` are those of ids of which there are example records; `named` are the routes without
-    an id in their path.
+    an owner's record in their path.
     """
     return [
         f"{route.method} {route.path}"
         for route in guarded(routes)
-        if (
-            record_prefix(route) not in prefixes
-            if "{" in route.path
-            else (route.method, route.path) not in named
-        )
+        if (route.method, route.path) not in named and record_prefix(route) not in prefixes
     ]
 
 
@@ -73,7 +69,7 @@ def tenant_routes(
     """
     by_path: dict[str, list[RouteDeclaration]] = {}
     for route in guarded(routes):
-        if "{" in route.path:
+        if record_prefix(route):
             by_path.setdefault(route.path, []).append(route)
     return [
         TenantRoute(

@@ -15,10 +15,13 @@ from farebox.web.endpoint import BodyType, RouteDeclaration
 from farebox.web.error_responses import EARLY_CODES
 
 _TITLES: Final = {
-    "facilitator": "Payments",
+    "facilitator": "Verify and settle",
     "discovery": "Discovery",
     "accounts": "Accounts",
     "vault": "Vault",
+    "wrappers": "Wrappers",
+    "payments": "Payments that were settled",
+    "origin": "Origin documents",
     "service": "The service",
 }
 _HEAD: Final = """\

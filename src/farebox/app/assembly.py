@@ -75,6 +75,6 @@ class Services:
     leave: Callable[[], Coroutine[object, object, None]] = field(default=_no_drain)
     # puts the guard and the rate limit that a route declares before its handler
     protect: Callable[[Endpoint], ASGIApp] = field(default=_unprotected)
-    # puts the limit of credentials before the routing table
+    # puts the gateway and the limit of credentials before the routing table
     around: Callable[[RouteTable], ASGIApp] = field(default=_plain_table)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()

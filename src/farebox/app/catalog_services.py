@@ -1,6 +1,6 @@
 """The composition root of the catalog and search."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +13,7 @@ from farebox.app.settings import OutboundSettings, Settings
 from farebox.catalog.browsing.browse import Browse
 from farebox.catalog.discovery.reader_process import ReaderProcess
 from farebox.catalog.http import discovery_endpoints
+from farebox.catalog.ingestion.gateway_sales import GatewaySales
 from farebox.catalog.ingestion.ingest import Ingestion, SettledListings
 from farebox.catalog.ingestion.outbox import Outbox
 from farebox.catalog.origin.http_origin_client import HttpOriginClient
@@ -41,7 +42,9 @@ from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
 from farebox.web.endpoint import Endpoint
 
-_CALLS: Final = 16  # concurrent outbound calls of /v1/discovery/validate
+# concurrent outbound calls of /v1/discovery/validate: it has a client of its own, so that it does
+# not use up the catalog's
+_CALLS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class CatalogServices:
     """The constructed catalog; nothing runs yet."""
 
     reports: ListingReports
+    index: StoredIndex
+    reader: ReaderProcess
     endpoints: Sequence[Endpoint] = ()
     tasks: Sequence[Loop] = ()
     # entered in this order before the loops start, closed in reverse order after they end
@@ -65,11 +70,17 @@ def _no_encoder() -> None:
 
 
 def build_outbound(
-    settings: OutboundSettings, *, max_calls: int = MAX_CALLS, max_lookups: int = MAX_LOOKUPS
+    settings: OutboundSettings,
+    *,
+    max_calls: int = MAX_CALLS,
+    max_lookups: int = MAX_LOOKUPS,
+    own_hosts: Collection[str] = (),
 ) -> OutboundClient:
     """Build an outbound client with its own limits of calls and look-ups."""
     resolver = settings.test_resolver or PublicResolver(SystemLookup(limit=max_lookups))
-    return OutboundClient(resolver, authority=settings.test_authority, max_calls=max_calls)
+    return OutboundClient(
+        resolver, authority=settings.test_authority, max_calls=max_calls, own_hosts=own_hosts
+    )
 
 
 def build_catalog(
@@ -78,19 +89,17 @@ def build_catalog(
     clock: Clock,
     nodes: Mapping[Network, SorobanRpc],
     ingress: IngressServices,
+    gateway: GatewaySales,
 ) -> CatalogServices:
     """Build listing, browsing and search."""
     writing, upkeep, reading = pools.listing, pools.upkeep, pools.searching
-    index, is_local_allowed = StoredIndex(), settings.lists_local_urls
-    reader = ReaderProcess(is_local_allowed=is_local_allowed)
-    ingestion = Ingestion(writing, index, reader)
+    index, is_local = StoredIndex(), settings.lists_local_urls
+    reader = ReaderProcess(is_local_allowed=is_local)
+    ingestion = Ingestion(writing, index, reader, gateway)
     outbound = build_outbound(settings.outbound)
     origin = HttpOriginClient(outbound)
-    # a client of its own, so that validation requests do not use up the catalog's calls
-    validation_outbound = build_outbound(settings.outbound, max_calls=_CALLS, max_lookups=_CALLS)
-    validation = Validation(
-        HttpOriginClient(validation_outbound), reader, is_local_allowed=is_local_allowed
-    )
+    validating = build_outbound(settings.outbound, max_calls=_CALLS, max_lookups=_CALLS)
+    validation = Validation(HttpOriginClient(validating), reader, is_local_allowed=is_local)
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
     validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)
     model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
@@ -105,13 +114,15 @@ def build_catalog(
     ]
     return CatalogServices(
         reports=ListingReports(SettledListings(ingestion)),
+        index=index,
+        reader=reader,
         endpoints=[
             *discovery_endpoints(Browse(reading)),
             *search_endpoints(_search(reading, model, clock)),
             *validate_endpoints(validation, validations),
         ],
         tasks=[restart_on_failure(loop, clock) for loop in loops],
-        resources=[outbound, validation_outbound, reader, model],
+        resources=[outbound, validating, reader, model],
     )
 
 

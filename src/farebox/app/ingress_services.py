@@ -11,7 +11,7 @@ from farebox.app.database_pools import Pools
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.settings import Settings
 from farebox.facilitator.payment_http import PaymentAccess
-from farebox.ingress.http import CredentialLimit, Rates, protect
+from farebox.ingress.http import CredentialLimit, Rates, RequestCount, protect
 from farebox.ingress.meter import Meter
 from farebox.ingress.rate_limiter import ActionQuota, RateLimit, RateLimiter
 from farebox.ingress.usage import Usage
@@ -19,7 +19,7 @@ from farebox.ingress.usage_http import usage_endpoints
 from farebox.kernel.caller import Grant
 from farebox.kernel.clock import Clock
 from farebox.kernel.quota import Quota
-from farebox.web.endpoint import Endpoint
+from farebox.web.endpoint import Endpoint, Rate, RateClass
 from farebox.web.guard import Access, Authentication
 from farebox.web.route_table import RouteTable
 
@@ -40,6 +40,10 @@ class IngressServices:
     def quota(self, action: str, *, per_minute: int) -> Quota:
         """Return the rate limit of an action that one client may repeat so often a minute."""
         return ActionQuota(self.limiter, RateLimit(action, per_minute))
+
+    def count(self, rate_class: RateClass) -> RequestCount:
+        """Return the rate limit of requests that no declared route counts."""
+        return RequestCount(self.limiter, self.rates, Rate(rate_class))
 
     def protect(self, endpoint: Endpoint) -> ASGIApp:
         """Put the guard and the rate limit that a route declares before its handler."""

@@ -11,6 +11,7 @@ from farebox.app.assembly import Loop, Services, join_features
 from farebox.app.catalog_services import build_catalog
 from farebox.app.database_pools import Pools, build_pools
 from farebox.app.facilitator_services import build_facilitator
+from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
 from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
@@ -71,14 +72,17 @@ def build_services(settings: Settings) -> Services:
     accounts = build_accounts(settings, pools, clock, limiter)
     ingress = build_ingress(settings, pools, clock, limiter, accounts.authentication)
     sign_in = build_sign_in(settings, pools, clock, accounts, ingress, sign_in_networks)
-    catalog = build_catalog(settings, pools, clock, rpc, ingress)
+    catalog = build_catalog(settings, pools, clock, rpc, ingress, gateway_sales(settings))
     vault = build_vault(settings, pools, clock, limiter)
     facilitator = build_facilitator(
         shared, pools.reads, networks, ingress.payments, catalog.reports
     )
     settler = facilitator.settler
+    gateway = build_gateway(
+        settings, pools, clock, GatewayNeeds(rpc, settler, ingress, catalog, vault)
+    )
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
-    features = join_features(facilitator, catalog, accounts, sign_in, ingress, vault)
+    features = join_features(facilitator, catalog, accounts, sign_in, ingress, vault, gateway)
     return Services(
         endpoints=features.endpoints,
         tasks=[
@@ -90,7 +94,7 @@ def build_services(settings: Settings) -> Services:
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
         protect=ingress.protect,
-        around=ingress.around,
+        around=lambda table: gateway.around(ingress.around(table)),
         trusted_proxies=settings.ingress.trusted_proxies,
         leave=partial(_shut_down, settler, shared.shutdown, networks, settings.stop_grace_s),
     )

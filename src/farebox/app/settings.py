@@ -179,8 +179,11 @@ class SignInSettings:
 
 @dataclass(frozen=True, slots=True)
 class OutboundSettings:
-    """Resolution and trust of foreign addresses, in tests."""
+    """Calls to foreign addresses; their resolution and trust in tests."""
 
+    gateway_calls: int = setting("GATEWAY_CALLS", rules.whole(1, 10_000), "512",
+        "requests of the gateway to upstreams that are in progress at a time; a further one is "
+        "answered 503 before anything is charged")
     test_authority: Path | None = optional("OUTBOUND_TEST_AUTHORITY", rules.readable_file,
         "a PEM file trusted by calls to other people's addresses", is_local=True)
     test_resolver: LoopbackResolver | None = optional(

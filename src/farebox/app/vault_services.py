@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from farebox.app.assembly import Loop
 from farebox.app.database_pools import Pools
@@ -17,8 +18,11 @@ from farebox.vault.http import vault_endpoints
 from farebox.vault.manage_secrets import Vault
 from farebox.vault.master_key_check import MasterKeyCheck
 from farebox.vault.read_secret import SecretReader
+from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
 from farebox.web.endpoint import Endpoint
+
+RESPONSES: Final = "gateway response"  # the domain of what is sealed with the same master keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class VaultServices:
     """The constructed vault and audit log; nothing runs yet."""
 
     reader: SecretReader  # for requests to upstreams
+    responses: ByteSealer | None  # for responses of upstreams; None without master keys
     endpoints: Sequence[Endpoint] = ()
     tasks: Sequence[Loop] = ()
     # entered in this order before the loops start, closed in reverse order after they end
@@ -49,6 +54,7 @@ def build_vault(
     retention = AuditLogRetention(pools.upkeep, clock, kept=kept)
     return VaultServices(
         reader=SecretReader(database, sealer),
+        responses=None if keys is None else ByteSealer(Sealer(keys, domain=RESPONSES)),
         endpoints=[
             *vault_endpoints(vault),
             *audit_endpoints(AuditLog(database)),

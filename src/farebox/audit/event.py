@@ -25,6 +25,7 @@ class Action(StrEnum):
     WRAPPER_ENABLED = "wrapper.enabled"
     WRAPPER_DISABLED = "wrapper.disabled"
     WRAPPER_DELETED = "wrapper.deleted"
+    PAYMENT_REFUNDED = "payment.refunded"
     NETWORK_STOPPED = "sponsor.stopped"
     NETWORK_STARTED = "sponsor.started"
     CHANNELS_CREATED = "channels.created"

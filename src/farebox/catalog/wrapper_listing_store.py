@@ -125,6 +125,24 @@ async def take_down(
     return [row["id"] for row in rows]
 
 
+async def find_sold(db: Connection, wrapper_id: str, network: Network, key: str) -> int | None:
+    """Find and lock the listing that a sale through a wrapper counts for; return its id.
+
+    It is the one of the key; a path without a listing counts for that of the shortest URL.
+    """
+    listing_id: int | None = await db.fetchval(
+        """
+        SELECT id FROM listings WHERE wrapper_id = $1 AND network = $2
+        ORDER BY resource_key = $3 DESC, length(url), id LIMIT 1
+        FOR UPDATE
+        """,
+        wrapper_id,
+        network.value,
+        key,
+    )
+    return listing_id
+
+
 async def count_other_keys(
     db: Connection, network: Network, pay_to: Address, wrapper_id: str
 ) -> int:

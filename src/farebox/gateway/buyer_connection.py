@@ -23,7 +23,8 @@ class BuyerConnection:
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
         self.status = 0  # 0: no response was started
-        self._payment: GatewayPayment | None = None
+        self.received_bytes = self.sent_bytes = 0  # of bodies
+        self.payment: GatewayPayment | None = None  # whose receipt is shown
 
     async def receive_body(self, body: ReceivedBody, *, limit_bytes: int) -> None:
         """Receive the whole body of the request into `body`.
@@ -40,6 +41,7 @@ class BuyerConnection:
                     if message["type"] == "http.disconnect":
                         raise BuyerLeft
                     body.add(message.get("body", b""))
+                    self.received_bytes = body.length
                     if body.length > limit_bytes:
                         raise BodyTooLarge(limit_bytes)
                     if not message.get("more_body", False):
@@ -49,7 +51,7 @@ class BuyerConnection:
 
     def show_receipt(self, payment: GatewayPayment) -> None:
         """Add the receipt of the payment to the response."""
-        self._payment = payment
+        self.payment = payment
 
     async def start(self, status: int, headers: list[RawHeader], *, length: int | None) -> None:
         """Write status and headers.
@@ -59,8 +61,8 @@ class BuyerConnection:
         """
         self.status = status
         own = [*headers, *OPEN]
-        if self._payment is not None:
-            own.append(receipt_header(self._payment))
+        if self.payment is not None:
+            own.append(receipt_header(self.payment))
         if length is not None:
             own.append((b"content-length", b"%d" % length))
         await self._pass({"type": "http.response.start", "status": status, "headers": own})
@@ -68,6 +70,7 @@ class BuyerConnection:
     async def write(self, part: bytes, *, is_last: bool = False) -> None:
         """Write a part of the body, and wait until the connection takes more."""
         await self._pass({"type": "http.response.body", "body": part, "more_body": not is_last})
+        self.sent_bytes += len(part)
 
     async def _pass(self, message: Message) -> None:
         try:

@@ -1,12 +1,13 @@
 """The responses of the gateway itself: offers, refusals and receipts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, assert_never
 
 import msgspec
 
 from farebox.facilitator.settlement import NotSettled, Pending
+from farebox.gateway.analytics.recorded_request import RequestOutcome
 from farebox.gateway.delivery.deliver import DeliveryFault, NotDelivered
 from farebox.gateway.delivery.outcome import (
     AttemptInProgress,
@@ -35,11 +36,35 @@ _encode: Final = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class GatewayResponse:
-    """A response: its status, headers and body."""
+    """A response: its status, headers and body; and how the request ended, for its record."""
 
     status: int
     headers: tuple[RawHeader, ...]
     body: bytes
+    outcome: RequestOutcome = RequestOutcome.REFUSED
+    code: str | None = None
+    tx_hash: str = ""
+
+
+def error_response(
+    request_id: str,
+    code: ErrorCode,
+    message: str | None = None,
+    *,
+    headers: tuple[RawHeader, ...] = (),
+    details: Mapping[str, object] | None = None,
+    outcome: RequestOutcome = RequestOutcome.REFUSED,
+) -> GatewayResponse:
+    """Render the uniform error body, with details where there are some."""
+    shown: dict[str, object] = {
+        "code": code,
+        "message": message or code.sentence,
+        "requestId": request_id,
+    }
+    if details is not None:
+        shown["details"] = details
+    body, own = _encode({"error": shown}), (_JSON, _PRIVATE, *headers)
+    return GatewayResponse(code.status, own, body, outcome, code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +79,9 @@ class ResponseContext:
         """Render the 402 with the offer; `error` says why a presented payment was not taken."""
         header = self.offer.header(error) if error else self.offer.header()
         body = self.offer.body(error) if error else self.offer.body()
-        return GatewayResponse(402, (_JSON, _PRIVATE, (_REQUIRED, header.encode())), body)
+        outcome = RequestOutcome.VERIFY_FAILED if error else RequestOutcome.CHALLENGED
+        headers = (_JSON, _PRIVATE, (_REQUIRED, header.encode()))
+        return GatewayResponse(402, headers, body, outcome, error or None)
 
     def error(
         self,
@@ -63,12 +90,20 @@ class ResponseContext:
         *,
         headers: tuple[RawHeader, ...] = (),
         details: Mapping[str, object] | None = None,
+        outcome: RequestOutcome = RequestOutcome.REFUSED,
     ) -> GatewayResponse:
         """Render the uniform error body, with details where there are some."""
-        shown = {"code": code, "message": message or code.sentence, "requestId": self.request_id}
-        if details is not None:
-            shown["details"] = details  # type: ignore[assignment]  # an object in the object
-        return GatewayResponse(code.status, (_JSON, _PRIVATE, *headers), _encode({"error": shown}))
+        return error_response(
+            self.request_id, code, message, headers=headers, details=details, outcome=outcome
+        )
+
+    def nothing_sent(self, retry_after_s: int) -> GatewayResponse:
+        """Render the 503 of a service that could not act; nothing was charged."""
+        return self.error(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            headers=(_retry_after(retry_after_s),),
+            outcome=RequestOutcome.GATEWAY_ERROR,
+        )
 
     def settled_error(
         self, payment: GatewayPayment, code: ErrorCode, message: str, *, attempts_left: int
@@ -81,7 +116,9 @@ class ResponseContext:
         }
         retry = (_retry_after(RETRY_S),) if attempts_left else ()
         headers = (receipt_header(payment), *retry)
-        return self.error(code, message, headers=headers, details=details)
+        outcome = RequestOutcome.UPSTREAM_ERROR
+        rendered = self.error(code, message, headers=headers, details=details, outcome=outcome)
+        return replace(rendered, tx_hash=payment.tx_hash)
 
     def not_delivered(self, failed: NotDelivered) -> GatewayResponse:
         """Render an attempt without a delivery: 504 after the upstream's time, else 502."""
@@ -112,14 +149,21 @@ class ResponseContext:
         match outcome:
             case Replayed(payment, response):
                 kept = (*response.headers, receipt_header(payment))
-                return GatewayResponse(response.status, kept, response.body)
+                return GatewayResponse(
+                    response.status,
+                    kept,
+                    response.body,
+                    RequestOutcome.REPLAYED,
+                    tx_hash=payment.tx_hash,
+                )
             case PaymentUsed(tx_hash):
                 details = {"transaction": tx_hash}
                 return self.error(ErrorCode.PAYMENT_USED, details=details)
             case LimitReached(kind, retry_after_s):
                 is_quota = kind is LimitKind.QUOTA
                 code = ErrorCode.MONTHLY_QUOTA_USED if is_quota else ErrorCode.TOO_MANY_REQUESTS
-                return self.error(code, headers=(_retry_after(retry_after_s),))
+                met = RequestOutcome.QUOTA_EXCEEDED if is_quota else RequestOutcome.RATE_LIMITED
+                return self.error(code, headers=(_retry_after(retry_after_s),), outcome=met)
             case NotPaid(refusal):
                 return self._not_paid(refusal)
             case PaymentPending(pending):
@@ -145,8 +189,12 @@ class ResponseContext:
         if not refusal.tx_hash:
             if explain(refusal.reason).retry is Retry.LATER:
                 message = explain(refusal.reason).sentence
-                retry = (_retry_after(RETRY_S),)
-                return self.error(ErrorCode.SERVICE_UNAVAILABLE, message, headers=retry)
+                return self.error(
+                    ErrorCode.SERVICE_UNAVAILABLE,
+                    message,
+                    headers=(_retry_after(RETRY_S),),
+                    outcome=RequestOutcome.GATEWAY_ERROR,
+                )
             return self.offer_response(refusal.reason.value)
         receipt = {
             "success": False,
@@ -157,7 +205,14 @@ class ResponseContext:
             "payer": refusal.payer,
         }
         headers = (_JSON, _PRIVATE, _receipt(receipt))
-        return GatewayResponse(402, headers, _encode({"error": refusal.reason.value}))
+        return GatewayResponse(
+            402,
+            headers,
+            _encode({"error": refusal.reason.value}),
+            RequestOutcome.SETTLE_FAILED,
+            refusal.reason.value,
+            refusal.tx_hash,
+        )
 
     def _pending(self, pending: Pending) -> GatewayResponse:
         """Render an unknown outcome: no offer, which would invite a second signature."""
@@ -169,11 +224,13 @@ class ResponseContext:
             "network": pending.network.value,
             "payer": pending.payer,
         }
-        return self.error(
+        rendered = self.error(
             ErrorCode.SETTLEMENT_UNKNOWN,
             headers=(_receipt(receipt), _retry_after(RETRY_S)),
             details={"transaction": pending.tx_hash},
+            outcome=RequestOutcome.SETTLE_PENDING,
         )
+        return replace(rendered, tx_hash=pending.tx_hash)
 
 
 def receipt_header(payment: GatewayPayment) -> RawHeader:

@@ -77,6 +77,8 @@ class ErrorCode(StrEnum):
     )
     MALFORMED_HTTP = "malformed_http", 400, "This is not a well-formed HTTP request."
     INVALID_PAYMENT_HEADER = "invalid_payment_header", 400, "PAYMENT-SIGNATURE holds no payment."
+    INVALID_REFUND = "invalid_refund", 400, "The transaction is not a refund of this payment."
+    INVALID_FILTER = "invalid_filter", 400, "A filter has a value that it does not take."
     NOT_FORWARDED = "not_forwarded", 400, "A part of the request cannot be sent to the upstream."
     UNAUTHENTICATED = "unauthenticated", 401, "Show a session or a key: Authorization: Bearer …"
     CHALLENGE_NOT_OPEN = (
@@ -116,6 +118,11 @@ class ErrorCode(StrEnum):
         "payment_used",
         409,
         "The payment belongs to another request, or its response was delivered.",
+    )
+    PAYMENT_NOT_OWED = (
+        "payment_not_owed",
+        409,
+        "The payment is not owed: its response was delivered, or may still be.",
     )
     KEY_REVOKED = "key_revoked", 409, "The key works no more, so it cannot be rotated."
     TOO_MANY_KEYS = "too_many_keys", 409, "The owner has the maximum number of keys."

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from farebox.outbound.connection import OneConnection, make_tls
 from farebox.outbound.faults import (
     CallNotSent,
     CallOutcomeUnknown,
+    CallRefusalReason,
     CallRefused,
     NotSentReason,
     UnknownOutcomeReason,
@@ -100,14 +101,20 @@ class OutboundClient:
     """Calls public HTTPS addresses; at most `max_calls` at a time.
 
     It follows no redirect, uses no proxy, stores no cookie, decompresses nothing and never sends a
-    request again. `authority` is a PEM file trusted in addition to the system's authorities, for
-    tests.
+    request again. `own_hosts` are names of this service, which it does not call. `authority` is a
+    PEM file trusted in addition to the system's authorities, for tests.
     """
 
     def __init__(
-        self, resolver: Resolver, *, authority: Path | None = None, max_calls: int = MAX_CALLS
+        self,
+        resolver: Resolver,
+        *,
+        authority: Path | None = None,
+        max_calls: int = MAX_CALLS,
+        own_hosts: Collection[str] = (),
     ) -> None:
         self._resolver, self._authority = resolver, authority
+        self._own_hosts = frozenset(host.lower() for host in own_hosts)
         self._max_calls, self._under_way = max_calls, 0
         self._tls: ssl.SSLContext | None = None
 
@@ -135,9 +142,7 @@ class OutboundClient:
             CallRefused: it may not be called.
             CallNotSent: its name has no address, or cannot be looked up in time.
         """
-        target = parse_target(url)
-        if not isinstance(target, Target):
-            raise CallRefused(target)
+        target = self._target(url)
         await self._pin(target, asyncio.get_running_loop().time() + deadline_s)
 
     @asynccontextmanager
@@ -149,9 +154,7 @@ class OutboundClient:
             CallNotSent: certainly nothing was sent.
             CallOutcomeUnknown: it may have been received; also while the body is read.
         """
-        target = parse_target(request.url)
-        if not isinstance(target, Target):
-            raise CallRefused(target)
+        target = self._target(request.url)
         check_request(request)
         if self._tls is None:
             raise CallNotSent(NotSentReason.CLOSED)
@@ -169,6 +172,14 @@ class OutboundClient:
                 yield OutboundResponse(response, deadline, limit_bytes=request.max_answer_bytes)
         finally:
             self._under_way -= 1
+
+    def _target(self, url: str) -> Target:
+        target = parse_target(url)
+        if not isinstance(target, Target):
+            raise CallRefused(target)
+        if target.host in self._own_hosts:
+            raise CallRefused(CallRefusalReason.OWN_HOST)
+        return target
 
     async def _pin(self, target: Target, deadline: float) -> PinnedAddress:
         try:

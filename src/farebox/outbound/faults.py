@@ -13,6 +13,7 @@ class CallRefusalReason(StrEnum):
     """Why a call is refused although its URL is allowed."""
 
     ADDRESS = "address_not_public"
+    OWN_HOST = "address_is_this_service"
     METHOD = "method_not_allowed"
     HEADER = "header_not_allowed"
 

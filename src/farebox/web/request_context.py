@@ -23,13 +23,14 @@ def new_request_id() -> str:
 class RequestContext:
     """The state of a request, made when it arrives and logged once its response is sent."""
 
-    __slots__ = ("fields", "is_private", "request_id", "started_at", "status")
+    __slots__ = ("fields", "is_private", "path", "request_id", "started_at", "status")
 
     def __init__(self) -> None:
         self.request_id = new_request_id()
         self.started_at = perf_counter()
         self.status = 0  # 0 = no response has begun
         self.is_private = False  # the caller is known: the response is for that caller only
+        self.path: str | None = None  # logged in place of the request's own, where that is private
         self.fields: dict[str, str | int] = {}
 
     def add_log_fields(self, **fields: str | int) -> None:
@@ -85,7 +86,7 @@ class RequestLog:
             self._log.info(
                 "request",
                 method=scope["method"][:16],
-                path=scope["path"][:PATH_LIMIT],
+                path=(context.path or scope["path"])[:PATH_LIMIT],
                 status=context.status,
                 ms=round((perf_counter() - context.started_at) * 1000, 2),
                 **context.fields,

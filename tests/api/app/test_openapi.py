@@ -24,6 +24,8 @@ PUBLIC = frozenset(
         ("POST", "/v1/auth/challenge"),
         ("POST", "/v1/auth/verify"),
         ("GET", "/.well-known/stellar.toml"),
+        ("GET", "/.well-known/x402"),
+        ("GET", "/openapi.json"),
         ("GET", "/health/live"),
         ("GET", "/health/ready"),
     }

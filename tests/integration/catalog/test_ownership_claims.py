@@ -36,6 +36,7 @@ from support.journal_rows import (
 from support.manual_clock import ManualClock
 from support.promises import case
 from support.upstream import Answer, answers, drips, upstream
+from support.wrapper_listings import no_gateway
 
 HOST = "api.weather.example"
 URL = f"https://{HOST}/forecast"
@@ -89,7 +90,7 @@ async def _claim(
     database: Database, clock: ManualClock, folder: Path, answer: Answer
 ) -> tuple[PaymentIdentity, dict[str, Any], int]:
     """Settle for another recipient of a bound key and check the claim; return claim and listing."""
-    ingestion = Ingestion(database, StoredIndex(), DirectReader())
+    ingestion = Ingestion(database, StoredIndex(), DirectReader(), no_gateway())
     await ingestion.list(await insert_settlement(database, Paid(text=discovery(URL), ledger=100)))
     later = Paid(text=discovery(URL, description="Mine"), pay_to=OTHER_SELLER, ledger=101, amount=7)
     claim = await insert_settlement(database, later)

@@ -38,8 +38,8 @@ async def rpc(devnet: Devnet) -> AsyncIterator[HttpSorobanRpc]:
 @pytest.fixture
 async def checks(rpc: HttpSorobanRpc) -> AsyncIterator[NetworkChecks]:
     resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, 443)}, lookup(NAMES))
-    async with OutboundClient(resolver) as client:
-        yield NetworkChecks(client, {Network.TESTNET: rpc}, own_hosts=[OWN.upper()])
+    async with OutboundClient(resolver, own_hosts=[OWN.upper()]) as client:
+        yield NetworkChecks(client, {Network.TESTNET: rpc})
 
 
 @pytest.fixture

@@ -8,8 +8,13 @@ import pytest
 import structlog
 
 from farebox.gateway.offers.offer import GatewayUrl
+from farebox.gateway.upstream_credentials import UpstreamCredentials
+from farebox.gateway.wrappers.check_wrapper import WrapperCheck
 from farebox.gateway.wrappers.wrappers_http import WRAPPERS, wrapper_endpoints
 from farebox.kernel.caller import Caller, CallerKind, Grant
+from farebox.kernel.clock import SystemClock
+from farebox.outbound.client import OutboundClient
+from farebox.outbound.resolve import LoopbackResolver
 from farebox.storage.pool import Database
 from farebox.web.client_address import ClientAddress
 from farebox.web.endpoint import Endpoint
@@ -19,8 +24,9 @@ from farebox.web.request_body import BodyLimit
 from farebox.web.request_context import RequestLog
 from farebox.web.route_table import RouteTable
 from support.asgi import Answer, AsgiClient
-from support.vault import new_owner
-from support.wrappers import ASSET, OTHER_ASSET, PAY_TO, wrappers_of
+from support.outbound import lookup
+from support.vault import new_owner, vault_replica
+from support.wrappers import ASSET, OTHER_ASSET, PAY_TO, NoChecks, wrappers_of
 
 GATEWAY: Final = GatewayUrl("https://pay.example.com")
 REQUEST: Final[dict[str, Any]] = {
@@ -50,7 +56,15 @@ class Seller:
 
     def __init__(self, database: Database, caller: Caller | None = None) -> None:
         self.caller = caller or new_owner()
-        endpoints = wrapper_endpoints(wrappers_of(database), GATEWAY)
+        clock = SystemClock()
+        check = WrapperCheck(
+            OutboundClient(LoopbackResolver({}, lookup({}))),
+            NoChecks(),
+            UpstreamCredentials(vault_replica(database).reader),
+            GATEWAY,
+            clock,
+        )
+        endpoints = wrapper_endpoints(wrappers_of(database), check, GATEWAY)
         authentication = OneCaller(self.caller)
 
         def protected(each: Endpoint) -> BodyLimit:

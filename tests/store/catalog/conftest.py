@@ -6,6 +6,7 @@ from farebox.catalog.discovery.reader import DirectReader
 from farebox.catalog.ingestion.ingest import Ingestion
 from farebox.storage.pool import Database
 from support.catalog_index import RecordingIndex
+from support.wrapper_listings import no_gateway
 
 
 @pytest.fixture
@@ -15,4 +16,4 @@ def index() -> RecordingIndex:
 
 @pytest.fixture
 def ingestion(database: Database, index: RecordingIndex) -> Ingestion:
-    return Ingestion(database, index, DirectReader())
+    return Ingestion(database, index, DirectReader(), no_gateway())

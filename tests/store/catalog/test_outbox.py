@@ -30,6 +30,7 @@ from support.journal_rows import (
 )
 from support.manual_clock import START, ManualClock
 from support.promises import case
+from support.wrapper_listings import no_gateway
 
 
 @dataclass
@@ -149,7 +150,7 @@ class AwayIngestion(Ingestion):
 async def test_outbox_continues_past_a_settlement_that_keeps_meeting_an_outage(
     database: Database, index: RecordingIndex, clock: ManualClock
 ) -> None:
-    ingestion = AwayIngestion(database, index, DirectReader())
+    ingestion = AwayIngestion(database, index, DirectReader(), no_gateway())
     ingestion.away_for = party(0)
     outbox = Outbox(database, ingestion, clock)
     await many(database, 4)
@@ -351,7 +352,7 @@ async def test_outbox_retries_while_the_reader_is_unavailable_and_gives_up_on_fa
     expected: str,
 ) -> None:
     reader = FailingReader(failure)
-    outbox = Outbox(database, Ingestion(database, index, reader), clock)
+    outbox = Outbox(database, Ingestion(database, index, reader, no_gateway()), clock)
     await insert_settlement(database, Paid())
     for _ in range(8):
         with suppress(ReaderUnavailable):

@@ -34,6 +34,7 @@ from support.journal_rows import (
     insert_settlement,
 )
 from support.promises import case
+from support.wrapper_listings import no_gateway
 
 USERS = "https://api.weather.example/users"
 TEMPLATE: dict[str, Any] = http_bazaar(routeTemplate="/users/:id")
@@ -63,7 +64,7 @@ class FixedOrigins:
 
 @pytest.fixture
 def ingestion(database: Database) -> Ingestion:
-    return Ingestion(database, StoredIndex(), DirectReader())
+    return Ingestion(database, StoredIndex(), DirectReader(), no_gateway())
 
 
 def claimed(url: str, bazaar: dict[str, Any] | None = None) -> Resource:

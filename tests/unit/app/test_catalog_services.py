@@ -8,6 +8,7 @@ from farebox.app.ingress_services import build_ingress
 from farebox.ingress.rate_limiter import RateLimiter
 from farebox.kernel.secret import Secret
 from support.manual_clock import ManualClock
+from support.wrapper_listings import no_gateway
 
 NOWHERE = "postgresql:///nowhere"
 
@@ -19,5 +20,5 @@ def test_probe_loop_runs_only_when_configured(given: dict[str, str], is_run: boo
     limiter = RateLimiter(pools.counting, clock)
     authentication = build_accounts(settings, pools, clock, limiter).authentication
     ingress = build_ingress(settings, pools, clock, limiter, authentication)
-    services = build_catalog(settings, pools, clock, {}, ingress)
+    services = build_catalog(settings, pools, clock, {}, ingress, no_gateway())
     assert ("probes" in {loop.name for loop in services.tasks}) is is_run

@@ -6,10 +6,11 @@ import structlog
 
 from farebox.audit.audit_store import insert_event
 from farebox.audit.event import Action, AuditEvent
-from farebox.catalog import listing_store
+from farebox.catalog import listing_store, wrapper_listing_store
 from farebox.catalog.discovery.drop_reason import Dropped, DropReason
 from farebox.catalog.discovery.reader import DiscoveryReader
 from farebox.catalog.ingestion import outbox_store
+from farebox.catalog.ingestion.gateway_sales import GatewaySales
 from farebox.catalog.ingestion.listing_outcome import (
     LISTED,
     OWNERSHIP_CHECK_PENDING,
@@ -61,12 +62,22 @@ class _RollBack(Exception):
 class Ingestion:
     """Lists or rejects each settlement exactly once, however often and by whom it is called.
 
+    A sale at this service's gateway counts for the listing of its wrapper and changes nothing of
+    it; any other settlement that names a URL of the gateway is rejected.
+
     Raises:
         DatabaseUnavailable: from every method; the settlement stays in the outbox.
     """
 
-    def __init__(self, database: Database, index: SearchIndex, reader: DiscoveryReader) -> None:
+    def __init__(
+        self,
+        database: Database,
+        index: SearchIndex,
+        reader: DiscoveryReader,
+        gateway: GatewaySales,
+    ) -> None:
         self._database, self._index, self._reader = database, index, reader
+        self._gateway = gateway
 
     async def find_discovery(self, identity: PaymentIdentity) -> SettledDiscovery | None:
         """Find the stored discovery data of a final settlement."""
@@ -134,16 +145,28 @@ class Ingestion:
             raise _RollBack(None)
         if await outbox_store.has_outcome(db, identity):  # decided and closed since it was read
             raise _RollBack(None)
-        listing_id = await self._bind(db, new, is_verified=is_verified)
+        is_sale = self._gateway.is_own(new.resource.url)
+        listing_id = await (
+            self._find_sold(db, new) if is_sale else self._bind(db, new, is_verified=is_verified)
+        )
         if isinstance(listing_id, ListingRejected):
             await outbox_store.update_decision(db, identity, listing_id.reason)
             return listing_id
-        await listing_store.upsert_terms(db, listing_id, settled)
+        if not is_sale:
+            await listing_store.upsert_terms(db, listing_id, settled)
         await listing_store.count_payment(db, listing_id, identity.payer, at=settled.at)
         document = await listing_store.touch(db, listing_id, at=settled.at)
         if document is not None:
             await self._index.put(db, [document])
         return Listed()
+
+    async def _find_sold(self, db: Connection, new: SettledResource) -> int | ListingRejected:
+        """Find and lock the listing that a sale at the gateway counts for."""
+        wrapper_id = await self._gateway.find_wrapper(db, new.settled.identity)
+        listing_id = wrapper_id and await wrapper_listing_store.find_sold(
+            db, wrapper_id, new.settled.identity.network, new.resource.key
+        )
+        return listing_id or ListingRejected(RejectionReason.GATEWAY_URL)
 
     async def _bind(
         self, db: Connection, new: SettledResource, *, is_verified: bool

@@ -14,6 +14,7 @@ class RejectionReason(StrEnum):
     BOUND_ELSEWHERE = "bound_to_another_recipient"
     TOO_MANY = "too_many_listings"
     NOT_KEPT = "discovery_not_kept"  # the request that settled had no discovery data or other data
+    GATEWAY_URL = "gateway_url_reserved"  # only sales at this service's gateway name its URLs
     FAILED = "listing_failed"  # a bug: all attempts failed
 
 

@@ -21,6 +21,7 @@ class RequestOutcome(StrEnum):
     UPSTREAM_SUCCESS = "UPSTREAM_SUCCESS"  # delivered
     REPLAYED = "REPLAYED"  # delivered before
     UPSTREAM_ERROR = "UPSTREAM_ERROR"  # paid and not delivered
+    BROKEN_OFF = "BROKEN_OFF"  # the connection ended within the response
     GATEWAY_ERROR = "GATEWAY_ERROR"
 
 

@@ -23,6 +23,14 @@ async def find_payment(db: Connection, identity: PaymentIdentity) -> GatewayPaym
     return None if row is None else read_payment_row(row)
 
 
+async def find_wrapper_id(db: Connection, identity: PaymentIdentity) -> str | None:
+    """Find the id of the wrapper that a payment was presented to."""
+    wrapper_id: str | None = await db.fetchval(
+        f"SELECT wrapper_id FROM gateway_payments WHERE {KEY}", *identity.row_key
+    )
+    return wrapper_id
+
+
 async def record_paid(
     db: Connection,
     identity: PaymentIdentity,

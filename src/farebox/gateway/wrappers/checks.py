@@ -1,6 +1,6 @@
 """The checks of a wrapper that need the network: its upstream and its recipients."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final, assert_never
 
 from farebox.gateway.wrapper import WrapperSettings, WrapperTerm, route_terms
@@ -9,7 +9,6 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
-from farebox.outbound.target import Target, parse_target
 from farebox.stellar.balance_call import balance_envelope
 from farebox.stellar.simulation import (
     NeedsRestore,
@@ -28,20 +27,10 @@ _ARCHIVED: Final = "The token, or its balance of payTo, is archived on {network}
 
 
 class NetworkChecks:
-    """Checks upstreams and recipients; `own_hosts` are the names that this service answers under.
+    """Checks upstreams and recipients; `nodes` has every network that the service settles on."""
 
-    `nodes` has every network that the service settles on.
-    """
-
-    def __init__(
-        self,
-        client: OutboundClient,
-        nodes: Mapping[Network, SorobanRpc],
-        *,
-        own_hosts: Collection[str],
-    ) -> None:
+    def __init__(self, client: OutboundClient, nodes: Mapping[Network, SorobanRpc]) -> None:
         self._client, self._nodes = client, nodes
-        self._own_hosts = frozenset(host.lower() for host in own_hosts)
 
     async def check(self, settings: WrapperSettings) -> None:
         """Check the upstream's address, and that every recipient can hold its tokens.
@@ -59,9 +48,6 @@ class NetworkChecks:
             await self._check_recipient(term)
 
     async def _check_upstream(self, url: str) -> None:
-        target = parse_target(url)
-        if isinstance(target, Target) and target.host in self._own_hosts:
-            raise InvalidWrapper("upstreamUrl", "It is this service itself.")
         try:
             await self._client.check_address(url, deadline_s=_RESOLVE_S)
         except CallRefused as refusal:

@@ -150,6 +150,16 @@ class Wrappers:
             raise NotFound
         return wrapper
 
+    async def find_to_check(self, owner: OwnerId, wrapper_id: str) -> Wrapper:
+        """Find the owner's wrapper for a dry run, which counts as a change.
+
+        Raises:
+            NotFound: the owner has no such wrapper.
+            TooManyRequests: the owner exceeded the change limit.
+        """
+        await self._owner_locks.count_change(owner)
+        return await self.find(owner, wrapper_id)
+
     async def page(self, owner: OwnerId, *, after: Place | None, limit: int) -> Sequence[Wrapper]:
         """List the owner's wrappers after a position, newest first."""
         async with self._database.connection() as db:

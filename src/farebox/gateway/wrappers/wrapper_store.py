@@ -1,6 +1,7 @@
 """The tables of wrappers and of their slugs."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -131,6 +132,24 @@ async def find_enabled(db: Connection, slug: str) -> Wrapper | None:
     """Find the enabled wrapper of this slug."""
     row = await db.fetchrow(f"SELECT {_COLUMNS} FROM wrappers WHERE slug = $1 AND is_enabled", slug)
     return None if row is None else _read(row)
+
+
+async def read_enabled_version(db: Connection) -> tuple[int, datetime | None]:
+    """Read a value that changes with every change of an enabled wrapper: count and last change."""
+    row = await db.fetchrow(
+        "SELECT count(*) AS count, max(updated_at) AS at FROM wrappers WHERE is_enabled"
+    )
+    assert row is not None  # noqa: S101 - an aggregate has one row
+    return row["count"], row["at"]
+
+
+async def list_enabled(db: Connection, *, limit: int) -> Sequence[Wrapper]:
+    """List enabled wrappers, the last changed first."""
+    rows = await db.fetch(
+        f"SELECT {_COLUMNS} FROM wrappers WHERE is_enabled ORDER BY updated_at DESC LIMIT $1",
+        limit,
+    )
+    return [_read(row) for row in rows]
 
 
 async def list_wrappers(

@@ -7,6 +7,8 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from farebox.gateway.offers.offer import GatewayUrl
+from farebox.gateway.wrappers.check_wire import CheckBody, check_body
+from farebox.gateway.wrappers.check_wrapper import WrapperCheck
 from farebox.gateway.wrappers.manage_wrappers import Wrappers
 from farebox.gateway.wrappers.wire import (
     CreateWrapperRequest,
@@ -172,6 +174,25 @@ ENABLE: Final = RouteDeclaration(
     errors=(*_CHECKED, ErrorCode.NOT_FOUND, ErrorCode.TOO_MANY_LISTINGS),
     example=Example(response=_EXAMPLE | {"enabled": True}),
 )
+CHECK: Final = RouteDeclaration(
+    method="POST",
+    path=f"{WRAPPERS}/{{id}}/check",
+    tag="wrappers",
+    summary="Try a wrapper without a payment: its upstream, its recipients, and its offer.",
+    responses={200: ResponseDeclaration("The result.", CheckBody)},
+    parameters=(_ID,),
+    access=_ACCESS,
+    errors=(ErrorCode.NOT_FOUND,),
+    example=Example(
+        response={
+            "ready": True,
+            "settingsProblem": None,
+            "credentialProblem": None,
+            "upstream": {"status": 200, "latencyMs": 81, "problem": None},
+            "offer": {"x402Version": 2, "error": "Payment required", "accepts": []},
+        }
+    ),
+)
 DISABLE: Final = RouteDeclaration(
     method="POST",
     path=f"{WRAPPERS}/{{id}}/disable",
@@ -270,6 +291,18 @@ class EnableWrapper(_Handler):
         await send_json(send, 200, _encode(wrapper_body(wrapper, self._gateway)))
 
 
+class CheckWrapper:
+    """Try a wrapper without a payment."""
+
+    def __init__(self, wrappers: Wrappers, check: WrapperCheck) -> None:
+        self._wrappers, self._check = wrappers, check
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller, wrapper_id = caller_of(scope), scope["path_params"]["id"]
+        wrapper = await self._wrappers.find_to_check(caller.owner, wrapper_id)
+        await send_json(send, 200, _encode(check_body(await self._check.check(wrapper))))
+
+
 class DisableWrapper(_Handler):
     """Disable a wrapper."""
 
@@ -288,7 +321,9 @@ class DeleteWrapper(_Handler):
         await send_no_content(send)
 
 
-def wrapper_endpoints(wrappers: Wrappers, gateway: GatewayUrl) -> list[Endpoint]:
+def wrapper_endpoints(
+    wrappers: Wrappers, check: WrapperCheck, gateway: GatewayUrl
+) -> list[Endpoint]:
     """Return the routes of wrappers."""
     return [
         Endpoint(CREATE, CreateWrapper(wrappers, gateway)),
@@ -297,6 +332,7 @@ def wrapper_endpoints(wrappers: Wrappers, gateway: GatewayUrl) -> list[Endpoint]
         Endpoint(SHOW, ShowWrapper(wrappers, gateway)),
         Endpoint(CHANGE, ChangeWrapper(wrappers, gateway)),
         Endpoint(ENABLE, EnableWrapper(wrappers, gateway)),
+        Endpoint(CHECK, CheckWrapper(wrappers, check)),
         Endpoint(DISABLE, DisableWrapper(wrappers, gateway)),
         Endpoint(DELETE, DeleteWrapper(wrappers, gateway)),
     ]

@@ -1,0 +1,60 @@
+"""The payments of a wrapper, summed up: revenue by day, and what is owed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from farebox.kernel.addresses import Address
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class DayRevenue:
+    """The payments of one token that landed on a UTC day, without those paid back."""
+
+    day: date
+    network: Network
+    asset: Address
+    amount: int
+    payments: int
+
+
+async def list_revenue(
+    db: Connection, wrapper_id: str, *, first: date, last: date
+) -> Sequence[DayRevenue]:
+    """List the revenue of a wrapper's days, both ends included, the newest first."""
+    rows = await db.fetch(
+        """
+        SELECT (paid_at AT TIME ZONE 'UTC')::date AS day, network, asset, sum(amount) AS amount,
+               count(*) AS payments
+        FROM gateway_payments
+        WHERE wrapper_id = $1 AND state IN ('paid', 'delivered', 'owed')
+          -- a payment lands within a day of its reservation
+          AND reserved_at >= ($2::date - 2)::timestamp AT TIME ZONE 'UTC'
+          AND (paid_at AT TIME ZONE 'UTC')::date BETWEEN $2 AND $3
+        GROUP BY 1, 2, 3 ORDER BY 1 DESC, 2, 3
+        """,
+        wrapper_id,
+        first,
+        last,
+    )
+    return [
+        DayRevenue(
+            row["day"],
+            Network(row["network"]),
+            Address(row["asset"]),
+            int(row["amount"]),
+            row["payments"],
+        )
+        for row in rows
+    ]
+
+
+async def count_owed(db: Connection, wrapper_id: str) -> int:
+    """Count the wrapper's payments that are owed."""
+    count: int = await db.fetchval(
+        "SELECT count(*) FROM gateway_payments WHERE wrapper_id = $1 AND state = 'owed'",
+        wrapper_id,
+    )
+    return count
