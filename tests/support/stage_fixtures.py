@@ -23,6 +23,7 @@ from support.accounts import (
 )
 from support.asgi import AsgiClient
 from support.contracts import TokenBehaviour, Wallet, token, wallet
+from support.paid_gateway import PaidGateway, paid_gateway
 from support.planted_secrets import check_database_at, count_planted, find_planted
 from support.stage import (
     KEPT,
@@ -46,8 +47,14 @@ _WRITTEN: Final = (
     "challenges",
     "ingress_counts",
     "usage_counts",
+    "gateway_payments",
+    "gateway_requests",
+    "wrapper_days",
+    "wrappers",
+    "wrapper_slugs",
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
+GATEWAY_DATABASE: Final = "farebox_gateway"
 Networks = dict[Network, NetworkStage]
 
 
@@ -56,19 +63,40 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "case(id): the adversarial case that this test answers")
 
 
+async def _create_database(server: EmbeddedPostgres, template: str, name: str) -> str:
+    url = server.url.reveal()
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+    finally:
+        await connection.close()
+    return url.replace("/postgres?", f"/{name}?")
+
+
 @pytest.fixture(scope="session")
 async def stage_database(
     postgres_server: EmbeddedPostgres, postgres_template: str
 ) -> AsyncIterator[str]:
     """A migrated database that only staged services use."""
-    url = postgres_server.url.reveal()
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(f"CREATE DATABASE {DATABASE} TEMPLATE {postgres_template}")
-    finally:
-        await connection.close()
     async with KEPT:
-        yield url.replace("/postgres?", f"/{DATABASE}?")
+        yield await _create_database(postgres_server, postgres_template, DATABASE)
+
+
+@pytest.fixture(scope="session")
+async def gateway_database(
+    stage_database: str, postgres_server: EmbeddedPostgres, postgres_template: str
+) -> str:
+    """A migrated database that only services with a gateway use."""
+    return await _create_database(postgres_server, postgres_template, GATEWAY_DATABASE)
+
+
+@pytest.fixture
+async def shop(stage: Stage, gateway_database: str, tmp_path: Path) -> AsyncIterator[PaidGateway]:
+    """A service with its gateway, and a seller."""
+    async with paid_gateway(stage, gateway_database, tmp_path) as opened:
+        yield opened
+        for table in _WRITTEN:
+            await opened.stage.query(f"DELETE FROM {table}")
 
 
 @pytest.fixture(scope="session")

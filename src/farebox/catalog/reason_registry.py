@@ -16,6 +16,8 @@ _REJECTIONS: Final = MappingProxyType(
         "on a network.",
         RejectionReason.NOT_KEPT: "The request that settled the payment had other discovery data, "
         "or none.",
+        RejectionReason.GATEWAY_URL: "The URL is one of this service's gateway: only sales there "
+        "count for it.",
         RejectionReason.FAILED: "An unexpected fault; the operator must look.",
     }
 )

@@ -60,6 +60,7 @@ class PaymentRecord:
     reason: str | None
     claimed_at: datetime
     settled_at: datetime | None
+    ledger: int | None  # None while it is not known
     attempts_left: int = 0
     refund_hash: str = ""
     sale: GatewaySale | None = None

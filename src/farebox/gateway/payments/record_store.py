@@ -28,7 +28,7 @@ _STATE: Final = """
          ELSE 'pending' END
 """
 _SELECT: Final = f"""
-    SELECT s.network, s.payer, s.nonce, s.asset, s.amount, s.pay_to, s.reason, s.claimed_at,
+    SELECT s.network, s.payer, s.nonce, s.asset, s.amount, s.pay_to, s.reason, s.claimed_at, s.ledger,
            coalesce(s.landed_hash, s.tx_hash) AS tx_hash, s.tx_hash AS sent_hash,
            coalesce(g.paid_at, s.finished_at) AS settled_at, {_STATE} AS shown_state,
            g.wrapper_id, g.owner, g.slug, g.method, g.path, g.attempts, g.status, g.paid_at,
@@ -134,6 +134,7 @@ def _read(row: Row) -> PaymentRecord:
         reason=row["reason"],
         claimed_at=row["claimed_at"],
         settled_at=row["settled_at"],
+        ledger=row["ledger"],
         attempts_left=row["attempts_left"],
         refund_hash=row["refund_hash"].hex() if row["refund_hash"] is not None else "",
         sale=None if row["wrapper_id"] is None else _read_sale(row),

@@ -123,7 +123,7 @@ def judge_refund(found: TransactionFound, payment: PaymentRecord) -> RefundFault
     """
     if found.status is not LedgerStatus.SUCCESS:
         return RefundFault.FAILED
-    if found.closed_at < payment.claimed_at:
+    if is_older(found, payment):
         return RefundFault.TOO_EARLY
     payer, moved = payment.identity.payer, 0
     for encoded in (event for events in found.contract_events for event in events):
@@ -134,3 +134,13 @@ def judge_refund(found: TransactionFound, payment: PaymentRecord) -> RefundFault
         if transfer.recipient == payer and transfer.sender != payer:
             moved += transfer.amount
     return None if moved >= payment.amount else RefundFault.TOO_LITTLE
+
+
+def is_older(found: TransactionFound, payment: PaymentRecord) -> bool:
+    """Whether a transaction is not later than the payment.
+
+    The ledger of a payment that a stranger's transaction landed is not recorded: the time decides.
+    """
+    if payment.ledger is None:
+        return found.closed_at < payment.claimed_at
+    return found.ledger <= payment.ledger

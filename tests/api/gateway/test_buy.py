@@ -1,0 +1,98 @@
+"""A request to a wrapper is paid on the ledger and delivered, through the whole service."""
+
+import asyncio
+from collections.abc import Callable
+
+from support.paid_gateway import ORIGIN, PAYMENTS, PaidGateway, receipt
+from support.upstream import answers
+from support.waiting import until
+
+
+async def test_unpaid_request_gets_the_offer_and_a_paid_one_the_upstream_s_response(
+    shop: PaidGateway,
+) -> None:
+    secret = await shop.secret(purpose="bearer")
+    wrapper = await shop.serve(authType="bearer", secretId=secret["id"])
+    assert wrapper["endpoint"] == f"{ORIGIN}/gateway/{wrapper['slug']}"
+    offer = await shop.offer(wrapper, "/city")
+    assert offer["resource"]["url"] == f"{wrapper['endpoint']}/city"
+    answer = await shop.buy(wrapper, "/city?name=Paris")
+    assert (answer.status, answer.body) == (200, b"sunny")
+    shown = receipt(answer)
+    assert shown["success"] is True
+    assert (await shop.stage.ledger().found(shown["transaction"]))["status"] == "SUCCESS"
+    (request,) = shop.upstream.requests
+    assert request.startswith(b"GET /base/city?name=Paris HTTP/1.1\r\n")
+    assert b"\r\nauthorization: bearer " in request.lower()
+    assert b"\r\nx-farebox-payment: " + shown["transaction"].encode() in request.lower()
+
+
+async def test_disabled_wrapper_is_not_found_and_settles_nothing(shop: PaidGateway) -> None:
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    await shop.send("POST", f"/v1/wrappers/{wrapper['id']}/disable")
+    answer = await shop.buy(wrapper, payment=payment)
+    assert answer.status == 404
+    assert await shop.stage.rows() == 0
+
+
+async def test_failed_delivery_is_repeated_without_another_charge(shop: PaidGateway) -> None:
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    shop.upstream.answer = answers(b"broken", status="500 Oops")
+    first = await shop.buy(wrapper, payment=payment)
+    assert first.status == 502
+    details = first.json()["error"]["details"]
+    assert details["attemptsLeft"] == 4
+    assert details["payment"] == f"{ORIGIN}{PAYMENTS}/{details['transaction']}"
+    shown = await shop.client.get(f"{PAYMENTS}/{details['transaction']}")
+    assert (shown.json()["state"], shown.json()["attemptsLeft"]) == ("paid", 4)
+    shop.upstream.answer = answers(b"sunny")
+    second = await shop.buy(wrapper, payment=payment)
+    assert (second.status, second.body) == (200, b"sunny")
+    third = await shop.buy(wrapper, payment=payment)
+    assert (third.status, third.body) == (200, b"sunny")
+    assert {receipt(each)["transaction"] for each in (first, second, third)} == {
+        details["transaction"]
+    }
+    assert len(shop.upstream.requests) == 2
+    assert await shop.stage.rows() == 1
+
+
+async def test_access_log_names_the_slug_only(
+    log_text: Callable[[], str], shop: PaidGateway
+) -> None:
+    wrapper = await shop.serve()
+    await shop.buy(wrapper, "/private/patient-17?token=abc")
+    lines = [line for line in log_text().splitlines() if "/gateway" in line]
+    assert len(lines) == 2
+    assert all(f'"path":"/gateway/{wrapper["slug"]}"' in line for line in lines), lines
+    assert "patient-17" not in log_text()
+    assert "token=abc" not in log_text()
+
+
+async def test_request_is_recorded_for_the_owner(shop: PaidGateway) -> None:
+    wrapper = await shop.serve()
+    await shop.buy(wrapper, "/city")
+
+    async def shown() -> bool:
+        answer = await shop.send("GET", f"/v1/wrappers/{wrapper['id']}/analytics")
+        assert answer.status == 200, answer.body
+        return len(answer.json()["requests"]) == 2
+
+    await until(shown)
+    body = (await shop.send("GET", f"/v1/wrappers/{wrapper['id']}/analytics")).json()
+    assert body["summary"]["outcomes"] == {"CHALLENGED": 1, "UPSTREAM_SUCCESS": 1}
+    assert body["summary"]["successful"] == 1
+    assert [each["path"] for each in body["requests"]] == ["/city", "/city"]
+    (day,) = body["days"]
+    assert [(each["amount"], each["payments"]) for each in day["revenue"]] == [("10000", 1)]
+
+
+async def test_fifty_equal_requests_pay_once(shop: PaidGateway) -> None:
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    answered = await asyncio.gather(*(shop.buy(wrapper, payment=payment) for _ in range(50)))
+    assert {(each.status, each.body) for each in answered} == {(200, b"sunny")}
+    assert len(shop.upstream.requests) == 1
+    assert await shop.stage.rows() == 1

@@ -1,0 +1,181 @@
+"""The whole service with its gateway, a TLS upstream behind it, and a seller who has signed in."""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.asgi import Answer, AsgiClient
+from support.callers import Wallet, send_request, sign_in_wallet
+from support.certificates import Authority
+from support.outbound import SELLER
+from support.payments import Draft, encoded
+from support.stage import Stage, own_relayer, service
+from support.upstream import Answer as UpstreamAnswer
+from support.upstream import Upstream, answers, upstream
+from support.vault import VAULT_SETTING, create_secret
+
+ORIGIN: Final = "https://pay.example.com"
+UPSTREAM_URL: Final = f"https://{SELLER}/base"
+WRAPPERS: Final = "/v1/wrappers"
+PAYMENTS: Final = "/v1/payments"
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class PaidGateway:
+    """A gateway with a seller; every wrapper's upstream is the one TLS server."""
+
+    stage: Stage
+    upstream: Upstream
+    seller: Wallet
+
+    @property
+    def client(self) -> AsgiClient:
+        """The service."""
+        return self.stage.client
+
+    async def send(
+        self, method: str, path: str, value: object = None, *, wallet: Wallet | None = None
+    ) -> Answer:
+        """Send a request as the seller, or as another wallet."""
+        headers = (wallet or self.seller).headers
+        return await send_request(self.client, method, path, headers, value)
+
+    async def create(self, *, network: Network = Network.TESTNET, **members: Any) -> Json:
+        """Create a wrapper; None leaves a member out."""
+        scene = self.stage.networks[network].scene
+        body = {
+            "name": "City weather",
+            "upstreamUrl": UPSTREAM_URL,
+            "network": network.value,
+            "asset": scene.asset,
+            "amount": "10000",
+            "payTo": scene.payees[0].address,
+        } | members
+        given = {name: value for name, value in body.items() if value is not None}
+        answer = await self.send("POST", WRAPPERS, given)
+        assert answer.status == 201, answer.body
+        return answer.json()
+
+    async def enable(self, wrapper: Mapping[str, Any]) -> Json:
+        """Enable a wrapper."""
+        answer = await self.send("POST", f"{WRAPPERS}/{wrapper['id']}/enable")
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    async def serve(self, **members: Any) -> Json:
+        """Create and enable a wrapper."""
+        return await self.enable(await self.create(**members))
+
+    async def secret(self, **members: Any) -> Json:
+        """Create a secret of the seller."""
+        return await create_secret(self.client, self.seller.headers, **members)
+
+    async def offer(self, wrapper: Mapping[str, Any], path: str = "", method: str = "GET") -> Json:
+        """Send an unpaid request; return the PaymentRequired object."""
+        answer = await self.client.request(method, gateway_path(wrapper, path))
+        assert answer.status == 402, (answer.status, answer.body)
+        return required(answer)
+
+    async def sign(self, terms: Mapping[str, Any], **changes: Any) -> str:
+        """Sign a payment for these terms; return the value of `PAYMENT-SIGNATURE`."""
+        network = Network(terms["network"])
+        draft = await self.stage.draft(
+            network,
+            asset=terms["asset"],
+            pay_to=terms["payTo"],
+            amount=int(terms["amount"]),
+            **changes,
+        )
+        return signature(terms, draft)
+
+    async def buy(
+        self,
+        wrapper: Mapping[str, Any],
+        path: str = "",
+        *,
+        method: str = "GET",
+        body: bytes = b"",
+        payment: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a paid request; without a payment a new one is signed."""
+        if payment is None:
+            payment = await self.sign((await self.offer(wrapper, path, method))["accepts"][0])
+        sent = {"payment-signature": payment, **(headers or {})}
+        return await self.client.request(
+            method, gateway_path(wrapper, path), body=body, headers=sent
+        )
+
+
+def gateway_path(wrapper: Mapping[str, Any], path: str = "") -> str:
+    """Return the path of a wrapper at the service."""
+    return f"/gateway/{wrapper['slug']}{path}"
+
+
+def signature(terms: Mapping[str, Any], draft: Draft) -> str:
+    """Return the value of `PAYMENT-SIGNATURE`."""
+    payload = {
+        "x402Version": 2,
+        "accepted": terms,
+        "payload": {"transaction": encoded(draft.envelope())},
+    }
+    return base64.b64encode(json.dumps(payload).encode()).decode()
+
+
+def required(answer: Answer) -> Json:
+    """Return the PaymentRequired object of a 402."""
+    decoded: Json = json.loads(base64.b64decode(answer.headers["payment-required"]))
+    return decoded
+
+
+def receipt(answer: Answer) -> Json:
+    """Return the receipt of a response."""
+    decoded: Json = json.loads(base64.b64decode(answer.headers["payment-response"]))
+    return decoded
+
+
+@asynccontextmanager
+async def paid_gateway(
+    stage: Stage,
+    url: str,
+    folder: Path,
+    *,
+    answer: UpstreamAnswer | None = None,
+    **settings: str,
+) -> AsyncIterator[PaidGateway]:
+    """Start a service on the stage's networks, with an upstream on loopback.
+
+    `url` is of a database that no service with another public URL uses: the replicas of a service
+    agree on the URLs that are their gateway's.
+    """
+    authority = Authority(folder)
+    async with (
+        upstream(authority.server(SELLER), answer or answers(b"sunny")) as served,
+        Database(Secret(url), connections=2) as database,
+    ):
+        environment = (
+            stage.environment
+            | await own_relayer(stage)
+            | VAULT_SETTING
+            | {
+                "FAREBOX_DATABASE_URL": url,
+                "FAREBOX_PUBLIC_URL": ORIGIN,
+                "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(authority.file),
+                "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{SELLER}=127.0.0.1:{served.port}",
+                "FAREBOX_CHANGES_PER_MINUTE": "0",
+                "FAREBOX_ALLOWED_HOSTS": "farebox.test",
+            }
+            | settings
+        )
+        async with service(environment) as client:
+            seller = await sign_in_wallet(database)
+            own = Stage(client, stage.networks, environment)
+            yield PaidGateway(own, served, seller)
