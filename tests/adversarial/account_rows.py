@@ -32,18 +32,13 @@ _CREDENTIALS: Final = section_rows(
         "AU-028": "The operator's digest shown as its key; no key, an empty key configured.",
         "AU-029": "The operator's key on routes of users.",
         "AU-036": "One wallet by session and by key, on two networks; two wallets.",
+        "AU-035": "A slug given up and claimed by another; slugs like routes, in other letters.",
         "AU-037": "Pages of other origins that want to read.",
         "AU-038": "Requests that another site has a browser send along with the session cookie.",
         "AU-044": "The facilitator without a key, with a wrong one, with one too weak, too often.",
         "AU-043": "Pages of errors, of debugging and of frameworks, looked for and provoked.",
         "AU-048": "The audit events of keys, and secrets in them.",
     },
-    Row(
-        "AU-035",
-        "Authentication and keys",
-        "A slug given up and claimed by another; slugs like routes, in other letters.",
-        waits_for="gateway",
-    ),
     Row(
         "AU-039", "Console", "Stored text in every view, frames, other types.", waits_for="console"
     ),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from adversarial.row import Row, section_rows
+from adversarial.row import section_rows
 
 _RULES: Final = section_rows(
     "Ingestion: rules",
@@ -37,10 +37,10 @@ _INGESTION: Final = section_rows(
         "CT-041": "A resource that is slow or silent when its owner is verified.",
         "CT-042": "Payments to oneself.",
         "CT-043": "Thousands of keys of one recipient, some of them at once.",
+        "CT-044": "A wrapper's upstream and secrets.",
         "CT-045": "Two settlements of one entry that finish the wrong way round.",
         "CT-048": "Reasons of any length and with line ends in a header.",
     },
-    Row("CT-044", "Ingestion", "A wrapper's upstream and secrets.", waits_for="gateway"),
 )
 
 _QUERIES: Final = section_rows(
@@ -51,10 +51,10 @@ _QUERIES: Final = section_rows(
         "CT-051": "Unknown, repeated and empty filters, and one filter in two spellings.",
         "CT-052": "Filter values that mean something to SQL, to patterns or to JSON paths.",
         "CT-060": "A word in a name or a tag, and the same word in a description.",
+        "CT-061": "A wrapper that is switched off.",
+        "CT-062": "Ten thousand wrappers at once.",
         "CT-063": "A forged host while addresses are written into an answer.",
     },
-    Row("CT-061", "Browse and search", "A wrapper that is switched off.", waits_for="gateway"),
-    Row("CT-062", "Browse and search", "Ten thousand wrappers at once.", waits_for="gateway"),
 )
 
 CATALOG_ROWS: Final = (

@@ -15,7 +15,7 @@ from support.promises import case
 # what frameworks, servers and tools put somewhere, and what is left lying about
 SOUGHT: Final = (
     *("/", "/index.html", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.yaml"),
-    *("/openapi.json", "/swagger", "/swagger.json", "/swagger-ui.html", "/graphql", "/graphiql"),
+    *("/swagger", "/swagger.json", "/swagger-ui.html", "/graphql", "/graphiql"),
     *("/debug", "/debug/pprof", "/debug/vars", "/_debug", "/__debug__/", "/console", "/admin"),
     *("/metrics", "/v1/metrics", "/health", "/healthz", "/status", "/server-status", "/info"),
     *("/actuator", "/actuator/env", "/trace", "/env", "/config", "/version", "/v1", "/v1/"),

@@ -14,7 +14,7 @@ from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddres
 from farebox.outbound.target import TargetFault
 from support.certificates import Authority
 from support.outbound import LOOPBACK, SELLER, URL, lookup, seller
-from support.promises import case
+from support.promises import case, promise
 from support.upstream import answers, upstream
 
 
@@ -303,6 +303,7 @@ async def test_name_with_a_non_public_address_is_not_called(
 
 
 @case("GW-024")
+@promise("outbound:pinned")
 async def test_dns_change_between_check_and_connection_has_no_effect(
     tmp_path: Path,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from spec.promise import Later, section_promises
+from spec.promise import section_promises
 
 CATALOG: Final = (
     *section_promises(
@@ -52,7 +52,6 @@ CATALOG: Final = (
         {
             "entry:upstream-hidden": "A wrapper's upstream URL and credentials are never indexed.",
         },
-        deferred=Later.GATEWAY,
     ),
     *section_promises(
         "Browse and search responses",

@@ -2,9 +2,7 @@
 
 from typing import Final
 
-from spec.promise import Later, section_promises
-
-_LATER: Final = Later.GATEWAY
+from spec.promise import section_promises
 
 GATEWAY: Final = (
     *section_promises(
@@ -15,7 +13,6 @@ GATEWAY: Final = (
                 "A payment that fails verification never reaches the resource."
             ),
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Wrapper",
@@ -29,7 +26,6 @@ GATEWAY: Final = (
             "wrapper:owner-scoped": "Only its owner may see or change a wrapper.",
             "wrapper:slug": "The slug forms the public path.",
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "States: wrapper",
@@ -38,7 +34,6 @@ GATEWAY: Final = (
             "wrapper:disable": "Disabling closes the endpoint and unlists it.",
             "wrapper:delete": "Deleting removes the wrapper and its listing.",
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Endpoints: wrapper management",
@@ -50,7 +45,6 @@ GATEWAY: Final = (
                 "Analytics show outcomes, payment hashes, latency and byte counts."
             ),
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Public gateway and origin documents",
@@ -62,7 +56,6 @@ GATEWAY: Final = (
                 "The origin documents show no credential and no upstream."
             ),
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Gateway request flow",
@@ -79,7 +72,6 @@ GATEWAY: Final = (
                 "The caller's management credentials are never sent upstream."
             ),
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Outbound rules",
@@ -96,7 +88,6 @@ GATEWAY: Final = (
             "outbound:headers-stripped": "Sensitive and hop-by-hop headers are stripped.",
             "outbound:size-and-time": "Size and time limits apply.",
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Limits",
@@ -106,6 +97,5 @@ GATEWAY: Final = (
             "wrapper:sizes": "A wrapper's requests and responses have their largest size.",
             "wrapper:counters-across-replicas": "Counters are atomic, so limits hold on replicas.",
         },
-        deferred=_LATER,
     ),
 )

@@ -57,7 +57,6 @@ OWNERS: Final = (
                 "The user id scopes wrappers, secrets, logs, payments and quotas."
             ),
         },
-        deferred=Later.GATEWAY,
     ),
     *section_promises(
         "Vault secret",

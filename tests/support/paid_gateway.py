@@ -24,6 +24,15 @@ from support.vault import VAULT_SETTING, create_secret
 ORIGIN: Final = "https://pay.example.com"
 UPSTREAM_URL: Final = f"https://{SELLER}/base"
 WRAPPERS: Final = "/v1/wrappers"
+# names that a nameserver of the attacker answers
+NAMES: Final = (
+    "zero.example.com=0.0.0.0",
+    "private.example.com=10.0.0.1",
+    "metadata.example.com=169.254.169.254",
+    "mixed.example.com=8.8.8.8",
+    "mixed.example.com=127.0.0.1",
+)
+OTHER_NAME: Final = "other.example.com"  # of the same server, whose certificate does not have it
 PAYMENTS: Final = "/v1/payments"
 Json = dict[str, Any]
 
@@ -73,6 +82,15 @@ class PaidGateway:
     async def serve(self, **members: Any) -> Json:
         """Create and enable a wrapper."""
         return await self.enable(await self.create(**members))
+
+    async def set_upstream(self, wrapper: Mapping[str, Any], url: str) -> None:
+        """Store an upstream URL that no request could store, as an older version might have."""
+        await self.stage.query(
+            "UPDATE wrappers SET revision = revision + 1,"
+            " settings = jsonb_set(settings, '{upstream,url}', to_jsonb($2::text)) WHERE id = $1",
+            wrapper["id"],
+            url,
+        )
 
     async def secret(self, **members: Any) -> Json:
         """Create a secret of the seller."""
@@ -169,7 +187,9 @@ async def paid_gateway(
                 "FAREBOX_DATABASE_URL": url,
                 "FAREBOX_PUBLIC_URL": ORIGIN,
                 "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(authority.file),
-                "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{SELLER}=127.0.0.1:{served.port}",
+                "FAREBOX_OUTBOUND_TEST_RESOLVER": ",".join(
+                    (*(f"{name}=127.0.0.1:{served.port}" for name in (SELLER, OTHER_NAME)), *NAMES)
+                ),
                 "FAREBOX_CHANGES_PER_MINUTE": "0",
                 "FAREBOX_ALLOWED_HOSTS": "farebox.test",
             }

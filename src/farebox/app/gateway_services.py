@@ -1,6 +1,6 @@
 """The composition root of the paid gateway."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -38,12 +38,13 @@ from farebox.gateway.relay.relay import Relay
 from farebox.gateway.respond import GatewayParts
 from farebox.gateway.upstream_credentials import UpstreamCredentials
 from farebox.gateway.wrappers.check_wrapper import WrapperCheck
-from farebox.gateway.wrappers.checks import NetworkChecks
+from farebox.gateway.wrappers.checks import NetworkChecks, PaymentNetwork
 from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
 from farebox.gateway.wrappers.listings import CatalogListings
 from farebox.gateway.wrappers.manage_wrappers import Wrappers
 from farebox.gateway.wrappers.wrappers_http import wrapper_endpoints
 from farebox.ingress.rate_limiter import ActionQuota, change_limit
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.outbound.client import OutboundClient
@@ -61,6 +62,7 @@ class GatewayNeeds:
     ingress: IngressServices
     catalog: CatalogServices
     vault: VaultServices
+    is_ours: Callable[[Address], bool]  # recognizes the operator's accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,12 @@ def build_gateway(
 def _endpoints(
     settings: Settings, pools: Pools, clock: Clock, needs: GatewayNeeds, checking: OutboundClient
 ) -> list[Endpoint]:
-    url, checks = gateway_url(settings), NetworkChecks(checking, needs.nodes)
+    url = gateway_url(settings)
+    networks = {
+        name: PaymentNetwork(node, settings.networks[name].assets, needs.is_ours)
+        for name, node in needs.nodes.items()
+    }
+    checks = NetworkChecks(checking, networks)
     wrappers = _wrappers(settings, pools, clock, needs, checks)
     check = WrapperCheck(checking, checks, UpstreamCredentials(needs.vault.reader), url, clock)
     payments = Payments(pools.accounts)

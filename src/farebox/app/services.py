@@ -78,9 +78,8 @@ def build_services(settings: Settings) -> Services:
         shared, pools.reads, networks, ingress.payments, catalog.reports
     )
     settler = facilitator.settler
-    gateway = build_gateway(
-        settings, pools, clock, GatewayNeeds(rpc, settler, ingress, catalog, vault)
-    )
+    needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
+    gateway = build_gateway(settings, pools, clock, needs)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     features = join_features(facilitator, catalog, accounts, sign_in, ingress, vault, gateway)
     return Services(

@@ -25,7 +25,7 @@ from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.request_headers import forward_request_headers
 from farebox.gateway.relay.upstream_url import UpstreamUrlFault, join_upstream_url
 from farebox.gateway.responses import GatewayResponse, ResponseContext, error_response
-from farebox.gateway.upstream_credentials import UpstreamCredentials
+from farebox.gateway.upstream_credentials import UpstreamCredential, UpstreamCredentials
 from farebox.gateway.wrapper import NotOffered, Wrapper, WrapperTerm, price_call
 from farebox.gateway.wrappers.enabled_wrappers import EnabledWrappers
 from farebox.kernel.caller import Caller, CallerKind
@@ -215,7 +215,7 @@ class Response:
             code, left = ErrorCode.UPSTREAM_FAILED, known.unused_attempts
             return answers.settled_error(known, code, message, attempts_left=left)
         forwarded = forward_request_headers(
-            request.headers, transaction=_NO_HASH, attempt=1, credential=credential
+            request.headers, transaction=_NO_HASH, attempt=1, credential=_header_of(credential)
         )
         if forwarded is None:
             return answers.error(ErrorCode.NOT_FORWARDED)
@@ -229,7 +229,7 @@ class Response:
         answers: ResponseContext,
         url: str,
         body: ReceivedBody,
-        credential: tuple[str, Secret[str]] | None,
+        credential: UpstreamCredential | None,
     ) -> GatewayResponse | None:
         try:
             outcome = await self._parts.payer.pay(paid)
@@ -246,7 +246,7 @@ class Response:
             self._request.headers,
             transaction=attempt.tx_hash,
             attempt=attempt.attempts,
-            credential=credential,
+            credential=_header_of(credential),
         )
         upstream = UpstreamRequest(
             url=url,
@@ -255,6 +255,7 @@ class Response:
             timeout_s=limits.timeout_s,
             max_response_bytes=limits.max_response_bytes,
             headers=tuple(forwarded or ()),
+            credential=None if credential is None else credential.secret,
         )
         return await self._deliver(attempt, upstream, answers, may_repeat=paid.may_repeat)
 
@@ -291,6 +292,10 @@ class Response:
         base = upstream.url.partition("?")[0]
         base_query = target.query if target.has_query else None
         return join_upstream_url(base, request.path, request.query, base_query=base_query)
+
+
+def _header_of(credential: UpstreamCredential | None) -> tuple[str, Secret[str]] | None:
+    return None if credential is None else (credential.name, credential.value)
 
 
 def not_allowed(request_id: str, methods: Sequence[str]) -> GatewayResponse:

@@ -1,6 +1,7 @@
 """The credential of an upstream request: the wrapper's secret as a header."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from farebox.gateway.wrapper import UpstreamAuth, Wrapper
@@ -21,14 +22,28 @@ class SecretSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class UpstreamCredential:
+    """The secret of an upstream, and the header that it is sent in."""
+
+    name: str
+    secret: Secret[str]
+    is_bearer: bool = False
+
+    @property
+    def value(self) -> Secret[str]:
+        """The value of the header."""
+        return Secret(f"Bearer {self.secret.reveal()}") if self.is_bearer else self.secret
+
+
 class UpstreamCredentials:
     """Reads a wrapper's secret for one request; it is never kept."""
 
     def __init__(self, secrets: SecretSource) -> None:
         self._secrets = secrets
 
-    async def read(self, wrapper: Wrapper) -> tuple[str, Secret[str]] | None:
-        """Return the name and the value of the credential's header; None for a wrapper without.
+    async def read(self, wrapper: Wrapper) -> UpstreamCredential | None:
+        """Return the credential of a wrapper's upstream; None for a wrapper without.
 
         Raises:
             Outage: the secret is gone or cannot be opened: the upstream is never called without.
@@ -38,5 +53,5 @@ class UpstreamCredentials:
             return None
         value = await self._secrets.read(wrapper.owner, upstream.secret_id, purposes=_PURPOSES)
         if upstream.auth is UpstreamAuth.BEARER:
-            return "Authorization", Secret(f"Bearer {value.reveal()}")
-        return upstream.auth_header or "Authorization", value
+            return UpstreamCredential("Authorization", value, is_bearer=True)
+        return UpstreamCredential(upstream.auth_header or "Authorization", value)

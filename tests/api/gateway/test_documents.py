@@ -29,7 +29,7 @@ async def test_documents_name_enabled_wrappers_in_usdc_within_a_second(shop: Pai
 
     async def is_named() -> bool:
         answer = await shop.client.get("/.well-known/x402")
-        return answer.json()["resources"] == [f"{ORIGIN}{gateway_path(wrapper)}"]
+        return bool(answer.json()["resources"] == [f"{ORIGIN}{gateway_path(wrapper)}"])
 
     await until(is_named, within_s=3)
     document = (await shop.client.get("/openapi.json")).json()

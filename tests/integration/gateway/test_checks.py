@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from stellar_sdk import Keypair
 
+from farebox.facilitator.verification.operator_rules import AssetRule
 from farebox.gateway.wrapper import WrapperSettings, WrapperTerm
-from farebox.gateway.wrappers.checks import NetworkChecks
+from farebox.gateway.wrappers.checks import NetworkChecks, PaymentNetwork
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper, make_settings
 from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.amounts import BaseUnits
@@ -22,6 +23,7 @@ from support.outbound import LOOPBACK, SELLER, lookup
 from support.wrappers import wrapper_fields
 
 OWN = "pay.example.com"
+OURS = Keypair.random().public_key
 NAMES = {
     "private.example.com": ["10.0.0.1"],
     OWN: ["192.88.0.1"],
@@ -39,7 +41,8 @@ async def rpc(devnet: Devnet) -> AsyncIterator[HttpSorobanRpc]:
 async def checks(rpc: HttpSorobanRpc) -> AsyncIterator[NetworkChecks]:
     resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, 443)}, lookup(NAMES))
     async with OutboundClient(resolver, own_hosts=[OWN.upper()]) as client:
-        yield NetworkChecks(client, {Network.TESTNET: rpc})
+        network = PaymentNetwork(rpc, AssetRule.ASSET_CONTRACTS, lambda address: address == OURS)
+        yield NetworkChecks(client, {Network.TESTNET: network})
 
 
 @pytest.fixture
@@ -109,6 +112,20 @@ async def test_upstream_that_is_ours_or_not_public_is_refused(
     checks: NetworkChecks, scene: Scene, url: str
 ) -> None:
     assert await refused_member(checks, settings_of(scene, url=url)) == "upstreamUrl"
+
+
+async def test_account_of_the_service_is_no_recipient(checks: NetworkChecks, scene: Scene) -> None:
+    assert await refused_member(checks, settings_of(scene, pay_to=Address(OURS))) == "payTo"
+
+
+async def test_token_that_the_operator_does_not_settle_is_refused(
+    rpc: HttpSorobanRpc, scene: Scene
+) -> None:
+    resolver = LoopbackResolver({SELLER: PinnedAddress(LOOPBACK, 443)}, lookup(NAMES))
+    listed = PaymentNetwork(rpc, frozenset({contract_address(bytes([9]) * 32)}), lambda _: False)
+    async with OutboundClient(resolver) as client:
+        checks = NetworkChecks(client, {Network.TESTNET: listed})
+        assert await refused_member(checks, settings_of(scene)) == "asset"
 
 
 async def test_node_that_is_away_is_an_outage(

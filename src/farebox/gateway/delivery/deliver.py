@@ -15,6 +15,7 @@ from farebox.gateway.delivery.verdict import (
     state_after_failure,
 )
 from farebox.gateway.payment import GatewayPayment, PaymentState
+from farebox.gateway.relay.hidden_value import CredentialShown, HiddenValue
 from farebox.gateway.relay.relay import Relay, UpstreamRequest
 from farebox.gateway.relay.response_headers import RawHeader, forward_response_headers
 from farebox.kernel.clock import Clock
@@ -44,6 +45,7 @@ class DeliveryFault(StrEnum):
     TIMEOUT = "upstream_timeout"
     BROKEN = "upstream_response_incomplete"
     TOO_LARGE = "upstream_response_too_large"
+    CREDENTIAL = "upstream_response_shows_credential"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ class Deliverer:
             ResponseCut: a part was passed on; the attempt has ended without a delivery.
             Outage: nothing was passed on, and the end could not be recorded.
         """
-        passing = _Passing(self, attempt, writer, kept_bytes=kept_bytes)
+        hidden = HiddenValue(request.credential)
+        passing = _Passing(self, attempt, writer, hidden, kept_bytes=kept_bytes)
         try:
             async with self._relay.call(request) as response:
                 if not is_delivered_status(response.status):
@@ -123,11 +126,11 @@ class Deliverer:
         except (CallRefused, CallNotSent) as error:
             self._relay.record_failure(request.url, error)
             return await self._fail(attempt, DeliveryFault.NOT_REACHED, may_repeat=True)
-        except CallOutcomeUnknown as error:
+        except (CallOutcomeUnknown, CredentialShown) as error:
             if passing.is_recorded:
                 raise ResponseCut from error
             self._relay.record_failure(request.url)
-            fault = _FAULTS.get(error.reason, DeliveryFault.BROKEN)
+            fault = _fault_of(error)
             failed = await self._fail(attempt, fault, may_repeat=may_repeat)
             if passing.is_started:
                 raise ResponseCut from error
@@ -186,18 +189,21 @@ class _Passing:
         deliverer: Deliverer,
         attempt: GatewayPayment,
         writer: ResponseWriter,
+        hidden: HiddenValue,
         *,
         kept_bytes: int,
     ) -> None:
         self._deliverer, self._attempt, self._writer = deliverer, attempt, writer
-        self._kept_bytes = kept_bytes
+        self._hidden, self._kept_bytes = hidden, kept_bytes
         self.is_started = self.is_recorded = False
 
     async def run(self, response: OutboundResponse, upstream_host: str) -> None:
         """Pass the response on; a buyer who leaves got a long response as far as it went."""
-        headers = forward_response_headers(response.headers, upstream_host=upstream_host)
+        headers = forward_response_headers(
+            response.headers, upstream_host=upstream_host, hidden=self._hidden
+        )
         is_stream = (response.header("content-type") or "").lower().startswith(EVENT_STREAM)
-        parts, body = response.chunks(), bytearray()
+        parts, body = self._hidden.watch(response.chunks()), bytearray()
         if not is_stream:
             async for part in parts:
                 body += part
@@ -239,6 +245,12 @@ _FAULTS: Final = {
     UnknownOutcomeReason.DEADLINE: DeliveryFault.TIMEOUT,
     UnknownOutcomeReason.TOO_LARGE: DeliveryFault.TOO_LARGE,
 }
+
+
+def _fault_of(error: CallOutcomeUnknown | CredentialShown) -> DeliveryFault:
+    if isinstance(error, CredentialShown):
+        return DeliveryFault.CREDENTIAL
+    return _FAULTS.get(error.reason, DeliveryFault.BROKEN)
 
 
 def _has_event(text: bytes) -> bool:

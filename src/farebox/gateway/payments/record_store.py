@@ -28,8 +28,8 @@ _STATE: Final = """
          ELSE 'pending' END
 """
 _SELECT: Final = f"""
-    SELECT s.network, s.payer, s.nonce, s.asset, s.amount, s.pay_to, s.reason, s.claimed_at, s.ledger,
-           coalesce(s.landed_hash, s.tx_hash) AS tx_hash, s.tx_hash AS sent_hash,
+    SELECT s.network, s.payer, s.nonce, s.asset, s.amount, s.pay_to, s.reason, s.claimed_at,
+           s.ledger, coalesce(s.landed_hash, s.tx_hash) AS tx_hash, s.tx_hash AS sent_hash,
            coalesce(g.paid_at, s.finished_at) AS settled_at, {_STATE} AS shown_state,
            g.wrapper_id, g.owner, g.slug, g.method, g.path, g.attempts, g.status, g.paid_at,
            g.ended_at, g.refund_hash,

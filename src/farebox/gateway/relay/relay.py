@@ -12,6 +12,7 @@ from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
+from farebox.kernel.secret import Secret
 from farebox.outbound.client import OutboundClient, OutboundResponse
 from farebox.outbound.faults import CallNotSent, CallRefused
 from farebox.outbound.request import OutboundRequest
@@ -41,6 +42,7 @@ class UpstreamRequest:
     timeout_s: int
     max_response_bytes: int
     headers: tuple[Header, ...] = field(default=(), repr=False)  # a credential may be among them
+    credential: Secret[str] | None = None  # the value that is among them
 
 
 class Relay:

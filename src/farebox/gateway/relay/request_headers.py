@@ -29,6 +29,7 @@ _NOT_FORWARDED: Final = frozenset(
         "fastly-client-ip",
         "forwarded",
         "host",
+        "http2-settings",
         "origin",
         "referer",
         "service-worker",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from farebox.gateway.relay.header_rules import PAYMENT, TOKEN, Header, nominated_names
+from farebox.gateway.relay.hidden_value import HiddenValue
 from farebox.outbound.request import HOP_BY_HOP
 
 RawHeader = tuple[bytes, bytes]
@@ -55,13 +56,16 @@ OWN_HEADERS: Final[tuple[RawHeader, ...]] = (
 )
 
 
-def forward_response_headers(headers: Sequence[Header], *, upstream_host: str) -> list[RawHeader]:
+def forward_response_headers(
+    headers: Sequence[Header], *, upstream_host: str, hidden: HiddenValue
+) -> list[RawHeader]:
     """Make the headers of a paid response, without the receipt and the body's length.
 
     Args:
         headers: the upstream's headers, each byte as one character.
         upstream_host: the upstream's host name. A header that mentions it is left out: the buyer
             does not learn where the upstream is.
+        hidden: the upstream's credential; a header that holds it is left out.
     """
     left_out = nominated_names(headers)
     host = upstream_host.lower()
@@ -70,6 +74,8 @@ def forward_response_headers(headers: Sequence[Header], *, upstream_host: str) -
     for name, value in headers:
         lowered = name.lower()
         if not _is_forwarded(lowered) or lowered in left_out or host in value.lower():
+            continue
+        if hidden.is_in(value.encode("latin-1", "replace")):
             continue
         size += len(name) + len(value)
         if TOKEN.match(name) and _VALUE.match(value) and size <= _MAX_BYTES:

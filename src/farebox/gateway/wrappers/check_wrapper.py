@@ -79,7 +79,7 @@ class WrapperCheck:
         try:
             credential = await self._credentials.read(wrapper)
             if credential is not None:
-                headers = ((credential[0], credential[1].reveal()),)
+                headers = ((credential.name, credential.value.reveal()),)
         except Outage:
             credential_problem = "The secret cannot be read."
         began = self._clock.monotonic()

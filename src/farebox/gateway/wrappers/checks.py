@@ -1,15 +1,20 @@
 """The checks of a wrapper that need the network: its upstream and its recipients."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, assert_never
 
+from farebox.catalog.tokens.token import TokenKind, identify_token
+from farebox.facilitator.verification.operator_rules import AssetPolicy, AssetRule
 from farebox.gateway.wrapper import WrapperSettings, WrapperTerm, route_terms
 from farebox.gateway.wrappers.wrapper_fields import InvalidWrapper
+from farebox.kernel.addresses import Address
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
 from farebox.stellar.balance_call import balance_envelope
+from farebox.stellar.ledger_entries import instance_key, read_contract_code
 from farebox.stellar.simulation import (
     NeedsRestore,
     RefusalKind,
@@ -26,11 +31,20 @@ _NOT_A_TOKEN: Final = "It is no token contract on {network}, or payTo cannot hol
 _ARCHIVED: Final = "The token, or its balance of payTo, is archived on {network}."
 
 
-class NetworkChecks:
-    """Checks upstreams and recipients; `nodes` has every network that the service settles on."""
+@dataclass(frozen=True, slots=True)
+class PaymentNetwork:
+    """A network that the service settles on; `is_ours` recognizes the operator's accounts."""
 
-    def __init__(self, client: OutboundClient, nodes: Mapping[Network, SorobanRpc]) -> None:
-        self._client, self._nodes = client, nodes
+    node: SorobanRpc
+    assets: AssetPolicy
+    is_ours: Callable[[Address], bool]
+
+
+class NetworkChecks:
+    """Checks that upstreams can be called and that what is offered could be settled."""
+
+    def __init__(self, client: OutboundClient, networks: Mapping[Network, PaymentNetwork]) -> None:
+        self._client, self._networks = client, networks
 
     async def check(self, settings: WrapperSettings) -> None:
         """Check the upstream's address, and that every recipient can hold its tokens.
@@ -60,21 +74,43 @@ class NetworkChecks:
             raise InvalidWrapper("upstreamUrl", why) from None
 
     async def _check_recipient(self, term: WrapperTerm) -> None:
-        node = self._nodes.get(term.network)
-        if node is None:
+        network = self._networks.get(term.network)
+        if network is None:
             raise InvalidWrapper("network", f"{term.network.value} is not served here.")
-        answer = await node.simulate(balance_envelope(term.asset, term.pay_to))
-        simulation = read_simulation(answer.result)
-        match simulation:
-            case Simulated():
-                return
-            case SimulationRefused(kind=RefusalKind.TRUSTLINE):
-                raise InvalidWrapper("payTo", _NO_TRUSTLINE.format(network=term.network.value))
-            case SimulationRefused():
-                raise InvalidWrapper("asset", _NOT_A_TOKEN.format(network=term.network.value))
-            case NeedsRestore():
-                raise InvalidWrapper("asset", _ARCHIVED.format(network=term.network.value))
-            case UnreadableSimulation(part=part):
-                raise Outage("node", f"The simulation cannot be read: {part}.")
-            case _:
-                assert_never(simulation)
+        if network.is_ours(term.pay_to):
+            raise InvalidWrapper("payTo", "It is an account of the service itself.")
+        if not await _is_settled(term, network):
+            raise InvalidWrapper("asset", f"It is not settled here on {term.network.value}.")
+        await _check_balance(term, network)
+
+
+async def _check_balance(term: WrapperTerm, network: PaymentNetwork) -> None:
+    """Check, by a simulated call, that the recipient can hold the token."""
+    answer = await network.node.simulate(balance_envelope(term.asset, term.pay_to))
+    simulation = read_simulation(answer.result)
+    match simulation:
+        case Simulated():
+            return
+        case SimulationRefused(kind=RefusalKind.TRUSTLINE):
+            raise InvalidWrapper("payTo", _NO_TRUSTLINE.format(network=term.network.value))
+        case SimulationRefused():
+            raise InvalidWrapper("asset", _NOT_A_TOKEN.format(network=term.network.value))
+        case NeedsRestore():
+            raise InvalidWrapper("asset", _ARCHIVED.format(network=term.network.value))
+        case UnreadableSimulation(part=part):
+            raise Outage("node", f"The simulation cannot be read: {part}.")
+        case _:
+            assert_never(simulation)
+
+
+async def _is_settled(term: WrapperTerm, network: PaymentNetwork) -> bool:
+    """Whether the operator settles payments in the token."""
+    if isinstance(network.assets, frozenset):
+        return term.asset in network.assets
+    if network.assets is AssetRule.ANY:
+        return True
+    key = instance_key(term.asset)
+    entries = (await network.node.ledger_entries([key])).entries
+    data = next((entry.data for entry in entries if entry.key == key), None)
+    code = None if data is None else read_contract_code(data, term.asset)
+    return identify_token(code, term.asset, term.network).kind is TokenKind.ASSET_CONTRACT

@@ -2,13 +2,14 @@
 
 import pytest
 
+from farebox.gateway.relay.hidden_value import HiddenValue
 from farebox.gateway.relay.response_headers import OWN_HEADERS, forward_response_headers
 
 HOST = "api.example.com"
 
 
 def forward(*headers: tuple[str, str]) -> list[tuple[bytes, bytes]]:
-    forwarded = forward_response_headers(headers, upstream_host=HOST)
+    forwarded = forward_response_headers(headers, upstream_host=HOST, hidden=HiddenValue(None))
     assert tuple(forwarded[-len(OWN_HEADERS) :]) == OWN_HEADERS
     return forwarded[: -len(OWN_HEADERS)]
 
