@@ -1,11 +1,13 @@
-"""E2E=pages: the snippets of `docs/sell.md` and `docs/buy.md`, taken from the pages and run.
+"""E2E=pages: the snippets of `docs/sell.md`, `docs/buy.md` and `docs/gateway.md`, taken and run.
 
 A stage of two devnets with the service replaces the public test network, so that the same commands
 run locally; the ledger shows at the end what was paid.
 """
 
+import base64
 import contextlib
 import hashlib
+import secrets
 import time
 from pathlib import Path
 from typing import Final
@@ -15,12 +17,16 @@ from e2e.page_runner import PageRunner
 from e2e.report import run_and_report
 from e2e.snippets import read_snippets
 from e2e.stage import HORIZON_PRELOAD, Market, Stage, open_stage
+from farebox.buyer.tokens import USDC
 from farebox.kernel.networks import Network
+from farebox.local.certificates import make_local_tls
 from farebox.local.devnet import HeaderForm
+from farebox.local.wrapped_api import NAME, WrappedApi
 
-PAGES: Final = (ROOT / "docs" / "sell.md", ROOT / "docs" / "buy.md")
+PAGES: Final = tuple(ROOT / "docs" / name for name in ("sell.md", "buy.md", "gateway.md"))
 PRICE_UNITS: Final = 100_000
 PURCHASES: Final = 2  # one by `farebox pay`, one by fetch
+GATEWAY_UNITS: Final = 10_000  # one purchase through the gateway
 _OPERATOR_KEY: Final = "operator-key-of-the-pages-run"
 
 
@@ -33,12 +39,26 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "FAREBOX_OPERATOR_KEYS": f"sha256:{hashlib.sha256(_OPERATOR_KEY.encode()).hexdigest()}",
         "FAREBOX_FACILITATOR_AUTH_TESTNET": "required",
     }
+    api = WrappedApi()
     with scratch_folder("farebox-pages-") as scratch:
-        async with open_stage(
-            HeaderForm.SECONDS, subfolder(scratch, "stage"), settings=settings, with_seller=False
-        ) as stage:
+        tls = make_local_tls(scratch, NAME)
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(api.serving(tls.server))
+            settings |= {
+                "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
+                "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(tls.authority),
+                "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{api.port}",
+            }
+            stage = await stack.enter_async_context(
+                open_stage(
+                    HeaderForm.SECONDS,
+                    subfolder(scratch, "stage"),
+                    settings=settings,
+                    with_seller=False,
+                )
+            )
             market = next(m for m in stage.markets if m.network is Network.TESTNET)
-            runner = _runner(stage, market, subfolder(scratch, "pages"))
+            runner = _runner(stage, market, api, subfolder(scratch, "pages"))
             async with contextlib.aclosing(runner):
                 for page in PAGES:
                     await runner.run(page.name, read_snippets(page.read_text()))
@@ -49,16 +69,22 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "seller_received": received,
         "seconds": round(time.monotonic() - began, 1),
     }
-    return not runner.failed and received == PURCHASES * PRICE_UNITS, figures
+    expected = PURCHASES * PRICE_UNITS + GATEWAY_UNITS
+    return not runner.failed and received == expected, figures
 
 
-def _runner(stage: Stage, market: Market, folder: Path) -> PageRunner:
+def _runner(stage: Stage, market: Market, api: WrappedApi, folder: Path) -> PageRunner:
     port = free_port()
     devnet = market.served.devnet
     given = {
         "FACILITATOR_URL": stage.service_url,
         "FACILITATOR_KEY": _OPERATOR_KEY,
         "NETWORK": market.network.value,
+        "FAREBOX_URL": stage.service_url,
+        "FAREBOX_KEY": _OPERATOR_KEY,
+        "UPSTREAM_URL": f"https://{NAME}/forecast",
+        "UPSTREAM_TOKEN": api.token.reveal(),
+        "ASSET": USDC[Network.TESTNET].contract,
         "RESOURCE_URL": f"http://127.0.0.1:{port}/forecast?city=Lisbon",
     }
     surroundings = {

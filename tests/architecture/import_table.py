@@ -256,7 +256,7 @@ OUTSIDE = MappingProxyType(
         "aiohttp": {"stellar", "outbound", "buyer", "local"},
         "asyncpg": {"storage", "facilitator/journal/store"},
         "click": {"cli"},
-        "cryptography": {"vault"},
+        "cryptography": {"vault", "local/certificates"},
         "idna": {"catalog/discovery", "outbound"},
         "jsonschema_rs": {"catalog/discovery"},
         "nacl": {"stellar"},

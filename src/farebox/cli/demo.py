@@ -14,6 +14,7 @@ import click
 from farebox.cli.exits import PORT, Unavailable, UserActionRequired
 from farebox.kernel.errors import Outage, Refusal
 from farebox.local.demo import QUESTION, DemoSetup, Ports, find_listing, pay_once, start_demo
+from farebox.local.demo_gateway import SLUG, sell_through_gateway
 from farebox.local.demo_log import DemoLog
 from farebox.local.example_api import PAID_PATH
 from farebox.local.faults import LocalFault
@@ -35,8 +36,9 @@ def command(*, once: bool, port: int, api_port: int, started_at: float | None) -
     """Run everything on this machine and make one payment.
 
     Starts PostgreSQL, two local Stellar networks, the facilitator and a small paid API; creates
-    and funds a buyer and a seller; pays once. Then it prints commands to try and runs until
-    Ctrl-C. No data is kept. Standard output is one line of JSON with the figures.
+    and funds a buyer and a seller; pays once. Then it puts an existing API behind the gateway,
+    buys from it, and has a failed call delivered later. At the end it prints commands to try and
+    runs until Ctrl-C. No data is kept. Standard output is one line of JSON with the figures.
     """
     demo_log = DemoLog(_print, started_at=started_at if started_at is not None else time.time())
     try:
@@ -59,6 +61,7 @@ async def _demo(demo_log: DemoLog, ports: Ports, *, is_once: bool) -> str | None
         async with start_demo(demo_log, ports) as setup:
             transaction = await pay_once(setup, demo_log)
             await find_listing(setup, demo_log)
+            await sell_through_gateway(setup.gateway, demo_log)
             if not is_once:
                 _print_suggestions(setup)
                 _print_figures(transaction, demo_log)
@@ -95,6 +98,7 @@ def _print_suggestions(setup: DemoSetup) -> None:
         f"  curl -i {paid}",
         f"  curl -s {setup.service.url}/supported",
         f"  curl -s {setup.service.url}/health/ready",
+        f"  curl -i {setup.service.url}/gateway/{SLUG}",
         f"  curl -s {setup.service.url}/.well-known/stellar.toml",
         f"  curl -s '{setup.service.url}/discovery/search?query={quote_plus(QUESTION)}'",
     ]

@@ -74,7 +74,8 @@ def command(port: int | None) -> None:
         _check_connections(settings, url)
         _log_limits(settings, url)
         protocol = _protocol(settings, connections)
-        _serve(replace(settings, database_url=url), listener, protocol)
+        port = listener.getsockname()[1]  # the gateway's URLs name it
+        _serve(replace(settings, database_url=url, port=port), listener, protocol)
 
 
 def _check_connections(settings: Settings, url: Secret[str]) -> None:

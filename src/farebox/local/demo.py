@@ -4,10 +4,13 @@ It runs PostgreSQL, two devnets, the service, a paid API and a buyer, and stops 
 """
 
 import asyncio
+import base64
+import hashlib
 import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +24,8 @@ from farebox.buyer.wallet import Wallet, create_wallet
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.local.certificates import make_local_tls
+from farebox.local.demo_gateway import GatewayScene
 from farebox.local.demo_log import DemoApprover, DemoLog, DemoWatcher, receipt_line
 from farebox.local.demo_network import (
     DemoNetwork,
@@ -37,6 +42,7 @@ from farebox.local.loopback_server import bind, serving
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted
 from farebox.local.service_process import Service, ServiceOptions, start_service
+from farebox.local.wrapped_api import NAME, WrappedApi
 from farebox.stellar.rpc import TransactionFound
 
 _READY_S: Final = 30.0
@@ -65,6 +71,7 @@ class DemoSetup:
     service: Service
     facilitator: HttpFacilitator
     api_url: str
+    gateway: GatewayScene
 
     @property
     def wallet_path(self) -> Path:
@@ -108,7 +115,11 @@ async def start_demo(demo_log: DemoLog, ports: Ports) -> AsyncIterator[DemoSetup
             wallet = create_wallet(folder / "wallet.json")
             networks = await _start_networks(stack, wallet, client, binary=binary, folder=folder)
             demo_log.step("two devnets run; on each a buyer with 100 USDC, a seller and a relayer")
-            service = await _start(stack, database, networks, folder, ports)
+            wrapped, key = WrappedApi(), Secret(secrets.token_urlsafe(32))
+            tls = make_local_tls(folder, NAME)
+            await stack.enter_async_context(wrapped.serving(tls.server))
+            further = _gateway_settings(wrapped, key, tls.authority)
+            service = await _start(stack, database, networks, folder, ports, further)
             facilitator = await stack.enter_async_context(HttpFacilitator(service.url))
             await _wait_until_ready(facilitator)
             demo_log.step(f"the facilitator runs: {service.url}; wallets can sign in")
@@ -119,7 +130,20 @@ async def start_demo(demo_log: DemoLog, ports: Ports) -> AsyncIterator[DemoSetup
             app = example_api(facilitator, accepts, DemoWatcher(demo_log))
             api_url = await stack.enter_async_context(serving(app, listener))
             demo_log.step(f"a paid API runs: {api_url}{PAID_PATH}")
-            yield DemoSetup(folder, wallet, networks, client, service, facilitator, api_url)
+            testnet = networks[Network.TESTNET]
+            scene = GatewayScene(service.url, key, testnet, wallet, client, wrapped)
+            yield DemoSetup(folder, wallet, networks, client, service, facilitator, api_url, scene)
+
+
+def _gateway_settings(api: WrappedApi, key: Secret[str], authority: Path) -> dict[str, str]:
+    """The settings by which the service keeps the API's token, and finds the API."""
+    digest = hashlib.sha256(key.reveal().encode()).hexdigest()
+    return {
+        "FAREBOX_OPERATOR_KEYS": f"sha256:{digest}",
+        "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
+        "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(authority),
+        "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{api.port}",
+    }
 
 
 async def _wait_until_ready(facilitator: HttpFacilitator) -> None:
@@ -207,12 +231,15 @@ async def _start(
     networks: dict[Network, DemoNetwork],
     folder: Path,
     ports: Ports,
+    further: Mapping[str, str],
 ) -> Service:
     """Start the service, and deploy the web-auth contract on each network meanwhile."""
     served = {name: served_network(each) for name, each in networks.items()}
     signing = new_signing_key()
     log = folder / "service.log"
-    options = ServiceOptions(database, served, signing, log=log, port=ports.service)
+    options = ServiceOptions(
+        database, served, signing, log=log, port=ports.service, further=further
+    )
 
     async def started() -> Service:
         service = await start_service(options)

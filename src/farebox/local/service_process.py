@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -50,6 +50,7 @@ class ServiceOptions:
     signing: Secret[str]  # the seed of the account that signs challenges
     log: Path
     port: int = 0
+    further: Mapping[str, str] = field(default_factory=dict, repr=False)  # settings
 
 
 class Service:
@@ -107,4 +108,4 @@ def _environment(options: ServiceOptions) -> dict[str, str]:
     }
     for network, served in options.networks.items():
         settings |= served.settings(network)
-    return inherited | settings
+    return inherited | settings | dict(options.further)

@@ -82,3 +82,9 @@ def test_fence_of_an_unknown_kind_is_an_error() -> None:
 def test_documented_pages_have_snippets_of_every_kind(name: str) -> None:
     page = (Path(__file__).parents[3] / "docs" / name).read_text()
     assert {Kind.GIVEN, Kind.RUN, Kind.FILE} <= {each.kind for each in read_snippets(page)}
+
+
+def test_documented_gateway_has_snippets_that_are_run() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "gateway.md").read_text()
+    kinds = [each.kind for each in read_snippets(page)]
+    assert (kinds[0], kinds.count(Kind.RUN)) == (Kind.GIVEN, 7)
