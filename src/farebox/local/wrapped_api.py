@@ -21,6 +21,7 @@ class WrappedApi:
         self.token = Secret(secrets.token_urlsafe(24))
         self.is_broken = False
         self.port = 0
+        self.responses = 0  # to requests other than HEAD
 
     @asynccontextmanager
     async def serving(self, tls: ssl.SSLContext) -> AsyncIterator[None]:
@@ -43,7 +44,9 @@ class WrappedApi:
                 b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
                 b"Connection: close\r\n\r\n" % (status, len(body))
             )
-            writer.write(b"" if head.startswith(b"HEAD ") else body)
+            if not head.startswith(b"HEAD "):
+                self.responses += 1
+                writer.write(body)
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the caller left, or sent no HTTP

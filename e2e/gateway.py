@@ -1,0 +1,204 @@
+"""E2E=gateway: the npm buyer pays at two replicas of the gateway, before an API with a credential.
+
+Both networks pay for one wrapper. `x402conf` judges `/supported` and the unpaid answer of each
+replica. The ledger, the upstream's count and the seller's payments must agree.
+"""
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+
+from e2e.buyers import Tally, pay_with_npm
+from e2e.conformance import failed_checks
+from e2e.machine import (
+    ROOT,
+    RunFailed,
+    free_port,
+    our_process,
+    say,
+    scratch_folder,
+    subfolder,
+)
+from e2e.packages import install
+from e2e.report import run_and_report
+from e2e.stage import PRICE_UNITS, Market, Stage, open_stage
+from farebox.local.certificates import make_local_tls
+from farebox.local.devnet import HeaderForm
+from farebox.local.postgres import EmbeddedPostgres
+from farebox.local.wrapped_api import NAME, WrappedApi
+
+MOST_TO_FOUND_S: Final = 5.0
+_SLUG: Final = "quixotic-reports"
+_WORDS: Final = "quixotic reports of the harbour"
+_FOUND_WITHIN_S: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seller:
+    """The operator's credential, by which the wrapper is managed."""
+
+    url: str
+    key: str
+
+    async def send(self, method: str, path: str, body: object = None) -> dict[str, Any]:
+        """Send a request.
+
+        Raises:
+            RunFailed: it is refused.
+        """
+        headers = {"Authorization": f"Bearer {self.key}"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.request(method, self.url + path, json=body, headers=headers) as response,
+        ):
+            if response.status not in (200, 201):
+                raise RunFailed(f"{method} {path}: {response.status} {await response.text()}")
+            found: dict[str, Any] = await response.json()
+            return found
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Run the target; return whether it holds, and the figures."""
+    count = 4 if quick else 50  # on each network at each replica
+    began = time.monotonic()
+    await asyncio.to_thread(install, ROOT / "e2e")
+    key, api = secrets.token_urlsafe(32), WrappedApi()
+    with scratch_folder("farebox-gateway-") as scratch:
+        async with _replicas(scratch, api, key) as (stage, urls):
+            seller = Seller(urls[0], key)
+            found_s = await _sell(seller, stage, api)
+            tallies = await asyncio.gather(
+                *(_buy(stage, market, urls, count) for market in stage.markets)
+            )
+            failed = await _conformance(urls, scratch)
+            delivered = await _count_delivered(seller)
+    paid = sum(each.paid for network in tallies for each in network)
+    faults = [fault for network in tallies for each in network for fault in each.faults]
+    tried = count * len(urls) * len(tallies)
+    figures: dict[str, object] = {
+        "tried": tried,
+        "paid": paid,
+        "delivered": delivered,
+        "upstream_requests": api.responses,
+        "conformance_failed": failed,
+        "seconds_to_found": round(found_s, 2),
+        "faults": faults[:5],
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    holds = paid == delivered == tried == api.responses and not failed and not faults
+    return holds and found_s <= MOST_TO_FOUND_S, figures
+
+
+@contextlib.asynccontextmanager
+async def _replicas(
+    scratch: Path, api: WrappedApi, key: str
+) -> AsyncIterator[tuple[Stage, list[str]]]:
+    """Start two devnets, the API behind TLS and two replicas on one database."""
+    async with contextlib.AsyncExitStack() as stack:
+        tls = make_local_tls(scratch, NAME)
+        await stack.enter_async_context(api.serving(tls.server))
+        folder = subfolder(scratch, "postgres")
+        server = stack.enter_context(EmbeddedPostgres(folder, is_throwaway=True))
+        settings = {
+            "FAREBOX_DATABASE_URL": server.url.reveal(),
+            "FAREBOX_PUBLIC_URL": f"http://127.0.0.1:{free_port()}",  # as of a load balancer
+            "FAREBOX_CATALOG_LOCAL": "1",
+            "FAREBOX_OPERATOR_KEYS": f"sha256:{hashlib.sha256(key.encode()).hexdigest()}",
+            "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
+            "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(tls.authority),
+            "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{api.port}",
+        }
+        stage = await stack.enter_async_context(
+            open_stage(
+                HeaderForm.SECONDS, subfolder(scratch, "a"), settings=settings, with_seller=False
+            )
+        )
+        say("starting the second replica")
+        second = await stack.enter_async_context(
+            our_process(
+                [market.served for market in stage.markets],
+                folder=subfolder(scratch, "b"),
+                settings=settings,
+            )
+        )
+        yield stage, [stage.service_url, second.url]
+
+
+async def _sell(seller: Seller, stage: Stage, api: WrappedApi) -> float:
+    """Create and enable the wrapper; return the seconds until a search has found it."""
+    secret = await seller.send(
+        "POST",
+        "/v1/vault/secrets",
+        {"name": "api token", "value": api.token.reveal(), "purpose": "bearer"},
+    )
+    body = {
+        "name": "Quixotic reports",
+        "description": "Quixotic reports of the harbour",
+        "slug": _SLUG,
+        "upstreamUrl": f"https://{NAME}/report",
+        "authType": "bearer",
+        "secretId": secret["id"],
+        "requestsPerMinute": 10_000,
+        "accepts": [_term(market) for market in stage.markets],
+    }
+    began = time.monotonic()
+    wrapper = await seller.send("POST", "/v1/wrappers", body)
+    await seller.send("POST", f"/v1/wrappers/{wrapper['id']}/enable")
+    while time.monotonic() - began < _FOUND_WITHIN_S:
+        result = await seller.send("GET", f"/discovery/search?query={_WORDS.replace(' ', '%20')}")
+        if any(_SLUG in each["resource"] for each in result["resources"]):
+            return time.monotonic() - began
+        await asyncio.sleep(0.1)
+    raise RunFailed("the search does not find the wrapper")
+
+
+def _term(market: Market) -> Mapping[str, str]:
+    return {
+        "network": market.network.value,
+        "asset": market.scene.asset,
+        "amount": str(PRICE_UNITS),
+        "payTo": market.pay_to,
+    }
+
+
+async def _buy(stage: Stage, market: Market, urls: list[str], count: int) -> list[Tally]:
+    """Buy at each replica in turn."""
+    tallies = []
+    for url in urls:
+        own = replace(market, path=f"/gateway/{_SLUG}?from={market.network.name}")
+        tallies.append(await pay_with_npm(replace(stage, seller_url=url), own, count))
+    return tallies
+
+
+async def _conformance(urls: list[str], scratch: Path) -> list[str]:
+    """Judge both replicas; return the failed checks."""
+    failed = []
+    for url in urls:
+        failed += await failed_checks("live", url, scratch=scratch)
+        failed += await failed_checks("resource", f"{url}/gateway/{_SLUG}", scratch=scratch)
+    return failed
+
+
+async def _count_delivered(seller: Seller) -> int:
+    """Count the delivered payments that the seller is shown."""
+    delivered, cursor = 0, ""
+    while True:
+        query = "role=settled&state=delivered&limit=100"
+        page = await seller.send("GET", f"/v1/payments?{query}{cursor}")
+        delivered += len(page["items"])
+        if page["pagination"]["nextCursor"] is None:
+            return delivered
+        cursor = f"&cursor={page['pagination']['nextCursor']}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_and_report(run))
