@@ -1,0 +1,138 @@
+"""`make prove PROOF=delivery`: who pays at the gateway gets the response, once, or a way to it.
+
+SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
+"""
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from e2e.machine import RunFailed, say, scratch_folder, subfolder
+from e2e.report import run_and_report
+from farebox.local.certificates import LocalTls, make_local_tls
+from farebox.local.faults import LocalFault
+from prove.concurrency import run_concurrently
+from prove.delivery_case import (
+    DeliveryCase,
+    DeliveryOutcome,
+    draw_cases,
+    record_purchase,
+    run_case,
+    sweep,
+)
+from prove.delivery_control import Control, broken_sources, timed_sources
+from prove.delivery_upstream import NAME
+from prove.delivery_verdict import DeliveryViolation
+from prove.fork_server import ForkServer
+from prove.interceptor import Boundary
+from prove.world import World, open_world
+
+CASES: Final = 500
+_WORKERS: Final = 6
+_RECORDINGS: Final = 4
+_USUAL: Final = 3
+_SEEDS: Final = 20
+_QUICK_EVERY: Final = 9
+
+
+async def boundaries_of(world: World, tls: LocalTls) -> list[Boundary]:
+    """Record the calls of purchases without faults; return those that most of them make."""
+    recorded = await run_concurrently(
+        range(_RECORDINGS), lambda _: record_purchase(world, tls), workers=2, label="recording"
+    )
+    times = Counter(boundary for calls in recorded for boundary in set(calls))
+    return sorted(boundary for boundary, count in times.items() if count >= _USUAL)
+
+
+def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) -> list[DeliveryCase]:
+    """Plan the cases of a run, or the one case that SEED and CASE name."""
+    seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
+    if number is not None:
+        candidates = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
+        return [case for case in candidates if case.number == int(number)]
+    if is_quick:
+        return sweep(boundaries)[::_QUICK_EVERY]
+    drawn = [case for each in range(2, seeds + 1) for case in draw_cases(boundaries, each)]
+    return sweep(boundaries) + drawn
+
+
+async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
+    """Run the proof; return whether it holds, and its figures."""
+    began = time.monotonic()
+    seeds = int(os.environ.get("SEEDS", "1" if is_quick else _SEEDS))
+    is_replay = "CASE" in os.environ
+    with scratch_folder("fbx-prove-") as folder:
+        tls = make_local_tls(folder, NAME)
+        sources = timed_sources(subfolder(folder, "timed"))
+        async with open_world(
+            subfolder(folder, "real"), sources=sources, workers=_WORKERS
+        ) as world:
+            boundaries = await boundaries_of(world, tls)
+            for boundary in boundaries:
+                say(f"boundary: {boundary}")
+            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
+            if not cases:
+                raise RunFailed("no case has this number")
+            outcomes = await run_concurrently(
+                cases, lambda case: _run_one(world, tls, case), workers=_WORKERS, label="cases"
+            )
+            caught = is_replay or await _controls_are_caught(world, tls, folder)
+    figures = figures_of(outcomes) | {"boundaries": len(boundaries), "seeds": seeds}
+    if is_replay:
+        say(str(outcomes[0]))
+    else:
+        figures["control_caught"] = caught
+    figures["seconds"] = round(time.monotonic() - began)
+    is_whole = is_quick or is_replay or seeds < _SEEDS or len(cases) >= CASES
+    is_right = not any(figures[violation] for violation in DeliveryViolation)
+    return is_right and caught and is_whole, figures
+
+
+async def _run_one(
+    world: World, tls: LocalTls, case: DeliveryCase, *, is_control: bool = False
+) -> DeliveryOutcome:
+    try:
+        outcome = await run_case(world, tls, case)
+    except (LocalFault, RunFailed) as fault:
+        raise RunFailed(f"{case} could not be run: {fault}") from fault
+    if outcome.findings and not is_control:
+        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
+    return outcome
+
+
+async def _controls_are_caught(world: World, tls: LocalTls, folder: Path) -> bool:
+    """Run the case of every control with its build."""
+    caught = []
+    async with AsyncExitStack() as opened:
+        for control in Control:
+            sources = broken_sources(subfolder(folder, control.name.lower()), control)
+            fork_server = await opened.enter_async_context(ForkServer(sources))
+            broken = replace(world, fork_server=fork_server)
+            outcome = await _run_one(broken, tls, control.case, is_control=True)
+            say(f"control ({control}): {outcome}")
+            caught.append(control.shows_in(outcome))
+    return all(caught)
+
+
+def figures_of(outcomes: Sequence[DeliveryOutcome]) -> dict[str, object]:
+    """Count the results of a run."""
+    counted = Counter(violation for outcome in outcomes for violation, _ in outcome.findings)
+    unreached = [each for each in outcomes if not each.is_reached]
+    return {
+        "cases": len(outcomes),
+        **{violation.value: counted[violation] for violation in DeliveryViolation},
+        "states": dict(Counter(each.state for each in outcomes)),
+        "not_reached": len(unreached),
+        "slowest_case_s": round(max(each.took_s for each in outcomes), 1),
+        "failing": [str(each.case) for each in outcomes if each.findings][:10],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(run_and_report(prove))
