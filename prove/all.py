@@ -38,6 +38,8 @@ PROOFS: Final = (  # minutes on two quiet cores
     SizedProof("catalog", {"SEEDS": "4"}),  # 2
     SizedProof("nodes", {"SEEDS": "6"}),  # 3
     SizedProof("auth", {"SEEDS": "4"}),  # 2
+    SizedProof("delivery", {"SEEDS": "2"}),  # 7
+    SizedProof("limits", {"SEEDS": "2"}),  # 2
     SizedProof("limits_fair", {"SEEDS": "2"}, counted="requests"),  # 1
     SizedProof("hostile", {"SEEDS": "1"}, counted="seeds"),  # 2
     SizedProof("queries", {"COUNT": "10000"}, counted="asked"),  # 1

@@ -10,7 +10,7 @@ from prove.delivery_upstream import UpstreamFault
 from prove.delivery_verdict import DeliveryViolation
 
 # the leases of a dead process, in seconds of the proof; their order is that of the service
-_TIMES: Final = {
+TIMES: Final = {
     "gateway/delivery/pay.py": (
         "HOLD_S: Final = 75.0",
         "\n\nHOLD_S = 6.0\nATTEMPT_EXTRA_S = 3.0\n_HELD_FOR = timedelta(seconds=HOLD_S)\n",
@@ -77,7 +77,7 @@ def timed_sources(folder: Path) -> Path:
     Raises:
         RunFailed: the sources lack the text that is replaced.
     """
-    return sources_with_ends(folder, _TIMES)
+    return sources_with_ends(folder, TIMES)
 
 
 def broken_sources(folder: Path, control: Control) -> Path:
@@ -87,5 +87,5 @@ def broken_sources(folder: Path, control: Control) -> Path:
         RunFailed: the sources lack the text that is replaced.
     """
     module, end = _BROKEN[control]
-    start, known = _TIMES.get(module, ("def receipt_header(", ""))
-    return sources_with_ends(folder, {**_TIMES, module: (start, known + end)})
+    start, known = TIMES.get(module, ("def receipt_header(", ""))
+    return sources_with_ends(folder, {**TIMES, module: (start, known + end)})

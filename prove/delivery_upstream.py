@@ -41,6 +41,9 @@ class ScriptedUpstream:
     faults: list[UpstreamFault]
     kill: Callable[[], Awaitable[None]]
     is_long: bool = False
+    takes_s: float = 0.0  # before each response
+    at_once: int = 0
+    at_once_max: int = 0
     reached: list[Reached] = field(default_factory=list)
     port: int = 0
 
@@ -59,6 +62,10 @@ class ScriptedUpstream:
             request = await _read_request(reader)
             self.reached.append(request)
             fault = self.faults.pop(0) if self.faults else UpstreamFault.NONE
+            self.at_once += 1
+            self.at_once_max = max(self.at_once, self.at_once_max)
+            await asyncio.sleep(self.takes_s)
+            self.at_once -= 1
             await self._answer(request, fault, writer)
         writer.close()
 

@@ -269,7 +269,7 @@ async def test_analytics_name_each_outcome_and_no_credential(shop: PaidGateway) 
         authType="bearer", secretId=secret["id"], requestsPerMinute=3, maxRequestBytes=10
     )
     await shop.offer(wrapper)
-    bought = await shop.buy(wrapper, "/paid?token=abc", payment=await sign(shop, wrapper))
+    bought = await shop.buy(wrapper, "/paid?token=quixotic", payment=await sign(shop, wrapper))
     await shop.buy(wrapper, payment="not base64!")
     shop.upstream.answer = answers(status="500 Oops")
     failed = await shop.buy(wrapper, payment=await sign(shop, wrapper))
@@ -291,7 +291,7 @@ async def test_analytics_name_each_outcome_and_no_credential(shop: PaidGateway) 
     (success,) = [each for each in body["requests"] if each["outcome"] == "UPSTREAM_SUCCESS"]
     assert (success["path"], success["responseBytes"]) == ("/paid", len(b"sunny"))
     assert success["durationMs"] > 0
-    assert "abc" not in str(body)
+    assert "quixotic" not in str(body)
     rows_text = str(await shop.stage.query("SELECT * FROM gateway_requests"))
     assert "bearer" not in rows_text.lower()
 

@@ -58,6 +58,8 @@ def test_demo_once_pays_and_prints_one_line_of_figures() -> None:
         "POST /settle",
         "balances after",
         "a search for",
+        "an API behind TLS",
+        "is delivered, and not charged again",
     ):
         assert line in ran.err
     assert figures["transaction"] in ran.err
@@ -66,7 +68,7 @@ def test_demo_once_pays_and_prints_one_line_of_figures() -> None:
 
 def test_demo_prints_commands_that_work(demo: RunningDemo) -> None:
     lines = demo.lines_to_try()
-    assert len(lines) == 9
+    assert len(lines) == 10
     for line in lines:
         words = shlex.split(line)
         if words[0] == "farebox":
