@@ -59,7 +59,7 @@ async def open_verify_setup(
         scene = await devnet.scene(payers=_SIGNERS + 2, payees=1)
         say(f"signing {payments} payments at {latency_ms} ms latency")
         terms = Terms(scene.asset, scene.payees[0].address, 10_000, _MAX_TIMEOUT_S)
-        signed = await asyncio.to_thread(_sign, devnet.rpc_url, scene, terms, payments)
+        signed = await asyncio.to_thread(sign_payments, devnet.rpc_url, scene, terms, payments)
         horizon = HorizonStub(cadence_s=_CADENCE_S, latency_ms=latency_ms)
         horizon_url = await stack.enter_async_context(horizon.serving())
         say("starting farebox and the npm facilitator, one core in turn")
@@ -67,7 +67,7 @@ async def open_verify_setup(
         yield VerifySetup(devnet, terms, signed, horizon, urls, await _idle_calls(devnet))
 
 
-def _sign(rpc_url: str, scene: Scene, terms: Terms, count: int) -> tuple[str, ...]:
+def sign_payments(rpc_url: str, scene: Scene, terms: Terms, count: int) -> tuple[str, ...]:
     """Sign `count` distinct long-lived payments by several payers, in order of use."""
 
     def sign_share(signer: int) -> list[str]:

@@ -23,7 +23,10 @@ _STALLED_S: Final = 30.0
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """The bodies (base64, sent in turn), concurrency, duration and expected answers of a load."""
+    """The bodies (base64, sent in turn), concurrency, duration and expected answers of a load.
+
+    `requests` are whole requests in place of bodies; with `is_once` each is sent once at most.
+    """
 
     host: str
     port: int
@@ -33,6 +36,8 @@ class Plan(msgspec.Struct, frozen=True):
     duration_s: float
     expect: list[str]  # the answer to body i must contain expect[i % len(expect)]
     headers: dict[str, str] = {}
+    requests: list[str] = []
+    is_once: bool = False
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -61,6 +66,8 @@ class _Connection:
 
 def request_bytes(plan: Plan) -> list[bytes]:
     """Encode every request of the plan."""
+    if plan.requests:
+        return [base64.b64decode(each) for each in plan.requests]
     head = f"POST {plan.path} HTTP/1.1\r\nHost: {plan.host}:{plan.port}\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in plan.headers.items())
     head += "Content-Type: application/json\r\nContent-Length: "
@@ -85,7 +92,7 @@ class _Generator:
         self._selector = selectors.DefaultSelector()
         for connection in self._connections:
             self._selector.register(connection.sock, selectors.EVENT_READ, connection)
-        self._duration_s = plan.duration_s
+        self._duration_s, self._is_once = plan.duration_s, plan.is_once
         self._turn = 0
         self._latencies: list[float] = []
         self._unexpected = 0
@@ -99,7 +106,8 @@ class _Generator:
         busy_connections = len(self._connections)
         while busy_connections:
             for connection in self._wait_for_answers():
-                if time.perf_counter() < until:
+                is_spent = self._is_once and self._turn >= len(self._requests)
+                if time.perf_counter() < until and not is_spent:
                     self._send(connection)
                 else:
                     busy_connections -= 1

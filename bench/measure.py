@@ -23,6 +23,8 @@ class Requests:
     bodies: tuple[bytes, ...]
     expect: tuple[str, ...]
     headers: Mapping[str, str] = field(default_factory=dict)
+    whole: tuple[bytes, ...] = ()  # whole requests, in place of path, bodies and headers
+    is_once: bool = False  # each is sent once at most
 
 
 @dataclass(slots=True)
@@ -93,6 +95,8 @@ async def load(
         duration_s=seconds,
         expect=list(requests.expect),
         headers=dict(requests.headers),
+        requests=[base64.b64encode(each).decode() for each in requests.whole],
+        is_once=requests.is_once,
     )
     return msgspec.json.decode(await generate_load("load", plan), type=Result)
 
