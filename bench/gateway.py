@@ -74,11 +74,9 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             envelopes = iter(setup.payments)
             growth = await _growth(setup, size)
             unpaid = await _unpaid(setup, size)
-            paid = await _paid(
-                setup, size, [next(envelopes) for _ in range(size.rounds * size.paid)]
-            )
-            readers = [next(envelopes) for _ in range(size.readers)]
-            streamed = await _stream(setup, size, readers)
+            paid_calls = size.rounds * size.paid
+            paid = await _paid(setup, size, list(islice(envelopes, paid_calls)))
+            streamed = await _stream(setup, size, list(islice(envelopes, size.readers)))
     figures = _figures(unpaid, paid) | growth | streamed
     figures["one_core_each"] = cores.service is not None
     figures["seconds"] = round(time.monotonic() - began, 1)
@@ -187,9 +185,8 @@ async def _paid(setup: GatewaySetup, size: Size, envelopes: Sequence[str]) -> di
     rounds = {side: Rounds() for side in (ALONE, OURS, THEIRS)}
     for turn in range(size.rounds):
         own = envelopes[turn * size.paid : (turn + 1) * size.paid]
-        ours = Requests(
-            "", (), ("report",), whole=setup.paid_requests(_SLUG, "/1k", own), is_once=True
-        )
+        whole = setup.paid_requests(_SLUG, "/1k", own)
+        ours = Requests("", (), ("report",), whole=whole, is_once=True)
         whole = tuple(raw_request(setup.theirs, "/paid", accepted, each) for each in own)
         theirs = Requests("", (), ("report",), whole=whole, is_once=True)
         for side, url, requests in (

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import itertools
 import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -216,13 +217,10 @@ async def run_case(world: World, tls: LocalTls, case: DeliveryCase) -> DeliveryO
         at = replicas if case.is_at_both else replicas[:1]
         await asyncio.gather(*(buyer.ask(each) for each in at))
         await environment.ledger_closer.speed_up()
+        environment.waiting.append(asyncio.create_task(_keep_serving(environment)))
         until = loop.time() + _SETTLED_WITHIN_S
-        if not environment.alive:
-            await environment.start("c")
         if not case.leaves and not any(each.is_final for each in buyer.answers):
             await buyer.repeat_until_final(until=until)
-        if not environment.alive:
-            await environment.start("d")
         row, in_progress = await _wait_until_settled(environment, buyer, until=until)
         own = group_by_payment(await read_ledger(environment))
         evidence = Evidence(
@@ -242,6 +240,14 @@ async def run_case(world: World, tls: LocalTls, case: DeliveryCase) -> DeliveryO
             [str(each) for each in buyer.answers],
             loop.time() - began,
         )
+
+
+async def _keep_serving(environment: Environment) -> None:
+    """Start another replica whenever all are dead."""
+    for number in itertools.count(1):
+        while environment.running:
+            await asyncio.sleep(_LOOK_S)
+        await environment.start(f"again-{number}")
 
 
 def _set_fault(
