@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import itertools
 import random
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -244,10 +243,12 @@ async def run_case(world: World, tls: LocalTls, case: DeliveryCase) -> DeliveryO
 
 async def _keep_serving(environment: Environment) -> None:
     """Start another replica whenever all are dead."""
-    for number in itertools.count(1):
-        while environment.running:
-            await asyncio.sleep(_LOOK_S)
-        await environment.start(f"again-{number}")
+    number = 0
+    while True:
+        if not environment.running:
+            number += 1
+            await environment.start(f"again-{number}")
+        await asyncio.sleep(_LOOK_S)
 
 
 def _set_fault(
