@@ -1,7 +1,8 @@
 """The seller of a case: it sends a payment to /settle and repeats it until an answer is final."""
 
 import asyncio
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
 
 import aiohttp
 import msgspec
@@ -45,13 +46,30 @@ class Caller:
 
     async def repeat_until_final(self, *, until: float) -> bool:
         """Repeat the request on live replicas until an answer is final; False when none was."""
-        loop = asyncio.get_running_loop()
-        turn = 0
-        while loop.time() < until:
-            alive = self._environment.alive
-            if alive:
-                turn += 1
-                if (await self.ask(alive[turn % len(alive)])).is_final:
-                    return True
-            await asyncio.sleep(_PAUSE_S)
-        return False
+        return await repeat_until_final(self._environment, self.ask, until=until)
+
+
+class JudgedAnswer(Protocol):
+    """An answer that says whether its request need not be repeated."""
+
+    @property
+    def is_final(self) -> bool: ...
+
+
+async def repeat_until_final(
+    environment: Environment,
+    ask: Callable[[Replica], Awaitable[JudgedAnswer]],
+    *,
+    until: float,
+) -> bool:
+    """Ask live replicas in turn until an answer is final; False when none was."""
+    loop = asyncio.get_running_loop()
+    turn = 0
+    while loop.time() < until:
+        alive = environment.alive
+        if alive:
+            turn += 1
+            if (await ask(alive[turn % len(alive)])).is_final:
+                return True
+        await asyncio.sleep(_PAUSE_S)
+    return False

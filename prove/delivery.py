@@ -8,8 +8,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +27,7 @@ from prove.delivery_case import (
 from prove.delivery_control import Control, broken_sources, timed_sources
 from prove.delivery_upstream import NAME
 from prove.delivery_verdict import DeliveryViolation
-from prove.fork_server import ForkServer
+from prove.gateway_controls import are_controls_caught
 from prove.interceptor import Boundary
 from prove.world import World, open_world
 
@@ -108,16 +106,12 @@ async def _run_one(
 
 async def _controls_are_caught(world: World, tls: LocalTls, folder: Path) -> bool:
     """Run the case of every control with its build."""
-    caught = []
-    async with AsyncExitStack() as opened:
-        for control in Control:
-            sources = broken_sources(subfolder(folder, control.name.lower()), control)
-            fork_server = await opened.enter_async_context(ForkServer(sources))
-            broken = replace(world, fork_server=fork_server)
-            outcome = await _run_one(broken, tls, control.case, is_control=True)
-            say(f"control ({control}): {outcome}")
-            caught.append(control.shows_in(outcome))
-    return all(caught)
+
+    async def run(broken: World, control: Control) -> tuple[bool, object]:
+        outcome = await _run_one(broken, tls, control.case, is_control=True)
+        return control.shows_in(outcome), outcome
+
+    return await are_controls_caught(world, folder, Control, broken_sources, run)
 
 
 def figures_of(outcomes: Sequence[DeliveryOutcome]) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """The buyer of a case: it presents one payment, and repeats its request until it knows the end."""
 
-import asyncio
 import base64
 import json
 from dataclasses import dataclass, field
@@ -8,9 +7,9 @@ from typing import Any, Final
 
 import aiohttp
 
+from prove.caller import repeat_until_final
 from prove.environment import Environment, Replica, SignedPayment
 
-_PAUSE_S: Final = 0.15
 _ANSWER_S: Final = 40.0
 _AGAIN: Final = (0, 429, 502, 503, 504)
 
@@ -85,16 +84,7 @@ class GatewayBuyer:
 
     async def repeat_until_final(self, *, until: float) -> bool:
         """Repeat the request on live replicas until an answer is final; False when none was."""
-        loop = asyncio.get_running_loop()
-        turn = 0
-        while loop.time() < until:
-            alive = self.environment.alive
-            if alive:
-                turn += 1
-                if (await self.ask(alive[turn % len(alive)])).is_final:
-                    return True
-            await asyncio.sleep(_PAUSE_S)
-        return False
+        return await repeat_until_final(self.environment, self.ask, until=until)
 
 
 def payment_header(payment: SignedPayment) -> str:

@@ -7,8 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +17,7 @@ from farebox.local.faults import LocalFault
 from prove.concurrency import run_concurrently
 from prove.delivery_control import timed_sources
 from prove.delivery_upstream import NAME
-from prove.fork_server import ForkServer
+from prove.gateway_controls import are_controls_caught
 from prove.limits_case import LimitsCase, LimitsOutcome, draw_cases, run_case
 from prove.limits_control import Control, broken_sources
 from prove.world import World, open_world
@@ -79,16 +77,12 @@ async def _run_one(
 
 async def _controls_are_caught(world: World, tls: LocalTls, folder: Path) -> bool:
     """Run the case of every control with its build."""
-    caught = []
-    async with AsyncExitStack() as opened:
-        for control in Control:
-            sources = broken_sources(subfolder(folder, control.name.lower()), control)
-            fork_server = await opened.enter_async_context(ForkServer(sources))
-            broken = replace(world, fork_server=fork_server)
-            outcome = await _run_one(broken, tls, control.case, is_control=True)
-            say(f"control ({control}): {outcome}")
-            caught.append(control.shows_in(outcome))
-    return all(caught)
+
+    async def run(broken: World, control: Control) -> tuple[bool, object]:
+        outcome = await _run_one(broken, tls, control.case, is_control=True)
+        return control.shows_in(outcome), outcome
+
+    return await are_controls_caught(world, folder, Control, broken_sources, run)
 
 
 def figures_of(outcomes: Sequence[LimitsOutcome]) -> dict[str, object]:
