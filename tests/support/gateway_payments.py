@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from farebox.facilitator.settlement import (
@@ -14,6 +14,7 @@ from farebox.facilitator.settlement import (
 from farebox.facilitator.settling.settle_request import SettleRequest
 from farebox.facilitator.verification.verdict import SignedTransfer
 from farebox.gateway.delivery.keep_response import ResponseKeeper, ResponseSealer
+from farebox.gateway.delivery.outcome import PayOutcome
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.payment import BuyerRequest
@@ -96,8 +97,20 @@ def paid_request(new: NewPayment) -> PaidRequest:
     return PaidRequest(new, SettleRequest(transfer, new.identity))
 
 
+@dataclass(frozen=True, slots=True)
+class FindingPayer:
+    """Finds the payment before it pays, as the gateway does."""
+
+    payer: Payer
+
+    async def pay(self, request: PaidRequest) -> PayOutcome:
+        """Pay for the request."""
+        return await self.payer.pay(request, await self.payer.find(request))
+
+
 def payer_of(
     database: Database, settler: ScriptedSettler, *, sealer: ResponseSealer | None = None
-) -> Payer:
+) -> FindingPayer:
     """The use case of paying, with a scripted settler."""
-    return Payer(database, settler, ResponseKeeper(database, sealer), SystemClock())
+    keeper = ResponseKeeper(database, sealer)
+    return FindingPayer(Payer(database, settler, keeper, SystemClock()))

@@ -15,6 +15,7 @@ from farebox.web.request_body import BodyTooLarge, BodyTooSlow
 
 UPLOAD_S: Final = 60.0  # for the whole body of a request
 STALL_S: Final = 30.0  # until the buyer takes more of a response
+PIECE_BYTES: Final = 16 * 1024  # that wait for a slow buyer at a time
 
 
 class BuyerConnection:
@@ -69,7 +70,10 @@ class BuyerConnection:
 
     async def write(self, part: bytes, *, is_last: bool = False) -> None:
         """Write a part of the body, and wait until the connection takes more."""
-        await self._pass({"type": "http.response.body", "body": part, "more_body": not is_last})
+        for start in range(0, max(1, len(part)), PIECE_BYTES):
+            piece = part[start : start + PIECE_BYTES]
+            more = not is_last or start + PIECE_BYTES < len(part)
+            await self._pass({"type": "http.response.body", "body": piece, "more_body": more})
         self.sent_bytes += len(part)
 
     async def _pass(self, message: Message) -> None:

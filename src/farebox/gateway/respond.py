@@ -221,18 +221,19 @@ class Response:
             return answers.error(ErrorCode.NOT_FORWARDED)
         if known is None:
             await parts.relay.check(url)
-        return await self._settle(paid, answers, url, body, credential)
+        return await self._settle(paid, known, answers, url, body, credential)
 
     async def _settle(
         self,
         paid: PaidRequest,
+        known: GatewayPayment | None,
         answers: ResponseContext,
         url: str,
         body: ReceivedBody,
         credential: UpstreamCredential | None,
     ) -> GatewayResponse | None:
         try:
-            outcome = await self._parts.payer.pay(paid)
+            outcome = await self._parts.payer.pay(paid, known)
         except NothingSent as error:
             return answers.nothing_sent(error.retry_after_s)
         except KeyConflict as error:

@@ -11,7 +11,7 @@ from typing import Final, Self
 import aiohttp
 from yarl import URL
 
-from farebox.outbound.connection import OneConnection, make_tls
+from farebox.outbound.connection import READ_BYTES, OneConnection, make_tls
 from farebox.outbound.faults import (
     CallNotSent,
     CallOutcomeUnknown,
@@ -200,6 +200,7 @@ def _session(connection: OneConnection) -> aiohttp.ClientSession:
         max_line_size=_MAX_FIELD_BYTES,
         max_field_size=_MAX_FIELD_BYTES,
         max_headers=_MAX_FIELDS,
+        read_bufsize=READ_BYTES,
     )
 
 

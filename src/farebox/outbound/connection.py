@@ -1,5 +1,6 @@
 """The single connection of a call: to the pinned address, with the host's name and certificate."""
 
+import socket
 import ssl
 from ipaddress import ip_address
 from pathlib import Path
@@ -7,6 +8,7 @@ from socket import AF_INET, AF_INET6, AI_NUMERICHOST, AI_NUMERICSERV, AddressFam
 from typing import Final
 
 import aiohttp
+from aiohttp import AddrInfoType
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 from aiohttp.tracing import Trace
@@ -15,6 +17,8 @@ from farebox.outbound.faults import CallNotSent, NotSentReason
 from farebox.outbound.resolve import PinnedAddress
 
 _FAMILY: Final = {4: AF_INET, 6: AF_INET6}
+READ_BYTES: Final = 16 * 1024  # of a body that is not read yet; twice as much stops the server
+RECEIVE_BYTES: Final = 32 * 1024  # of the socket: a slow buyer must not fill this process
 _NUMERIC: Final = AI_NUMERICHOST | AI_NUMERICSERV
 
 
@@ -43,6 +47,7 @@ class OneConnection(aiohttp.TCPConnector):
             force_close=True,
             limit=1,
             happy_eyeballs_delay=None,
+            socket_factory=_open_socket,
         )
         self._pinned, self._is_used = pinned, False
         self.is_open = False  # once it was, the server may have received the request
@@ -66,6 +71,7 @@ class OneConnection(aiohttp.TCPConnector):
             connection.close()
             raise CallNotSent(NotSentReason.PEER)
         self.is_open = True
+        _limit_buffer(connection)
         return connection
 
     def _is_pinned(self, connection: Connection) -> bool:
@@ -74,6 +80,21 @@ class OneConnection(aiohttp.TCPConnector):
         if not peer:
             return False
         return ip_address(peer[0]) == self._pinned.address and peer[1] == self._pinned.port
+
+
+def _open_socket(info: AddrInfoType) -> socket.socket:
+    """Open a socket with a small receive buffer."""
+    family, kind, protocol, _, _ = info
+    opened = socket.socket(family, kind, protocol)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+    return opened
+
+
+def _limit_buffer(connection: Connection) -> None:
+    """Bound the bytes that wait undecrypted while nobody reads the body; the default is 256 KB."""
+    limit = getattr(connection.transport, "set_read_buffer_limits", None)
+    if limit is not None:
+        limit(high=READ_BYTES)
 
 
 class _Pin(AbstractResolver):

@@ -26,6 +26,7 @@ PIPELINED_REQUESTS: Final = 8  # sent before the responses of earlier ones; then
 _HEAD_END: Final = b"\r\n\r\n"
 _HEAD_TOO_SLOW: Final = EarlyResponse(ErrorCode.REQUEST_TIMEOUT, "The head did not arrive in time.")
 _ALL_TAKEN: Final = EarlyResponse(ErrorCode.SERVICE_UNAVAILABLE, "All connections are taken.")
+_WRITE_BYTES: Final = 16 * 1024  # of a response that wait for a slow reader
 log = structlog.get_logger()
 
 
@@ -69,6 +70,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Serve the connection, or refuse it when there is no room."""
         super().connection_made(HeadBuffer(transport, self.loop))
         self.flow = _HoldableFlow(self.transport)
+        transport.set_write_buffer_limits(high=_WRITE_BYTES)
         self._has_served = False
         self._unparsed = 0  # bytes the parser has taken and not reported yet
         self._is_in_head = False

@@ -293,11 +293,11 @@ async def test_delivered_response_is_replayed_byte_for_byte(database: Database) 
     payer, request = payer_of(database, settler, sealer=sealer), paid_request(new)
     payment = started(await payer.pay(request))
     response = KeptResponse(201, ((b"content-type", b"text/plain"),), b"sunny\0")
-    async with database.transaction() as db:
+    kept = ResponseKeeper(database, sealer).seal(payment, response)
+    async with database.connection() as db:
         await payment_store.end_attempt(
-            db, payment, PaymentState.DELIVERED, status=201, may_repeat=False
+            db, payment, PaymentState.DELIVERED, status=201, may_repeat=False, kept=kept
         )
-        await ResponseKeeper(database, sealer).store(db, payment, response)
     for _ in range(2):
         outcome = await payer.pay(request)
         assert isinstance(outcome, Replayed)

@@ -146,14 +146,18 @@ class Deliverer:
         Raises:
             Outage: it could not be recorded, though it was tried several times.
         """
+        kept = None if response is None else self._keeper.seal(attempt, response)
         for left in reversed(range(_RECORD_TRIES)):
             try:
-                async with self._database.transaction() as db:
-                    is_first = await payment_store.end_attempt(
-                        db, attempt, PaymentState.DELIVERED, status=status, may_repeat=False
+                async with self._database.connection() as db:
+                    await payment_store.end_attempt(
+                        db,
+                        attempt,
+                        PaymentState.DELIVERED,
+                        status=status,
+                        may_repeat=False,
+                        kept=kept,
                     )
-                    if is_first and response is not None:
-                        await self._keeper.store(db, attempt, response)
             except Outage:
                 if not left:
                     raise

@@ -6,11 +6,16 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.gateway.delivery import response_store
-from farebox.gateway.delivery.kept_response import PURPOSE, KeptResponse, read_kept_response
+from farebox.gateway.delivery.kept_response import (
+    PURPOSE,
+    KeptResponse,
+    SealedResponse,
+    read_kept_response,
+)
 from farebox.gateway.payment import GatewayPayment
 from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
-from farebox.storage.pool import Connection, Database
+from farebox.storage.pool import Database
 
 KEPT_FOR: Final = timedelta(hours=24)
 
@@ -31,16 +36,14 @@ class ResponseKeeper:
     def __init__(self, database: Database, sealer: ResponseSealer | None) -> None:
         self._database, self._sealer = database, sealer
 
-    async def store(self, db: Connection, payment: GatewayPayment, response: KeptResponse) -> None:
-        """Store the response of a payment, in the transaction that records its delivery."""
+    def seal(self, payment: GatewayPayment, response: KeptResponse) -> SealedResponse | None:
+        """Seal the response of a payment, for the statement that records its delivery."""
         if self._sealer is None:
-            return
+            return None
         sealed = self._sealer.seal(
             response.to_secret(), owner=payment.owner, purpose=PURPOSE, record=_record(payment)
         )
-        await response_store.insert_response(
-            db, payment.identity, response.status, sealed, kept_for=KEPT_FOR
-        )
+        return SealedResponse(sealed, KEPT_FOR)
 
     async def find(self, payment: GatewayPayment) -> KeptResponse | None:
         """Find the response of a delivered payment; None once it is gone or cannot be opened."""

@@ -1,6 +1,7 @@
 """A delivered response that is kept for a day, to be replayed byte for byte."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -24,6 +25,14 @@ class KeptResponse:
 
 
 _PARTS: Final = msgspec.msgpack.Decoder(tuple[tuple[tuple[bytes, bytes], ...], bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class SealedResponse:
+    """A delivered response as it is stored."""
+
+    sealed: bytes
+    kept_for: timedelta
 
 
 def read_kept_response(status: int, opened: Secret[bytes]) -> KeptResponse:

@@ -98,11 +98,12 @@ class Payer:
         self._database, self._settler = database, settler
         self._keeper, self._clock = keeper, clock
 
-    async def pay(self, request: PaidRequest) -> PayOutcome:
+    async def pay(self, request: PaidRequest, known: GatewayPayment | None) -> PayOutcome:
         """Reserve, settle and begin an attempt; or find the state of an earlier request.
 
-        Calls with the same request wait for each other, `HOLD_S` at most: one settles and one
-        sends to the upstream. A reservation is released when the payment certainly did not land.
+        `known` is the payment's row, as `find` has just found it. Calls with the same request wait
+        for each other, `HOLD_S` at most: one settles and one sends to the upstream. A reservation
+        is released when the payment certainly did not land.
 
         Raises:
             KeyConflict: the buyer's payment identifier names another payment; nothing was sent.
@@ -111,7 +112,6 @@ class Payer:
         """
         until = self._clock.monotonic() + HOLD_S
         while True:
-            known = await self.find(request)
             if known is None:
                 outcome = await self._reserve(request)
             elif known.binding != request.new.request.binding():
@@ -123,6 +123,7 @@ class Payer:
             if self._clock.monotonic() >= until:
                 return await self._give_up(request)
             await self._clock.sleep(_POLL_S)
+            known = await self.find(request)
 
     async def find(self, request: PaidRequest) -> GatewayPayment | None:
         """Find the payment's row, whichever request it is bound to."""

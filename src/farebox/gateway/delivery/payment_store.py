@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from farebox.facilitator.settlement import PaymentIdentity
+from farebox.gateway.delivery.kept_response import SealedResponse
 from farebox.gateway.delivery.payment_row import COLUMNS, KEY, read_payment_row
 from farebox.gateway.payment import MAX_ATTEMPTS, RETRIES_FOR, GatewayPayment, PaymentState
 from farebox.storage.pool import Connection
@@ -123,6 +124,7 @@ async def end_attempt(
     *,
     status: int | None,
     may_repeat: bool,
+    kept: SealedResponse | None = None,
 ) -> bool:
     """End the attempt that `payment` was read in; False when it was ended before.
 
@@ -132,6 +134,7 @@ async def end_attempt(
         state: delivered, owed, or paid for an attempt that may be followed by another one.
         status: the upstream's status; None without a response.
         may_repeat: whether the upstream may get the request again.
+        kept: the response that is stored in the same statement.
     """
     is_ended = await db.fetchval(
         f"""
@@ -143,7 +146,11 @@ async def end_attempt(
             RETURNING wrapper_id),
         uncounted AS (
             UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
-            FROM ended WHERE c.wrapper_id = ended.wrapper_id)
+            FROM ended WHERE c.wrapper_id = ended.wrapper_id),
+        kept AS (
+            INSERT INTO gateway_responses (network, payer, nonce, status, sealed, expires_at)
+            SELECT $1, $2, $3, $6, $8, clock_timestamp() + $9::interval
+            FROM ended WHERE $8::bytea IS NOT NULL)
         SELECT true FROM ended
         """,
         *payment.identity.row_key,
@@ -151,6 +158,8 @@ async def end_attempt(
         state.value,
         status,
         may_repeat,
+        None if kept is None else kept.sealed,
+        None if kept is None else kept.kept_for,
     )
     return is_ended is True
 

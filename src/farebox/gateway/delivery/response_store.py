@@ -1,25 +1,7 @@
-"""The table of delivered responses, sealed."""
-
-from datetime import timedelta
+"""The table of delivered responses, sealed; `payment_store.end_attempt` writes it."""
 
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.storage.pool import Connection
-
-
-async def insert_response(
-    db: Connection, identity: PaymentIdentity, status: int, sealed: bytes, *, kept_for: timedelta
-) -> None:
-    """Insert the response of a payment, which has none."""
-    await db.execute(
-        """
-        INSERT INTO gateway_responses (network, payer, nonce, status, sealed, expires_at)
-        VALUES ($1, $2, $3, $4, $5, clock_timestamp() + $6::interval)
-        """,
-        *identity.row_key,
-        status,
-        sealed,
-        kept_for,
-    )
 
 
 async def find_response(db: Connection, identity: PaymentIdentity) -> tuple[int, bytes] | None:
