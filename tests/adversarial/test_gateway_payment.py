@@ -291,6 +291,11 @@ async def test_analytics_name_each_outcome_and_no_credential(shop: PaidGateway) 
     (success,) = [each for each in body["requests"] if each["outcome"] == "UPSTREAM_SUCCESS"]
     assert (success["path"], success["responseBytes"]) == ("/paid", len(b"sunny"))
     assert success["durationMs"] > 0
+    landed = [(each["transaction"], each["state"], each["amount"]) for each in body["payments"]]
+    assert landed == [
+        (receipt(failed)["transaction"], "paid", "10000"),
+        (receipt(bought)["transaction"], "delivered", "10000"),
+    ]
     assert "quixotic" not in str(body)
     rows_text = str(await shop.stage.query("SELECT * FROM gateway_requests"))
     assert "bearer" not in rows_text.lower()

@@ -58,6 +58,7 @@ ANALYTICS: Final = RouteDeclaration(
             "summary": _NONE,
             "owed": 0,
             "days": [],
+            "payments": [],
             "requests": [],
             "pagination": {"limit": 20, "nextCursor": None},
         }

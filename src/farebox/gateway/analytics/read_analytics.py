@@ -3,21 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Final
 
 from farebox.gateway.analytics import request_store, sales_store
 from farebox.gateway.analytics.request_store import StoredRequest, WrapperDay
-from farebox.gateway.analytics.sales_store import DayRevenue
+from farebox.gateway.analytics.sales_store import DayRevenue, WrapperPayment
 from farebox.kernel.clock import Clock
 from farebox.storage.pool import Database
+
+MAX_PAYMENTS: Final = 100  # `/v1/payments` lists all of them
 
 
 @dataclass(frozen=True, slots=True)
 class WrapperAnalytics:
-    """The sums of a wrapper's last days, and a page of its requests, the newest first."""
+    """The sums of a wrapper's last days, its last payments, and a page of its requests."""
 
     days: Sequence[WrapperDay]
     revenue: Sequence[DayRevenue]
     owed: int
+    payments: Sequence[WrapperPayment]
     requests: Sequence[StoredRequest]
 
 
@@ -44,6 +48,7 @@ class Analytics:
             return WrapperAnalytics(
                 days=await request_store.list_days(db, wrapper_id, first=first, last=last),
                 revenue=await sales_store.list_revenue(db, wrapper_id, first=first, last=last),
+                payments=await sales_store.list_payments(db, wrapper_id, limit=MAX_PAYMENTS),
                 owed=await sales_store.count_owed(db, wrapper_id),
                 requests=await request_store.list_requests(
                     db, wrapper_id, after=after, limit=limit

@@ -1,8 +1,8 @@
-"""The payments of a wrapper, summed up: revenue by day, and what is owed."""
+"""The payments of a wrapper: the last ones, revenue by day, and what is owed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
@@ -18,6 +18,43 @@ class DayRevenue:
     asset: Address
     amount: int
     payments: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrapperPayment:
+    """A payment of a wrapper that has landed."""
+
+    network: Network
+    asset: Address
+    amount: int
+    pay_to: Address
+    tx_hash: str
+    state: str
+    paid_at: datetime
+
+
+async def list_payments(db: Connection, wrapper_id: str, *, limit: int) -> Sequence[WrapperPayment]:
+    """List the wrapper's last payments that have landed, the newest first."""
+    rows = await db.fetch(
+        """
+        SELECT network, asset, amount, pay_to, tx_hash, state, paid_at FROM gateway_payments
+        WHERE wrapper_id = $1 AND state <> 'reserved' ORDER BY reserved_at DESC LIMIT $2
+        """,
+        wrapper_id,
+        limit,
+    )
+    return [
+        WrapperPayment(
+            Network(row["network"]),
+            Address(row["asset"]),
+            int(row["amount"]),
+            Address(row["pay_to"]),
+            row["tx_hash"].hex(),
+            row["state"],
+            row["paid_at"],
+        )
+        for row in rows
+    ]
 
 
 async def list_revenue(

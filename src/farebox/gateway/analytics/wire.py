@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from farebox.gateway.analytics.read_analytics import WrapperAnalytics
 from farebox.gateway.analytics.request_store import StoredRequest
-from farebox.gateway.analytics.sales_store import DayRevenue
+from farebox.gateway.analytics.sales_store import DayRevenue, WrapperPayment
 from farebox.gateway.analytics.summary import RequestSummary, group_by_day, summarize
 from farebox.kernel.pages import Moment, PaginationBody, PlaceBody
 
@@ -65,12 +65,28 @@ class RecordedRequestBody(msgspec.Struct, rename="camel"):
     at: Moment
 
 
+class LandedPaymentBody(msgspec.Struct, rename="camel"):
+    """One payment that has landed; `/v1/payments` shows more of it."""
+
+    network: str
+    asset: str
+    amount: str
+    pay_to: str
+    transaction: str
+    state: str
+    settled_at: Moment
+
+
 class AnalyticsBody(msgspec.Struct, rename="camel"):
-    """The analytics of a wrapper: `owed` counts payments that are to be paid back."""
+    """The analytics of a wrapper: `owed` counts payments that are to be paid back.
+
+    `payments` are the last hundred.
+    """
 
     summary: SummaryBody
     owed: int
     days: list[DayBody]
+    payments: list[LandedPaymentBody]
     requests: list[RecordedRequestBody]
     pagination: PaginationBody
 
@@ -107,6 +123,7 @@ def analytics_body(
             )
             for day in days
         ],
+        payments=list(map(_payment_body, read.payments)),
         requests=list(map(_request_body, requests)),
         pagination=PaginationBody(limit, next_cursor),
     )
@@ -129,6 +146,18 @@ def _summary_body(summary: RequestSummary) -> SummaryBody:
 
 def _revenue_body(revenue: DayRevenue) -> RevenueBody:
     return RevenueBody(revenue.network.value, revenue.asset, str(revenue.amount), revenue.payments)
+
+
+def _payment_body(payment: WrapperPayment) -> LandedPaymentBody:
+    return LandedPaymentBody(
+        payment.network.value,
+        payment.asset,
+        str(payment.amount),
+        payment.pay_to,
+        payment.tx_hash,
+        payment.state,
+        payment.paid_at,
+    )
 
 
 def _request_body(stored: StoredRequest) -> RecordedRequestBody:
