@@ -6,7 +6,6 @@ with every request of both sides counted against a limit that none reaches, for 
 """
 
 import contextlib
-import hashlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -24,6 +23,7 @@ from e2e.machine import RunFailed, ServedNetwork, our_service, say, scratch_fold
 from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
+from farebox.local.gateway_settings import operator_setting
 
 MOST_MS: Final = 1.0
 _WARM_S: Final = 1.0
@@ -118,8 +118,7 @@ async def _open_sides(
     """Start a service; yield its URL and the requests of each side."""
     served = ServedNetwork(Network.TESTNET, devnet, scene.payers[0].secret)
     operator = secrets.token_urlsafe(32)
-    digest = hashlib.sha256(operator.encode()).hexdigest()
-    own = {**limits, "FAREBOX_OPERATOR_KEYS": f"sha256:{digest}"}
+    own = {**limits, **operator_setting(operator)}
     terms = Terms(scene.asset, scene.payees[0].address, 10_000, 60)
     bodies = tuple(broken_xdr_body("AAAA" * 64, terms, turn) for turn in range(8))
     prefix = cores.pin_service()

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import contextlib
 import json
-import secrets
 import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -31,8 +30,9 @@ from farebox.gateway.wrapper import Upstream, WrapperLimits, WrapperSettings, Wr
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
-from farebox.local.certificates import make_local_tls
+from farebox.local.certificates import Authority
 from farebox.local.devnet import DevnetOptions, start_devnet
+from farebox.local.gateway_settings import gateway_settings
 from farebox.local.postgres import EmbeddedPostgres
 
 NAME: Final = "api.example.com"
@@ -124,16 +124,17 @@ async def open_gateway_setup(
         terms = Terms(scene.asset, scene.payees[0].address, PRICE_UNITS, 60)
         say(f"signing {payments} payments")
         signed = await asyncio.to_thread(sign_payments, devnet.rpc_url, scene, terms, payments)
-        tls = make_local_tls(folder, NAME, "localhost")
-        upstream = await _start(stack, folder, "upstream", certificate=str(folder / "server.pem"))
-        port = upstream.rpartition(":")[2]
+        authority = Authority(folder)
+        certificate = str(authority.issue(NAME, "localhost"))
+        upstream = await _start(stack, folder, "upstream", certificate=certificate)
+        port = int(upstream.rpartition(":")[2])
         facilitator = await _start(stack, folder, "facilitator", network=NETWORK)
         theirs = await _start(
             stack,
             folder,
             "seller",
             prefix=cores.pin_service(),
-            authority=tls.authority,
+            authority=authority.file,
             facilitator=facilitator,
             upstream=f"https://localhost:{port}",
             network=NETWORK,
@@ -143,7 +144,6 @@ async def open_gateway_setup(
         database = stack.enter_context(
             EmbeddedPostgres(subfolder(folder, "postgres"), is_throwaway=True)
         )
-        master_key = base64.b64encode(secrets.token_bytes(32)).decode()
         ours = await stack.enter_async_context(
             our_process(
                 [ServedNetwork(Network.TESTNET, devnet, scene.payers[-1].secret)],
@@ -153,15 +153,13 @@ async def open_gateway_setup(
                 settings={
                     "FAREBOX_DATABASE_URL": database.url.reveal(),
                     "FAREBOX_PUBLIC_URL": "https://pay.example.com",
-                    "FAREBOX_MASTER_KEYS": f"1:{master_key}",
-                    "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(tls.authority),
-                    "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{port}",
+                    **gateway_settings(authority, NAME, port),
                     "FAREBOX_SEARCH_SEMANTIC": "off",
                 },
             )
         )
         url = database.url.reveal()
-        yield GatewaySetup(ours, theirs, upstream, tls.authority, url, terms, signed)
+        yield GatewaySetup(ours, theirs, upstream, authority.file, url, terms, signed)
 
 
 async def _start(

@@ -5,11 +5,8 @@ modules of a request are the distinct ones that its own context enters in a runn
 """
 
 import asyncio
-import base64
 import collections
-import hashlib
 import re
-import secrets
 import sys
 import time
 from collections.abc import Iterable
@@ -24,6 +21,8 @@ from e2e.machine import ROOT, RunFailed, ServedNetwork, our_service, say, scratc
 from e2e.report import run_and_report
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
+from farebox.local.gateway_settings import operator_setting
+from farebox.vault.master_keys import new_master_key
 
 SOURCES: Final = ROOT / "src" / "farebox"
 SEPARATE: Final = ("search", "semantic")
@@ -81,8 +80,8 @@ async def _trace_requests() -> dict[str, list[str]]:
             scene = await devnet.scene(payers=2, payees=1)
             served = ServedNetwork(Network.TESTNET, devnet, scene.payers[1].secret)
             settings = {
-                "FAREBOX_OPERATOR_KEYS": f"sha256:{hashlib.sha256(_KEY.encode()).hexdigest()}",
-                "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
+                **operator_setting(_KEY),
+                "FAREBOX_MASTER_KEYS": new_master_key(None).reveal(),
             }
             async with our_service(
                 [served], folder=scratch, program=_PROGRAM, settings=settings

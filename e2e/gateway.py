@@ -5,9 +5,7 @@ replica. The ledger, the upstream's count and the seller's payments must agree.
 """
 
 import asyncio
-import base64
 import contextlib
-import hashlib
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -31,8 +29,9 @@ from e2e.machine import (
 from e2e.packages import install
 from e2e.report import run_and_report
 from e2e.stage import PRICE_UNITS, Market, Stage, open_stage
-from farebox.local.certificates import make_local_tls
+from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
+from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
 
@@ -104,18 +103,16 @@ async def _replicas(
 ) -> AsyncIterator[tuple[Stage, list[str]]]:
     """Start two devnets, the API behind TLS and two replicas on one database."""
     async with contextlib.AsyncExitStack() as stack:
-        tls = make_local_tls(scratch, NAME)
-        await stack.enter_async_context(api.serving(tls.server))
+        authority = Authority(scratch)
+        await stack.enter_async_context(api.serving(authority.server(NAME)))
         folder = subfolder(scratch, "postgres")
         server = stack.enter_context(EmbeddedPostgres(folder, is_throwaway=True))
         settings = {
             "FAREBOX_DATABASE_URL": server.url.reveal(),
             "FAREBOX_PUBLIC_URL": f"http://127.0.0.1:{free_port()}",  # as of a load balancer
             "FAREBOX_CATALOG_LOCAL": "1",
-            "FAREBOX_OPERATOR_KEYS": f"sha256:{hashlib.sha256(key.encode()).hexdigest()}",
-            "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
-            "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(tls.authority),
-            "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{api.port}",
+            **operator_setting(key),
+            **gateway_settings(authority, NAME, api.port),
         }
         stage = await stack.enter_async_context(
             open_stage(

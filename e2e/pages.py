@@ -4,10 +4,7 @@ A stage of two devnets with the service replaces the public test network, so tha
 run locally; the ledger shows at the end what was paid.
 """
 
-import base64
 import contextlib
-import hashlib
-import secrets
 import time
 from pathlib import Path
 from typing import Final
@@ -19,8 +16,9 @@ from e2e.snippets import read_snippets
 from e2e.stage import HORIZON_PRELOAD, Market, Stage, open_stage
 from farebox.buyer.tokens import USDC
 from farebox.kernel.networks import Network
-from farebox.local.certificates import make_local_tls
+from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
+from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.wrapped_api import NAME, WrappedApi
 
 PAGES: Final = tuple(ROOT / "docs" / name for name in ("sell.md", "buy.md", "gateway.md"))
@@ -36,19 +34,15 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     began = time.monotonic()
     settings = {
         "FAREBOX_CATALOG_LOCAL": "1",
-        "FAREBOX_OPERATOR_KEYS": f"sha256:{hashlib.sha256(_OPERATOR_KEY.encode()).hexdigest()}",
         "FAREBOX_FACILITATOR_AUTH_TESTNET": "required",
+        **operator_setting(_OPERATOR_KEY),
     }
     api = WrappedApi()
     with scratch_folder("farebox-pages-") as scratch:
-        tls = make_local_tls(scratch, NAME)
+        authority = Authority(scratch)
         async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(api.serving(tls.server))
-            settings |= {
-                "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
-                "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(tls.authority),
-                "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{api.port}",
-            }
+            await stack.enter_async_context(api.serving(authority.server(NAME)))
+            settings |= gateway_settings(authority, NAME, api.port)
             stage = await stack.enter_async_context(
                 open_stage(
                     HeaderForm.SECONDS,

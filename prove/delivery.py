@@ -13,8 +13,7 @@ from typing import Final
 
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
-from farebox.local.certificates import LocalTls, make_local_tls
-from farebox.local.faults import LocalFault
+from farebox.local.certificates import Authority
 from prove.concurrency import run_concurrently
 from prove.delivery_case import (
     DeliveryCase,
@@ -25,9 +24,8 @@ from prove.delivery_case import (
     sweep,
 )
 from prove.delivery_control import Control, broken_sources, timed_sources
-from prove.delivery_upstream import NAME
 from prove.delivery_verdict import DeliveryViolation
-from prove.gateway_controls import are_controls_caught
+from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
 from prove.world import World, open_world
 
@@ -39,10 +37,13 @@ _SEEDS: Final = 20
 _QUICK_EVERY: Final = 9
 
 
-async def boundaries_of(world: World, tls: LocalTls) -> list[Boundary]:
+async def boundaries_of(world: World, authority: Authority) -> list[Boundary]:
     """Record the calls of purchases without faults; return those that most of them make."""
     recorded = await run_concurrently(
-        range(_RECORDINGS), lambda _: record_purchase(world, tls), workers=2, label="recording"
+        range(_RECORDINGS),
+        lambda _: record_purchase(world, authority),
+        workers=2,
+        label="recording",
     )
     times = Counter(boundary for calls in recorded for boundary in set(calls))
     return sorted(boundary for boundary, count in times.items() if count >= _USUAL)
@@ -66,21 +67,21 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     seeds = int(os.environ.get("SEEDS", "1" if is_quick else _SEEDS))
     is_replay = "CASE" in os.environ
     with scratch_folder("fbx-prove-") as folder:
-        tls = make_local_tls(folder, NAME)
+        authority = Authority(folder)
         sources = timed_sources(subfolder(folder, "timed"))
         async with open_world(
             subfolder(folder, "real"), sources=sources, workers=_WORKERS
         ) as world:
-            boundaries = await boundaries_of(world, tls)
+            boundaries = await boundaries_of(world, authority)
             for boundary in boundaries:
                 say(f"boundary: {boundary}")
             cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
             if not cases:
                 raise RunFailed("no case has this number")
-            outcomes = await run_concurrently(
-                cases, lambda case: _run_one(world, tls, case), workers=_WORKERS, label="cases"
+            outcomes = await run_cases(
+                cases, lambda case: run_case(world, authority, case), workers=_WORKERS
             )
-            caught = is_replay or await _controls_are_caught(world, tls, folder)
+            caught = is_replay or await _controls_are_caught(world, authority, folder)
     figures = figures_of(outcomes) | {"boundaries": len(boundaries), "seeds": seeds}
     if is_replay:
         say(str(outcomes[0]))
@@ -92,23 +93,11 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     return is_right and caught and is_whole, figures
 
 
-async def _run_one(
-    world: World, tls: LocalTls, case: DeliveryCase, *, is_control: bool = False
-) -> DeliveryOutcome:
-    try:
-        outcome = await run_case(world, tls, case)
-    except (LocalFault, RunFailed) as fault:
-        raise RunFailed(f"{case} could not be run: {fault}") from fault
-    if outcome.findings and not is_control:
-        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-    return outcome
-
-
-async def _controls_are_caught(world: World, tls: LocalTls, folder: Path) -> bool:
+async def _controls_are_caught(world: World, authority: Authority, folder: Path) -> bool:
     """Run the case of every control with its build."""
 
     async def run(broken: World, control: Control) -> tuple[bool, object]:
-        outcome = await _run_one(broken, tls, control.case, is_control=True)
+        outcome = await run_case(broken, authority, control.case)
         return control.shows_in(outcome), outcome
 
     return await are_controls_caught(world, folder, Control, broken_sources, run)
@@ -124,7 +113,7 @@ def figures_of(outcomes: Sequence[DeliveryOutcome]) -> dict[str, object]:
         "states": dict(Counter(each.state for each in outcomes)),
         "not_reached": len(unreached),
         "slowest_case_s": round(max(each.took_s for each in outcomes), 1),
-        "failing": [str(each.case) for each in outcomes if each.findings][:10],
+        "failing": [str(each.case) for each in outcomes if each.is_failed][:10],
     }
 
 

@@ -1,9 +1,7 @@
 """Run one case: buy at the gateway while something fails, recover, and judge the payment."""
 
 import asyncio
-import base64
 import random
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +14,8 @@ import msgspec
 
 from farebox.gateway.wrapper import Upstream, WrapperLimits, WrapperSettings, WrapperTerm
 from farebox.kernel.addresses import Address
-from farebox.local.certificates import LocalTls
+from farebox.local.certificates import Authority
+from farebox.local.gateway_settings import gateway_settings
 from prove.delivery_buyer import GatewayBuyer
 from prove.delivery_upstream import NAME, ScriptedUpstream, UpstreamFault
 from prove.delivery_verdict import Evidence, Finding, judge_delivery
@@ -38,7 +37,6 @@ _PREPARING: Final = (
 _REACHED_WITHIN_S: Final = 10.0
 _SETTLED_WITHIN_S: Final = 60.0
 _LOOK_S: Final = 0.2
-_KEY: Final = base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 class CallFault(StrEnum):
@@ -84,6 +82,11 @@ class DeliveryOutcome:
     findings: list[Finding] = field(default_factory=list)
     answers: list[str] = field(default_factory=list)
     took_s: float = 0.0
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether a rule was violated."""
+        return bool(self.findings)
 
     def __str__(self) -> str:
         why = "; ".join(f"{violation}: {why}" for violation, why in self.findings)
@@ -164,15 +167,13 @@ def _number(*parts: object) -> int:
 
 @asynccontextmanager
 async def open_gateway(
-    world: World, tls: LocalTls, upstream: ScriptedUpstream, *, limits: WrapperLimits
+    world: World, authority: Authority, upstream: ScriptedUpstream, *, limits: WrapperLimits
 ) -> AsyncIterator[Environment]:
     """Open an environment whose database has one enabled wrapper for the upstream."""
-    async with upstream.serving(tls.server):
+    async with upstream.serving(authority.server(NAME)):
         settings = {
             "FAREBOX_PUBLIC_URL": "https://pay.example.com",
-            "FAREBOX_MASTER_KEYS": f"1:{_KEY}",
-            "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(tls.authority),
-            "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{upstream.port}",
+            **gateway_settings(authority, NAME, upstream.port),
         }
         async with open_environment(world, settings) as environment:
             await insert_wrapper(environment, limits)
@@ -196,7 +197,7 @@ async def insert_wrapper(environment: Environment, limits: WrapperLimits) -> Non
     )
 
 
-async def run_case(world: World, tls: LocalTls, case: DeliveryCase) -> DeliveryOutcome:
+async def run_case(world: World, authority: Authority, case: DeliveryCase) -> DeliveryOutcome:
     """Run one case."""
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -208,7 +209,7 @@ async def run_case(world: World, tls: LocalTls, case: DeliveryCase) -> DeliveryO
 
     upstream = ScriptedUpstream(list(case.upstream), kill_all, is_long=case.is_long)
     limits = WrapperLimits(timeout_s=2)
-    async with open_gateway(world, tls, upstream, limits=limits) as environment:
+    async with open_gateway(world, authority, upstream, limits=limits) as environment:
         opened.append(environment)
         replicas = [await environment.start(name) for name in _NAMES[: case.replicas]]
         reached = _set_fault(environment, case, replicas)
@@ -297,14 +298,14 @@ async def _wait_until_settled(
         await asyncio.sleep(_LOOK_S)
 
 
-async def record_purchase(world: World, tls: LocalTls) -> list[Boundary]:
+async def record_purchase(world: World, authority: Authority) -> list[Boundary]:
     """Buy once without faults; return the calls in order."""
 
     async def nothing() -> None:
         return
 
     upstream = ScriptedUpstream([], nothing)
-    async with open_gateway(world, tls, upstream, limits=WrapperLimits()) as environment:
+    async with open_gateway(world, authority, upstream, limits=WrapperLimits()) as environment:
         replica = await environment.start("a")
         replica.interceptor.start_counting()
         buyer = GatewayBuyer(environment, await environment.payment(), SLUG, "GET")

@@ -29,7 +29,6 @@ class UpstreamFault(StrEnum):
 class Reached:
     """A request that reached the upstream; `status` is None without a complete response."""
 
-    tx_hash: str
     method: str
     status: int | None = None
 
@@ -105,4 +104,4 @@ async def _read_request(reader: asyncio.StreamReader) -> Reached:
     line, *fields = head.split("\r\n")
     named = {name.lower(): value.strip() for name, _, value in (f.partition(":") for f in fields)}
     await reader.readexactly(int(named.get("content-length", "0")))
-    return Reached(named.get("x-farebox-payment", ""), line.partition(" ")[0])
+    return Reached(line.partition(" ")[0])

@@ -12,12 +12,9 @@ from typing import Final
 
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
-from farebox.local.certificates import LocalTls, make_local_tls
-from farebox.local.faults import LocalFault
-from prove.concurrency import run_concurrently
+from farebox.local.certificates import Authority
 from prove.delivery_control import timed_sources
-from prove.delivery_upstream import NAME
-from prove.gateway_controls import are_controls_caught
+from prove.gateway_controls import are_controls_caught, run_cases
 from prove.limits_case import LimitsCase, LimitsOutcome, draw_cases, run_case
 from prove.limits_control import Control, broken_sources
 from prove.world import World, open_world
@@ -45,15 +42,15 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     if not cases:
         raise RunFailed("no case has this number")
     with scratch_folder("fbx-prove-") as folder:
-        tls = make_local_tls(folder, NAME)
+        authority = Authority(folder)
         sources = timed_sources(subfolder(folder, "timed"))
         async with open_world(
             subfolder(folder, "real"), sources=sources, workers=_WORKERS
         ) as world:
-            outcomes = await run_concurrently(
-                cases, lambda case: _run_one(world, tls, case), workers=_WORKERS, label="cases"
+            outcomes = await run_cases(
+                cases, lambda case: run_case(world, authority, case), workers=_WORKERS
             )
-            caught = is_replay or await _controls_are_caught(world, tls, folder)
+            caught = is_replay or await _controls_are_caught(world, authority, folder)
     figures = figures_of(outcomes) | {"seeds": seeds}
     if is_replay:
         say(str(outcomes[0]))
@@ -63,23 +60,11 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
     return not any(each.is_failed for each in outcomes) and caught, figures
 
 
-async def _run_one(
-    world: World, tls: LocalTls, case: LimitsCase, *, is_control: bool = False
-) -> LimitsOutcome:
-    try:
-        outcome = await run_case(world, tls, case)
-    except (LocalFault, RunFailed) as fault:
-        raise RunFailed(f"{case} could not be run: {fault}") from fault
-    if outcome.is_failed and not is_control:
-        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
-    return outcome
-
-
-async def _controls_are_caught(world: World, tls: LocalTls, folder: Path) -> bool:
+async def _controls_are_caught(world: World, authority: Authority, folder: Path) -> bool:
     """Run the case of every control with its build."""
 
     async def run(broken: World, control: Control) -> tuple[bool, object]:
-        outcome = await _run_one(broken, tls, control.case, is_control=True)
+        outcome = await run_case(broken, authority, control.case)
         return control.shows_in(outcome), outcome
 
     return await are_controls_caught(world, folder, Control, broken_sources, run)

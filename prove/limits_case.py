@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from farebox.gateway.wrapper import WrapperLimits
-from farebox.local.certificates import LocalTls
+from farebox.local.certificates import Authority
 from prove.delivery_buyer import GatewayBuyer
 from prove.delivery_case import SLUG, open_gateway
 from prove.delivery_upstream import ScriptedUpstream, UpstreamFault
@@ -85,7 +85,7 @@ def _draw_case(seed: int, number: int) -> LimitsCase:
     )
 
 
-async def run_case(world: World, tls: LocalTls, case: LimitsCase) -> LimitsOutcome:
+async def run_case(world: World, authority: Authority, case: LimitsCase) -> LimitsOutcome:
     """Run one case."""
 
     async def nothing() -> None:
@@ -99,7 +99,7 @@ async def run_case(world: World, tls: LocalTls, case: LimitsCase) -> LimitsOutco
         concurrent_requests=case.at_once,
         timeout_s=2,
     )
-    async with open_gateway(world, tls, upstream, limits=limits) as environment:
+    async with open_gateway(world, authority, upstream, limits=limits) as environment:
         replicas = [await environment.start(name) for name in ("a", "b")]
         if case.killed_at is not None:
             crash = CrashPoint(case.killed_at, CrashTiming.AFTER, environment.kill)

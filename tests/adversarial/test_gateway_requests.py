@@ -8,7 +8,8 @@ import pytest
 from farebox.app.asgi import create_app
 from farebox.app.configuration import read_settings
 from support.asgi import AsgiClient
-from support.paid_gateway import WRAPPERS, PaidGateway, gateway_path, receipt
+from support.paid_gateway import WRAPPERS, PaidGateway, gateway_path
+from support.payment_headers import receipt
 from support.promises import case, promise
 from support.serving import exchange, serving
 from support.stage import until_ready

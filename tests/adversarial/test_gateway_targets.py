@@ -49,16 +49,7 @@ def code_of(answer: Answer) -> str:
 async def test_upstream_that_may_not_be_called_is_refused_whenever_it_is_named(
     shop: PaidGateway, url: str
 ) -> None:
-    scene = next(iter(shop.stage.networks.values())).scene
-    body = {
-        "name": "City weather",
-        "upstreamUrl": url,
-        "network": "stellar:testnet",
-        "asset": scene.asset,
-        "amount": "10000",
-        "payTo": scene.payees[0].address,
-    }
-    created = await shop.send("POST", WRAPPERS, body)
+    created = await shop.send("POST", WRAPPERS, shop.body(upstreamUrl=url))
     assert (created.status, code_of(created)) == (400, "invalid_wrapper")
     wrapper = await shop.serve()
     path = f"{WRAPPERS}/{wrapper['id']}"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from farebox.local.certificates import Authority
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefusalReason, CallRefused, NotSentReason
 from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress, PublicResolver
 from farebox.outbound.target import TargetFault
-from support.certificates import Authority
 from support.outbound import LOOPBACK, SELLER, URL, lookup, seller
 from support.promises import case, promise
 from support.upstream import answers, upstream

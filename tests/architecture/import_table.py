@@ -48,7 +48,7 @@ MAY_IMPORT = MappingProxyType(
             "x402",
         },
         "buyer": {"stellar", "x402"},
-        "local": {"app", "buyer", "stellar", "x402"},
+        "local": {"app", "buyer", "stellar", "vault", "x402"},
         "cli": {
             "accounts",
             "app",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from farebox.local.certificates import LocalTls, make_local_tls
+from farebox.local.certificates import Authority
 from prove import delivery_case, delivery_control, limits_case, limits_control
 from prove.delivery_case import CallFault, DeliveryCase, record_purchase
-from prove.delivery_upstream import NAME, UpstreamFault
+from prove.delivery_upstream import UpstreamFault
 from prove.fork_server import ForkServer
 from prove.interceptor import Boundary
 from prove.limits_case import LimitsCase
@@ -22,8 +22,8 @@ PAID, SENDING, DELIVERED = (
 
 
 @pytest.fixture(scope="module")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> LocalTls:
-    return make_local_tls(Path(tmp_path_factory.mktemp("tls")), NAME)
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(Path(tmp_path_factory.mktemp("tls")))
 
 
 @pytest.fixture(scope="module")
@@ -35,27 +35,27 @@ async def timed(world: World, tmp_path_factory: pytest.TempPathFactory) -> Async
 
 
 @pytest.fixture(scope="module")
-async def boundaries(timed: World, tls: LocalTls) -> list[Boundary]:
-    return await record_purchase(timed, tls)
+async def boundaries(timed: World, authority: Authority) -> list[Boundary]:
+    return await record_purchase(timed, authority)
 
 
 @promise("error:never-a-double-charge")
 @pytest.mark.parametrize("label", [PAID, SENDING, DELIVERED])
 async def test_killed_replica_loses_and_repeats_no_delivery(
-    timed: World, tls: LocalTls, boundaries: list[Boundary], label: str
+    timed: World, authority: Authority, boundaries: list[Boundary], label: str
 ) -> None:
     at = next(each for each in boundaries if each.label.startswith(label))
     case = DeliveryCase(0, 1, at, CallFault.KILL_AFTER)
-    outcome = await delivery_case.run_case(timed, tls, case)
+    outcome = await delivery_case.run_case(timed, authority, case)
     assert (outcome.is_reached, outcome.findings) == (True, []), str(outcome)
     assert outcome.state == "delivered"
 
 
 async def test_post_of_unknown_outcome_is_owed_and_not_repeated(
-    timed: World, tls: LocalTls
+    timed: World, authority: Authority
 ) -> None:
     case = DeliveryCase(0, 2, upstream=(UpstreamFault.DROPS,), method="POST")
-    outcome = await delivery_case.run_case(timed, tls, case)
+    outcome = await delivery_case.run_case(timed, authority, case)
     assert (outcome.state, outcome.findings) == ("owed", []), str(outcome)
 
 
@@ -63,28 +63,28 @@ async def test_post_of_unknown_outcome_is_owed_and_not_repeated(
     "control", [delivery_control.Control.REPEATS, delivery_control.Control.RECEIPT]
 )
 async def test_control_build_with_a_defect_of_delivery_is_detected(
-    world: World, tls: LocalTls, tmp_path: Path, control: delivery_control.Control
+    world: World, authority: Authority, tmp_path: Path, control: delivery_control.Control
 ) -> None:
     async with ForkServer(delivery_control.broken_sources(tmp_path, control)) as fork_server:
         broken = replace(world, fork_server=fork_server)
-        outcome = await delivery_case.run_case(broken, tls, control.case)
+        outcome = await delivery_case.run_case(broken, authority, control.case)
     assert control.shows_in(outcome), str(outcome)
 
 
 @promise("wrapper:counters-across-replicas")
-async def test_limits_hold_on_two_replicas(timed: World, tls: LocalTls) -> None:
+async def test_limits_hold_on_two_replicas(timed: World, authority: Authority) -> None:
     outcome = await limits_case.run_case(
-        timed, tls, LimitsCase(0, 2, 4, 3, 2, killed_at=None, refused=0)
+        timed, authority, LimitsCase(0, 2, 4, 3, 2, killed_at=None, refused=0)
     )
     assert not outcome.is_failed, str(outcome)
     assert 1 <= outcome.landed <= 3
 
 
 async def test_control_build_without_limits_is_detected(
-    world: World, tls: LocalTls, tmp_path: Path
+    world: World, authority: Authority, tmp_path: Path
 ) -> None:
     control = limits_control.Control.UNLIMITED
     async with ForkServer(limits_control.broken_sources(tmp_path, control)) as fork_server:
         broken = replace(world, fork_server=fork_server)
-        outcome = await limits_case.run_case(broken, tls, control.case)
+        outcome = await limits_case.run_case(broken, authority, control.case)
     assert control.shows_in(outcome), str(outcome)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import structlog
 from starlette.types import Scope
@@ -41,6 +41,7 @@ from support.asgi import Answer, AsgiClient
 from support.gateway_payments import HASH, ScriptedSettler
 from support.journal_rows import Paid, insert_settlement
 from support.outbound import Seller, seller
+from support.payment_headers import required
 from support.upstream import Answer as UpstreamAnswer
 from support.upstream import answers
 from support.vault import OLD, keys, vault_replica
@@ -165,18 +166,6 @@ def code_of(answer: Answer) -> str:
 def sent(bench: GatewayBench) -> list[bytes]:
     """The requests that reached the upstream."""
     return bench.seller.upstream.requests
-
-
-def required(answer: Answer) -> dict[str, Any]:
-    """The PaymentRequired object of a 402."""
-    decoded: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-required"]))
-    return decoded
-
-
-def receipt(answer: Answer) -> dict[str, Any]:
-    """The receipt of a response."""
-    decoded: dict[str, Any] = json.loads(base64.b64decode(answer.headers["payment-response"]))
-    return decoded
 
 
 def signature(offered: Answer, payment: str) -> str:

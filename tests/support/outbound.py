@@ -7,11 +7,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
+from farebox.local.certificates import Authority
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
-from support.certificates import Authority
 from support.upstream import Answer, Upstream, upstream
 
 SELLER: Final = "seller.example.com"

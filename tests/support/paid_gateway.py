@@ -10,16 +10,18 @@ from typing import Any, Final
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.local.certificates import Authority
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
 from support.callers import Wallet, send_request, sign_in_wallet
-from support.certificates import Authority
 from support.outbound import SELLER
+from support.payment_headers import required
 from support.payments import Draft, encoded
 from support.stage import Stage, own_relayer, service
 from support.upstream import Answer as UpstreamAnswer
 from support.upstream import Upstream, answers, upstream
 from support.vault import VAULT_SETTING, create_secret
+from support.waiting import until
 
 ORIGIN: Final = "https://pay.example.com"
 UPSTREAM_URL: Final = f"https://{SELLER}/base"
@@ -57,10 +59,10 @@ class PaidGateway:
         headers = (wallet or self.seller).headers
         return await send_request(self.client, method, path, headers, value)
 
-    async def create(self, *, network: Network = Network.TESTNET, **members: Any) -> Json:
-        """Create a wrapper; None leaves a member out."""
+    def body(self, *, network: Network = Network.TESTNET, **members: Any) -> Json:
+        """Return the body of a request that creates a wrapper."""
         scene = self.stage.networks[network].scene
-        body = {
+        return {
             "name": "City weather",
             "upstreamUrl": UPSTREAM_URL,
             "network": network.value,
@@ -68,6 +70,10 @@ class PaidGateway:
             "amount": "10000",
             "payTo": scene.payees[0].address,
         } | members
+
+    async def create(self, *, network: Network = Network.TESTNET, **members: Any) -> Json:
+        """Create a wrapper; None leaves a member out."""
+        body = self.body(network=network, **members)
         given = {name: value for name, value in body.items() if value is not None}
         answer = await self.send("POST", WRAPPERS, given)
         assert answer.status == 201, answer.body
@@ -82,6 +88,16 @@ class PaidGateway:
     async def serve(self, **members: Any) -> Json:
         """Create and enable a wrapper."""
         return await self.enable(await self.create(**members))
+
+    async def analytics(self, wrapper: Mapping[str, Any], *, requests: int) -> Json:
+        """Return the analytics of a wrapper, once so many requests are recorded."""
+        path = f"{WRAPPERS}/{wrapper['id']}/analytics"
+
+        async def is_recorded() -> bool:
+            return len((await self.send("GET", path)).json()["requests"]) == requests
+
+        await until(is_recorded)
+        return (await self.send("GET", path)).json()
 
     async def set_upstream(self, wrapper: Mapping[str, Any], url: str) -> None:
         """Store an upstream URL that no request could store, as an older version might have."""
@@ -146,18 +162,6 @@ def signature(terms: Mapping[str, Any], draft: Draft) -> str:
         "payload": {"transaction": encoded(draft.envelope())},
     }
     return base64.b64encode(json.dumps(payload).encode()).decode()
-
-
-def required(answer: Answer) -> Json:
-    """Return the PaymentRequired object of a 402."""
-    decoded: Json = json.loads(base64.b64decode(answer.headers["payment-required"]))
-    return decoded
-
-
-def receipt(answer: Answer) -> Json:
-    """Return the receipt of a response."""
-    decoded: Json = json.loads(base64.b64decode(answer.headers["payment-response"]))
-    return decoded
 
 
 @asynccontextmanager

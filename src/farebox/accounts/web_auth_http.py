@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -29,6 +28,7 @@ from farebox.web.endpoint import (
     RouteDeclaration,
     text,
 )
+from farebox.web.query_string import read_pairs
 from farebox.web.request_body import UnreadableBody, member_of, read_body
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
@@ -150,7 +150,7 @@ def _read_fields(raw: bytes, expected: str, *, max_length: int = _MAX_LENGTH) ->
         UnreadableBody: they are malformed, repeated or too long.
     """
     try:
-        pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        pairs = read_pairs(raw, max_fields=_MAX_FIELDS)
     except ValueError:
         raise UnreadableBody(expected) from None
     fields = dict(pairs)

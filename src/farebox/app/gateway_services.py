@@ -15,7 +15,7 @@ from farebox.app.ingress_services import IngressServices
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.settings import Settings
 from farebox.app.vault_services import VaultServices
-from farebox.catalog.discovery.public_host import read_host
+from farebox.catalog.discovery.canonical_url import CanonicalUrl, read_url
 from farebox.catalog.ingestion.ingest import KEYS_PER_RECIPIENT
 from farebox.facilitator.settling.settle import Settler
 from farebox.gateway.analytics.analytics_http import analytics_endpoints
@@ -99,11 +99,9 @@ def gateway_sales(settings: Settings) -> OwnSales:
 
 def is_listable(settings: Settings, url: GatewayUrl) -> bool:
     """Whether the catalog lists URLs of the gateway."""
-    if settings.lists_local_urls:
-        return True
-    parts = urlsplit(url.origin)
-    host = read_host(parts.hostname or "")
-    return parts.scheme == "https" and host == parts.hostname
+    return isinstance(
+        read_url(url.origin, is_local_allowed=settings.lists_local_urls), CanonicalUrl
+    )
 
 
 def build_gateway(

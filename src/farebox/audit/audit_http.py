@@ -1,7 +1,6 @@
 """`/v1/audit`: the declared route and its handler."""
 
 from typing import Final
-from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -22,6 +21,7 @@ from farebox.web.endpoint import (
 )
 from farebox.web.guard import Access, caller_of
 from farebox.web.paging import PAGE_ERRORS, PAGE_PARAMETERS, cut_page, read_page
+from farebox.web.query_string import read_values
 from farebox.web.responses import send_json
 
 LIST: Final = RouteDeclaration(
@@ -85,8 +85,7 @@ class ListAuditEvents:
 
 def _parse_action(query: bytes) -> Action | None:
     """Parse the filter `action` of a query string that `read_page` has accepted."""
-    pairs = parse_qsl(query.decode(), keep_blank_values=True)
-    values = {value for name, value in pairs if name == "action"}
+    values = read_values(query, "action")
     if not values:
         return None
     actions = [action for action in Action if values == {action.value}]

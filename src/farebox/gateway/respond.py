@@ -97,6 +97,15 @@ class WrapperRequest:
     request_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Purchase:
+    """What one paid request buys."""
+
+    answers: ResponseContext
+    url: str  # the upstream's
+    body: ReceivedBody
+
+
 class Response:
     """The response to one request.
 
@@ -127,10 +136,10 @@ class Response:
         with ReceivedBody() as body:
             limit = request.wrapper.settings.limits.max_request_bytes
             await self._buyer.receive_body(body, limit_bytes=limit)
-            return await self._respond_to_payment(answers, url, body)
+            return await self._respond_to_payment(_Purchase(answers, url, body))
 
     def _price(self, wrapper: Wrapper, path: str) -> ResponseContext | GatewayResponse:
-        """Make the offer for this request, or the response when it is not for sale."""
+        """Make the offer for this request, or the response when it is not for purchase."""
         request, url = self._request, self._parts.url
         call = price_call(wrapper.settings, request.method, path)
         if isinstance(call, NotOffered):
@@ -153,38 +162,36 @@ class Response:
             return answers
         return answers.offer_response(NotTheTerms.NO_MATCH.value)
 
-    async def _respond_to_payment(
-        self, answers: ResponseContext, url: str, body: ReceivedBody
-    ) -> GatewayResponse | None:
-        request = self._request
+    async def _respond_to_payment(self, purchase: _Purchase) -> GatewayResponse | None:
+        request, answers = self._request, purchase.answers
         presented = read_presented_payment(request.signatures, answers.offer)
         if isinstance(presented, HeaderFault):
             return answers.error(ErrorCode.INVALID_PAYMENT_HEADER, presented.value)
         if isinstance(presented, Unacceptable):
             return answers.offer_response(presented.reason.value)
         bound = BuyerRequest(
-            request.wrapper.slug, request.method, request.path, request.query, body.digest
+            request.wrapper.slug, request.method, request.path, request.query, purchase.body.digest
         )
         if isinstance(presented, NotTheTerms):
-            return await self._respond_to_retry(answers, url, body, bound)
+            return await self._respond_to_retry(purchase, bound)
         paid = self._identify(presented, bound)
         if isinstance(paid, NotSettled):
             return answers.offer_response(paid.reason.value)
-        return await self._pay(paid, answers, url, body)
+        return await self._pay(paid, purchase)
 
     async def _respond_to_retry(
-        self, answers: ResponseContext, url: str, body: ReceivedBody, bound: BuyerRequest
+        self, purchase: _Purchase, bound: BuyerRequest
     ) -> GatewayResponse | None:
         """Continue a request that was paid before the wrapper's terms changed."""
-        refusal = answers.offer_response(NotTheTerms.NO_MATCH.value)
-        retried = read_retried_payment(self._request.signatures, answers.offer)
+        refusal = purchase.answers.offer_response(NotTheTerms.NO_MATCH.value)
+        retried = read_retried_payment(self._request.signatures, purchase.answers.offer)
         paid = None if retried is None else self._identify(retried, bound)
         if not isinstance(paid, PaidRequest):
             return refusal
         known = await self._parts.payer.find(paid)
         if known is None or known.binding != bound.binding():
             return refusal
-        return await self._pay(paid, answers, url, body)
+        return await self._pay(paid, purchase)
 
     def _identify(
         self, presented: PresentedPayment, bound: BuyerRequest
@@ -201,10 +208,8 @@ class Response:
         new = NewPayment(settle.identity, wrapper, term, bound, settle.digest)
         return PaidRequest(new, settle)
 
-    async def _pay(
-        self, paid: PaidRequest, answers: ResponseContext, url: str, body: ReceivedBody
-    ) -> GatewayResponse | None:
-        parts, request = self._parts, self._request
+    async def _pay(self, paid: PaidRequest, purchase: _Purchase) -> GatewayResponse | None:
+        parts, request, answers = self._parts, self._request, purchase.answers
         known = await parts.payer.find(paid)
         try:
             credential = await parts.credentials.read(request.wrapper)
@@ -220,18 +225,17 @@ class Response:
         if forwarded is None:
             return answers.error(ErrorCode.NOT_FORWARDED)
         if known is None:
-            await parts.relay.check(url)
-        return await self._settle(paid, known, answers, url, body, credential)
+            await parts.relay.check(purchase.url)
+        return await self._settle(paid, known, purchase, credential)
 
     async def _settle(
         self,
         paid: PaidRequest,
         known: GatewayPayment | None,
-        answers: ResponseContext,
-        url: str,
-        body: ReceivedBody,
+        purchase: _Purchase,
         credential: UpstreamCredential | None,
     ) -> GatewayResponse | None:
+        answers = purchase.answers
         try:
             outcome = await self._parts.payer.pay(paid, known)
         except NothingSent as error:
@@ -250,9 +254,9 @@ class Response:
             credential=_header_of(credential),
         )
         upstream = UpstreamRequest(
-            url=url,
+            url=purchase.url,
             method=self._request.method,
-            body=body,
+            body=purchase.body,
             timeout_s=limits.timeout_s,
             max_response_bytes=limits.max_response_bytes,
             headers=tuple(forwarded or ()),

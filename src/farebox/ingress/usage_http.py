@@ -1,7 +1,6 @@
 """`/v1/usage`: the declared route, its handler and its body."""
 
 from typing import Final
-from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -19,6 +18,7 @@ from farebox.web.endpoint import (
     RouteDeclaration,
 )
 from farebox.web.guard import Access, caller_of
+from farebox.web.query_string import read_pairs
 from farebox.web.responses import send_json
 
 _MAX_FIELDS: Final = 16
@@ -110,7 +110,7 @@ def _read_days(query: bytes) -> dict[str, str]:
         BadPeriod: the query string cannot be read, or one is given twice.
     """
     try:
-        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        pairs = read_pairs(query, max_fields=_MAX_FIELDS)
     except ValueError:
         raise BadPeriod from None
     days = [(name, value) for name, value in pairs if name in ("from", "to")]

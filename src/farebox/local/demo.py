@@ -4,8 +4,6 @@ It runs PostgreSQL, two devnets, the service, a paid API and a buyer, and stops 
 """
 
 import asyncio
-import base64
-import hashlib
 import os
 import secrets
 import shutil
@@ -24,7 +22,7 @@ from farebox.buyer.wallet import Wallet, create_wallet
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.local.certificates import make_local_tls
+from farebox.local.certificates import Authority
 from farebox.local.demo_gateway import GatewayScene
 from farebox.local.demo_log import DemoApprover, DemoLog, DemoWatcher, receipt_line
 from farebox.local.demo_network import (
@@ -38,6 +36,7 @@ from farebox.local.devnet_binary import built_devnet
 from farebox.local.example_api import PAID_PATH, example_api, requirements
 from farebox.local.facilitator_client import FacilitatorUnavailable, HttpFacilitator
 from farebox.local.faults import LocalFault, explain_disk_error
+from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.loopback_server import bind, serving
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted
@@ -116,9 +115,10 @@ async def start_demo(demo_log: DemoLog, ports: Ports) -> AsyncIterator[DemoSetup
             networks = await _start_networks(stack, wallet, client, binary=binary, folder=folder)
             demo_log.step("two devnets run; on each a buyer with 100 USDC, a seller and a relayer")
             wrapped, key = WrappedApi(), Secret(secrets.token_urlsafe(32))
-            tls = make_local_tls(folder, NAME)
-            await stack.enter_async_context(wrapped.serving(tls.server))
-            further = _gateway_settings(wrapped, key, tls.authority)
+            authority = Authority(folder)
+            await stack.enter_async_context(wrapped.serving(authority.server(NAME)))
+            further = operator_setting(key.reveal())
+            further |= gateway_settings(authority, NAME, wrapped.port)
             service = await _start(stack, database, networks, folder, ports, further)
             facilitator = await stack.enter_async_context(HttpFacilitator(service.url))
             await _wait_until_ready(facilitator)
@@ -133,17 +133,6 @@ async def start_demo(demo_log: DemoLog, ports: Ports) -> AsyncIterator[DemoSetup
             testnet = networks[Network.TESTNET]
             scene = GatewayScene(service.url, key, testnet, wallet, client, wrapped)
             yield DemoSetup(folder, wallet, networks, client, service, facilitator, api_url, scene)
-
-
-def _gateway_settings(api: WrappedApi, key: Secret[str], authority: Path) -> dict[str, str]:
-    """The settings by which the service keeps the API's token, and finds the API."""
-    digest = hashlib.sha256(key.reveal().encode()).hexdigest()
-    return {
-        "FAREBOX_OPERATOR_KEYS": f"sha256:{digest}",
-        "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(secrets.token_bytes(32)).decode()}",
-        "FAREBOX_OUTBOUND_TEST_AUTHORITY": str(authority),
-        "FAREBOX_OUTBOUND_TEST_RESOLVER": f"{NAME}=127.0.0.1:{api.port}",
-    }
 
 
 async def _wait_until_ready(facilitator: HttpFacilitator) -> None:

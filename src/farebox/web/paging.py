@@ -5,20 +5,19 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
-from urllib.parse import parse_qsl
 
 import msgspec
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.web.endpoint import Parameter, integer, text
+from farebox.web.query_string import read_pairs
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 100
 _MAX_CURSOR: Final = 512  # characters
-_MAX_FIELDS: Final = 64
 PAGE_PARAMETERS: Final = (
     Parameter("limit", "How many at most; 100 are given at most.", integer(1, 999_999)),
     Parameter("cursor", "nextCursor of the page before.", text(max_length=_MAX_CURSOR)),
@@ -51,7 +50,7 @@ def read_page(query: bytes, position: type[T]) -> Page[T]:
         BadPage: `invalid_query_string`, `invalid_limit` or `invalid_cursor`.
     """
     try:
-        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        pairs = read_pairs(query)
     except ValueError:  # bytes that are not ASCII, or too many parameters
         raise BadPage(ErrorCode.INVALID_QUERY_STRING) from None
     limits = {value for name, value in pairs if name == "limit"}

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from support.paid_gateway import ORIGIN, PAYMENTS, PaidGateway, receipt
+from support.paid_gateway import ORIGIN, PAYMENTS, PaidGateway
+from support.payment_headers import receipt
 from support.upstream import answers
 from support.waiting import until
 

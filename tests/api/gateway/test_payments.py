@@ -10,7 +10,8 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.callers import Wallet, sign_in_wallet
-from support.paid_gateway import PAYMENTS, PaidGateway, receipt
+from support.paid_gateway import PAYMENTS, PaidGateway
+from support.payment_headers import receipt
 from support.payments import Json
 from support.stage import key_of
 from support.upstream import answers

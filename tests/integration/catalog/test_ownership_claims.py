@@ -18,12 +18,12 @@ from farebox.catalog.origin.http_origin_client import HttpOriginClient
 from farebox.catalog.origin.ownership_verifier import OriginOwnershipVerifier
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address
+from farebox.local.certificates import Authority
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
 from farebox.outbound.request import OutboundRequest
 from farebox.search.index_store import StoredIndex
 from farebox.storage.pool import Database
-from support.certificates import Authority
 from support.journal_rows import (
     ASSET,
     OTHER_SELLER,

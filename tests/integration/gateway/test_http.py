@@ -4,13 +4,8 @@ import pytest
 
 from farebox.kernel.caller import Caller, CallerKind
 from farebox.storage.pool import Database
-from support.gateway import (
-    ORIGIN,
-    Opened,
-    code_of,
-    required,
-    sent,
-)
+from support.gateway import ORIGIN, Opened, code_of, sent
+from support.payment_headers import required
 from support.wrappers import wrappers_of
 
 PRIVATE = "private, no-store"

@@ -13,18 +13,10 @@ from farebox.kernel.networks import Network
 from farebox.storage.pool import Database
 from farebox.vault.stored_secret import Purpose
 from farebox.x402.reasons import Reason
-from support.gateway import (
-    ORIGIN,
-    Opened,
-    always,
-    code_of,
-    receipt,
-    required,
-    sent,
-    signature,
-)
+from support.gateway import ORIGIN, Opened, always, code_of, sent, signature
 from support.gateway_payments import HASH
 from support.outbound import SELLER
+from support.payment_headers import receipt, required
 from support.upstream import Answer as UpstreamAnswer
 from support.upstream import answers, drops
 from support.vault import new_owner, random_value, vault_replica

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from farebox.local.certificates import Authority
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import (
     CallNotSent,
@@ -20,7 +21,6 @@ from farebox.outbound.faults import (
 )
 from farebox.outbound.request import OutboundRequest
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
-from support.certificates import Authority
 from support.outbound import LOOPBACK, SELLER, URL, seller
 from support.upstream import answers, drips, drops, says, upstream
 

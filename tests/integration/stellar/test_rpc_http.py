@@ -11,9 +11,9 @@ import pytest
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.local.certificates import Authority
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.rpc_http import HttpSorobanRpc
-from support.certificates import make_loopback_tls
 from support.scripted_node import (
     Act,
     ScriptedNode,
@@ -245,10 +245,10 @@ async def test_outage_and_its_traceback_do_not_contain_the_url(
 
 
 async def test_configured_authority_is_trusted(tmp_path: Path) -> None:
-    tls = make_loopback_tls(tmp_path)
+    trusted = Authority(tmp_path)
     async with (
-        ScriptedNode([result(SENT)], tls=tls.server) as node,
-        client(node.url, authority=tls.authority) as rpc,
+        ScriptedNode([result(SENT)], tls=trusted.server("localhost")) as node,
+        client(node.url, authority=trusted.file) as rpc,
     ):
         assert (await rpc.send("AAAA")).hash == "ab" * 32
 
@@ -256,8 +256,8 @@ async def test_configured_authority_is_trusted(tmp_path: Path) -> None:
 async def test_untrusted_certificate_is_certainly_not_sent(
     tmp_path: Path,
 ) -> None:
-    tls = make_loopback_tls(tmp_path)
-    async with ScriptedNode([result(SENT)], tls=tls.server) as node:
+    trusted = Authority(tmp_path)
+    async with ScriptedNode([result(SENT)], tls=trusted.server("localhost")) as node:
         outage = await outage_of_send(node.url)
     assert outage.certainly_not_sent
     assert node.requests == []

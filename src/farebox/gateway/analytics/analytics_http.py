@@ -1,7 +1,6 @@
 """`/v1/wrappers/{id}/analytics`: the declared route and its handler."""
 
 from typing import Final, Protocol
-from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -22,6 +21,7 @@ from farebox.web.endpoint import (
 )
 from farebox.web.guard import Access, caller_of
 from farebox.web.paging import PAGE_ERRORS, PAGE_PARAMETERS, cut_page, read_page
+from farebox.web.query_string import read_values
 from farebox.web.responses import send_json
 
 _DEFAULT_DAYS: Final = 30
@@ -107,11 +107,7 @@ def analytics_endpoints(analytics: Analytics, wrappers: WrapperOwner) -> list[En
 
 def _read_days(scope: Scope) -> int:
     """Read `days` of a query string that `read_page` has accepted."""
-    values = {
-        value
-        for name, value in parse_qsl(scope["query_string"].decode(), keep_blank_values=True)
-        if name == "days"
-    }
+    values = read_values(scope["query_string"], "days")
     if not values:
         return _DEFAULT_DAYS
     digits = values.pop()

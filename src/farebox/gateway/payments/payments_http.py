@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Final, TypeVar
-from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -38,6 +37,7 @@ from farebox.web.endpoint import (
 )
 from farebox.web.guard import Access, caller_of, optional_caller_of
 from farebox.web.paging import PAGE_ERRORS, PAGE_PARAMETERS, cut_page, read_page
+from farebox.web.query_string import read_pairs
 from farebox.web.request_body import read_json
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json
@@ -199,7 +199,7 @@ def _read_filter(query: bytes, caller: Caller) -> RecordFilter:
     """
     given: dict[str, str] = {}
     names = {each.name for each in _FILTERS}
-    for name, value in parse_qsl(query.decode(), keep_blank_values=True):
+    for name, value in read_pairs(query):
         if name in names and given.setdefault(name, value) != value:
             raise InvalidFilter(name)
     role = _member(PartyRole, "role", given) or PartyRole.RECEIVED

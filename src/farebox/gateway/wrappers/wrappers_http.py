@@ -1,7 +1,6 @@
 """`/v1/wrappers`: the declared routes of a seller's wrappers and their handlers."""
 
 from typing import Final
-from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -34,12 +33,12 @@ from farebox.web.endpoint import (
 )
 from farebox.web.guard import Access, caller_of, quota_client
 from farebox.web.paging import PAGE_ERRORS, PAGE_PARAMETERS, cut_page, read_page
+from farebox.web.query_string import read_pairs
 from farebox.web.request_body import read_json
 from farebox.web.request_context import context_of
 from farebox.web.responses import send_json, send_no_content
 
 WRAPPERS: Final = "/v1/wrappers"
-_MAX_FIELDS: Final = 64
 _MAX_NAME: Final = 200
 _encode: Final = msgspec.json.Encoder().encode
 _CREATE: Final = msgspec.json.Decoder(CreateWrapperRequest)
@@ -345,7 +344,7 @@ def _read_name(query: bytes) -> str:
         Refusal: the query string cannot be read, or has not one name of 1 to 200 characters.
     """
     try:
-        pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        pairs = read_pairs(query)
     except ValueError:
         raise Refusal(ErrorCode.INVALID_QUERY_STRING) from None
     names = [value for name, value in pairs if name == "name"]
