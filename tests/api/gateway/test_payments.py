@@ -147,8 +147,9 @@ async def test_refund_counts_for_one_payment(shop: PaidGateway) -> None:
 
 
 async def test_transaction_that_is_no_refund_is_refused(shop: PaidGateway) -> None:
+    await owed(shop, name="One")  # the recipient has something to pay back
     before = await transfer_back(shop)
-    payment = await owed(shop)
+    payment = await owed(shop, name="Two")
     settled = await shop.stage.assert_settles((await shop.stage.draft()).request())
     for tx_hash in (
         before,
