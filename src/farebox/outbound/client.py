@@ -76,7 +76,7 @@ class OutboundResponse:
     async def _next(self) -> bytes:
         try:
             async with asyncio.timeout_at(self._deadline):
-                return await self._response.content.readany()
+                return await self._response.content.read(READ_BYTES)
         except TimeoutError:
             raise CallOutcomeUnknown(UnknownOutcomeReason.DEADLINE) from None
         except Exception:  # noqa: BLE001 - a stranger's bytes may trip the library anywhere

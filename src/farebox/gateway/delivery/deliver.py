@@ -220,6 +220,7 @@ class _Passing:
             self.is_started = True
             await self._writer.start(response.status, headers, length=_length_of(response))
             last = bytes(body)
+            body.clear()  # a slow buyer must not keep it twice
             async for part in parts:
                 await self._writer.write(last)
                 if is_stream and not self.is_recorded and _has_event(last + part):
