@@ -54,6 +54,7 @@ class CatalogServices:
     reports: ListingReports
     index: StoredIndex
     reader: ReaderProcess
+    search: Search
     endpoints: Sequence[Endpoint] = ()
     tasks: Sequence[Loop] = ()
     # entered in this order before the loops start, closed in reverse order after they end
@@ -103,6 +104,7 @@ def build_catalog(
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
     validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)
     model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
+    search = _search(reading, model, clock)
     loops = [
         Loop("listings", outbox.run),
         Loop("listing checks", outbox.run_checks),
@@ -116,9 +118,10 @@ def build_catalog(
         reports=ListingReports(SettledListings(ingestion)),
         index=index,
         reader=reader,
+        search=search,
         endpoints=[
             *discovery_endpoints(Browse(reading)),
-            *search_endpoints(_search(reading, model, clock)),
+            *search_endpoints(search),
             *validate_endpoints(validation, validations),
         ],
         tasks=[restart_on_failure(loop, clock) for loop in loops],

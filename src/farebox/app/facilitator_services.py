@@ -16,6 +16,7 @@ from farebox.facilitator.settling.journal_verifier import JournalVerifier
 from farebox.facilitator.settling.settle import Settler
 from farebox.facilitator.verification.verify import Verifier
 from farebox.kernel.networks import Network
+from farebox.mcp.rpc_error import rpc_sentences
 from farebox.storage.pool import Database
 from farebox.web.endpoint import Endpoint
 
@@ -68,6 +69,7 @@ def build_facilitator(
             access,
             reports,
             REASONS,
+            rpc_sentences(),
         ),
         tasks=[
             Loop("idempotency keys", responses.run),

@@ -7,6 +7,7 @@ from functools import partial
 import structlog
 
 from farebox.app.account_services import build_accounts
+from farebox.app.agent_services import build_agents
 from farebox.app.assembly import Loop, Services, join_features
 from farebox.app.catalog_services import build_catalog
 from farebox.app.database_pools import Pools, build_pools
@@ -80,8 +81,11 @@ def build_services(settings: Settings) -> Services:
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
+    agents = build_agents(settings, pools, catalog, gateway)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
-    features = join_features(facilitator, catalog, accounts, sign_in, ingress, vault, gateway)
+    features = join_features(
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents
+    )
     return Services(
         endpoints=features.endpoints,
         tasks=[

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -100,10 +101,11 @@ class ListingReasonBody(msgspec.Struct, frozen=True):
 
 
 class ReasonsBody(msgspec.Struct, frozen=True):
-    """The reason codes of payments, and those of a listing."""
+    """The reason codes of payments, of a listing, and of the errors at `/mcp`."""
 
     errors: list[ReasonBody]
     listing: list[ListingReasonBody]
+    mcp: list[ListingReasonBody]
 
 
 SUPPORTED: Final = RouteDeclaration(
@@ -166,6 +168,7 @@ ERRORS: Final = RouteDeclaration(
                 }
             ],
             "listing": [{"code": "bazaar_missing", "message": "There is no extension bazaar."}],
+            "mcp": [{"code": "HTTPS_REQUIRED", "message": "The URL must begin with https://."}],
         }
     ),
 )
@@ -211,8 +214,8 @@ class SettlementEndpoint:
 class ErrorsEndpoint:
     """The reason codes, which do not change while the service runs."""
 
-    def __init__(self, listing_reasons: Mapping[str, str]) -> None:
-        self._body = _encode(reasons_body(listing_reasons))
+    def __init__(self, listing: Mapping[str, str], agents: Mapping[str, str]) -> None:
+        self._body = _encode(reasons_body(listing, agents))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await send_json(send, 200, self._body)
@@ -227,17 +230,19 @@ def facilitator_endpoints(
     access: PaymentAccess,
     reports: ListingReports | None = None,
     listing_reasons: Mapping[str, str] = SENTENCES,
+    agent_reasons: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Endpoint]:
     """Return the facilitator's routes; without `reports` no settlement carries a listing report.
 
-    `listing_reasons` are the codes that `reports` may give, with their sentences.
+    `listing_reasons` are the codes that `reports` may give, and `agent_reasons` those of `/mcp`,
+    with their sentences.
     """
     return [
         Endpoint(access.apply_to(VERIFY), VerifyPaymentEndpoint(verifier, access)),
         Endpoint(access.apply_to(SETTLE), SettleEndpoint(settler, responses, access, reports)),
         Endpoint(SUPPORTED, SupportedEndpoint(operators)),
         Endpoint(SETTLEMENT, SettlementEndpoint(journal)),
-        Endpoint(ERRORS, ErrorsEndpoint(listing_reasons)),
+        Endpoint(ERRORS, ErrorsEndpoint(listing_reasons, agent_reasons)),
     ]
 
 
@@ -268,12 +273,13 @@ def supported_body(networks: list[Network], signers: list[Address]) -> Supported
     )
 
 
-def reasons_body(listing: Mapping[str, str]) -> ReasonsBody:
-    """Make the body of `/v1/errors`; `listing` are the codes of a listing with their sentences."""
+def reasons_body(listing: Mapping[str, str], agents: Mapping[str, str]) -> ReasonsBody:
+    """Make the body of `/v1/errors`; `listing` and `agents` are codes with their sentences."""
     return ReasonsBody(
         errors=[
             ReasonBody(reason, meaning.sentence, meaning.retry)
             for reason, meaning in REGISTRY.items()
         ],
         listing=[ListingReasonBody(code, sentence) for code, sentence in listing.items()],
+        mcp=[ListingReasonBody(code, sentence) for code, sentence in agents.items()],
     )

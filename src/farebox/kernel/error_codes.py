@@ -98,6 +98,7 @@ class ErrorCode(StrEnum):
         403,
         "With the session cookie send our own Origin and the header X-Farebox-CSRF.",
     )
+    ORIGIN_NOT_ALLOWED = "origin_not_allowed", 403, "Pages of other origins may not send this."
     ACCOUNT_NOT_ALLOWED = (
         "account_not_allowed",
         403,

@@ -166,7 +166,7 @@ class OutboundClient:
             pinned = await self._pin(target, deadline)
             async with AsyncExitStack() as opened:
                 connection = OneConnection(target.host, pinned, self._tls)
-                session = await opened.enter_async_context(_session(connection))
+                session = await opened.enter_async_context(open_session(connection))
                 response = await _send(session, connection, target, request, deadline)
                 opened.callback(response.close)  # the unread rest must not be drained
                 yield OutboundResponse(response, deadline, limit_bytes=request.max_answer_bytes)
@@ -189,7 +189,8 @@ class OutboundClient:
             raise CallNotSent(NotSentReason.DEADLINE) from None
 
 
-def _session(connection: OneConnection) -> aiohttp.ClientSession:
+def open_session(connection: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+    """Open a session that stores nothing, adds nothing, and bounds the head of a response."""
     return aiohttp.ClientSession(
         connector=connection,
         cookie_jar=aiohttp.DummyCookieJar(),

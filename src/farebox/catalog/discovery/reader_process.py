@@ -38,7 +38,8 @@ class ReaderProcess:
 
     The child gets none of the service's settings, and ends with the service however that ends,
     because its standard input ends. A child that exceeds the deadline is killed; the next text
-    starts another. Use it as an async context manager, which starts the child without waiting.
+    starts another. Use it as an async context manager, which starts the child without waiting;
+    without `starts_at_once` the first text starts it.
     """
 
     def __init__(
@@ -47,17 +48,19 @@ class ReaderProcess:
         is_local_allowed: bool = False,
         deadline_s: float = DEADLINE_S,
         max_waiting: int = MAX_WAITING,
+        starts_at_once: bool = True,
     ) -> None:
         self._is_local_allowed, self._deadline_s = is_local_allowed, deadline_s
         self._max_waiting, self._waiting = max_waiting, 0
-        self._lock = asyncio.Lock()
+        self._starts_at_once, self._lock = starts_at_once, asyncio.Lock()
         self._child: Process | None = None
         self._is_open = False
 
     async def __aenter__(self) -> Self:
         self._is_open = True
-        with suppress(ReaderUnavailable):  # the first text retries
-            await self._ensure_child()
+        if self._starts_at_once:
+            with suppress(ReaderUnavailable):  # the first text retries
+                await self._ensure_child()
         return self
 
     async def __aexit__(

@@ -1,0 +1,59 @@
+"""The failures of a paid call: what they did to the payment, and what to do next."""
+
+from typing import Final
+
+from farebox.mcp.call_response import CallOutcome, NextAction
+from farebox.mcp.rpc_error import RpcError, RpcReason
+from farebox.outbound.faults import (
+    CallNotSent,
+    CallOutcomeUnknown,
+    CallRefused,
+    UnknownOutcomeReason,
+)
+
+REDIRECT: Final = "redirect_refused"
+NO_CHALLENGE: Final = "challenge_unreadable"
+BUSY: Final = "too_many_calls"
+_WAIT_S: Final = 5
+_RETRY_S: Final = 1
+
+
+def paid_call_failed(
+    cause: str, *, has_payment: bool, outcome: CallOutcome | None = None
+) -> RpcError:
+    """Make the error PAID_CALL_FAILED of a call that the target may have received.
+
+    A payment that was sent to the target may have been settled; the same payment sent again is
+    never charged twice.
+    """
+    known = outcome or (CallOutcome.UNKNOWN if has_payment else CallOutcome.NOT_SENT)
+    is_open = known is not CallOutcome.NOT_SENT
+    action = NextAction.WAIT if is_open else NextAction.RETRY
+    data = {
+        "cause": cause,
+        "outcome": known.value,
+        "nextAction": action.value,
+        "retryAfterSeconds": _WAIT_S if is_open else _RETRY_S,
+    }
+    return RpcError(RpcReason.PAID_CALL_FAILED, f"The call failed: {cause}.", data)
+
+
+def failure_of(
+    error: CallRefused | CallNotSent | CallOutcomeUnknown, *, has_payment: bool
+) -> RpcError:
+    """Make the error of a call that the outbound client did not complete."""
+    is_sent = isinstance(error, CallOutcomeUnknown)
+    return paid_call_failed(error.reason.value, has_payment=has_payment and is_sent)
+
+
+def too_large(*, has_payment: bool, is_settled: bool = False) -> RpcError:
+    """Make the error of a response above the limit."""
+    outcome = CallOutcome.SETTLED_NOT_DELIVERED if is_settled else None
+    return paid_call_failed(
+        UnknownOutcomeReason.TOO_LARGE.value, has_payment=has_payment, outcome=outcome
+    )
+
+
+def too_late(*, has_payment: bool) -> RpcError:
+    """Make the error of a call without a response in time."""
+    return paid_call_failed(UnknownOutcomeReason.DEADLINE.value, has_payment=has_payment)

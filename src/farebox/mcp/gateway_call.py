@@ -1,0 +1,97 @@
+"""A paid call to a wrapper of our own gateway, in process: no socket, the same rules."""
+
+import asyncio
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Scope
+
+from farebox.gateway.delivery.deliver import ResponseCut
+from farebox.mcp.call_failure import paid_call_failed, too_large
+from farebox.mcp.call_response import MAX_RESPONSE_BYTES, CallOutcome, CallResponse
+from farebox.mcp.prepared_call import PreparedCall
+from farebox.web.request_context import KEY, RequestContext
+from farebox.x402.headers import PAYMENT_RESPONSE, PAYMENT_SIGNATURE
+
+_RECEIPT: Final = PAYMENT_RESPONSE.lower().encode()
+_CUT: Final = "upstream_response_incomplete"
+
+
+async def call_gateway(gateway: ASGIApp, call: PreparedCall, sender: Scope) -> CallResponse:
+    """Call the wrapper on behalf of `sender`, the request to `/mcp`: it is counted as the sender's.
+
+    Raises:
+        RpcError: PAID_CALL_FAILED; the response is too large, or broke off.
+        Refusal, Outage: nothing was charged.
+    """
+    exchange = _Exchange(call.body or b"")
+    try:
+        await gateway(_scope_of(call, sender), exchange.receive, exchange.send)
+    except ResponseCut:
+        raise paid_call_failed(
+            _CUT, has_payment=True, outcome=CallOutcome.SETTLED_NOT_DELIVERED
+        ) from None
+    if exchange.is_too_large:
+        raise too_large(has_payment=call.signature is not None, is_settled=exchange.has_receipt)
+    headers = [
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in exchange.headers
+    ]
+    return CallResponse(exchange.status, headers, bytes(exchange.body), is_own_gateway=True)
+
+
+def _scope_of(call: PreparedCall, sender: Scope) -> Scope:
+    parts = urlsplit(call.url)
+    headers: list[tuple[bytes, bytes]] = [(b"accept", b"*/*"), (b"accept-encoding", b"identity")]
+    if call.body is not None:
+        headers.append((b"content-type", b"application/json"))
+        headers.append((b"content-length", b"%d" % len(call.body)))
+    if call.signature is not None:
+        headers.append((PAYMENT_SIGNATURE.lower().encode(), call.signature.reveal().encode()))
+    context = RequestContext()
+    context.request_id = sender[KEY].request_id
+    return {
+        **sender,
+        KEY: context,
+        "method": call.method.value,
+        "path": parts.path,
+        "raw_path": parts.path.encode(),
+        "query_string": parts.query.encode(),
+        "headers": headers,
+    }
+
+
+class _OverLimit(OSError):
+    """The response is above the limit: for the gateway, a buyer that takes no more."""
+
+
+class _Exchange:
+    """The ASGI channels of the call: one body in, a bounded response out."""
+
+    def __init__(self, body: bytes) -> None:
+        self._request: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        self.status, self.body = 0, bytearray()
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.is_too_large = False
+
+    @property
+    def has_receipt(self) -> bool:
+        """Whether the response carries a receipt."""
+        return any(name == _RECEIPT for name, _ in self.headers)
+
+    async def receive(self) -> Message:
+        """Return the body, and never a disconnect: what is paid for is completed."""
+        if self._request:
+            return self._request.pop()
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    async def send(self, message: dict[str, Any] | Message) -> None:
+        """Take a part of the response."""
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], list(message.get("headers", ()))
+            return
+        self.body += message.get("body", b"")
+        if len(self.body) > MAX_RESPONSE_BYTES:
+            self.is_too_large = True
+            self.body.clear()
+            raise _OverLimit

@@ -1,0 +1,150 @@
+"""`paid_call`: one request to a listed resource, with the payment that the caller's wallet signed.
+
+The service holds no key and pays for nothing: it carries the signature to the resource. Checks run
+in a fixed order, and the payment leaves the process only after all of them.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from starlette.types import ASGIApp, Scope
+
+from farebox.catalog.discovery.canonical_url import HTTPS
+from farebox.catalog.discovery.drop_reason import Dropped
+from farebox.catalog.discovery.reader import DiscoveryReader, ReadFailed
+from farebox.catalog.listing import Listing
+from farebox.mcp import listing_store
+from farebox.mcp.call_arguments import CallArguments, CallMethod
+from farebox.mcp.call_failure import BUSY, NO_CHALLENGE, paid_call_failed, too_late
+from farebox.mcp.call_response import CallResponse, ToolResult, render_response
+from farebox.mcp.call_target import build_url, discovery_text, listing_key
+from farebox.mcp.gateway_call import call_gateway
+from farebox.mcp.prepared_call import PreparedCall
+from farebox.mcp.remote_call import CallClient, call_remote
+from farebox.mcp.rpc_error import RpcError, RpcReason
+from farebox.storage.pool import Database
+
+CALL_S: Final = 30.0  # specification, Limits
+_LOCAL: Final = "http://"
+
+
+@dataclass(frozen=True, slots=True)
+class CallRoutes:
+    """The ways to a resource: our gateway, the internet, and this machine where that is allowed."""
+
+    gateway: ASGIApp
+    is_own: Callable[[str], bool]  # tells the gateway's URLs from others
+    outbound: CallClient
+    local: CallClient | None = None  # None: no local URL is called
+
+
+class PaidCalls:
+    """The use case of the tool; at most `max_calls` calls are in progress."""
+
+    def __init__(
+        self, database: Database, reader: DiscoveryReader, routes: CallRoutes, *, max_calls: int
+    ) -> None:
+        self._database, self._reader, self._routes = database, reader, routes
+        self._max_calls, self._tasks = max_calls, set[asyncio.Task[CallResponse]]()
+
+    async def close(self) -> None:
+        """End the calls that are still in progress."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def call(self, arguments: CallArguments, sender: Scope) -> ToolResult:
+        """Make the call and return what the agent gets; `sender` is the request to `/mcp`.
+
+        Raises:
+            RpcError: the call is refused, or failed; `data` says the payment's outcome.
+            Refusal, Outage: nothing was paid.
+        """
+        self._check_scheme(arguments.url)
+        call = await self._prepare(arguments)
+        has_payment = call.signature is not None
+        response = await self._complete(call, sender)
+        result = render_response(response, has_payment=has_payment)
+        if result is None:
+            raise paid_call_failed(NO_CHALLENGE, has_payment=False)
+        return result
+
+    async def _complete(self, call: PreparedCall, sender: Scope) -> CallResponse:
+        """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
+        if len(self._tasks) >= self._max_calls:
+            raise paid_call_failed(BUSY, has_payment=False)
+        task = asyncio.create_task(self._send(call, sender))
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        has_payment = call.signature is not None
+        try:
+            return await asyncio.wait_for(asyncio.shield(task), CALL_S)
+        except TimeoutError:
+            raise too_late(has_payment=has_payment) from None
+        finally:
+            if not has_payment:
+                task.cancel()
+
+    def _forget(self, task: asyncio.Task[CallResponse]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # nobody may wait for it any more
+
+    def _check_scheme(self, url: str) -> None:
+        is_local = self._routes.local is not None and url.startswith(_LOCAL)
+        if not url.startswith(f"{HTTPS}://") and not is_local:
+            raise RpcError(RpcReason.HTTPS_REQUIRED)
+
+    async def _prepare(self, arguments: CallArguments) -> PreparedCall:
+        listing = await self._find(arguments.url)
+        listed = listing.resource.method
+        method = arguments.method or (CallMethod(listed) if listed in list(CallMethod) else None)
+        if method is None:
+            raise _invalid(f"The resource takes {listed or 'no stated method'}: say GET or POST.")
+        if arguments.has_body and method is CallMethod.GET:
+            raise _invalid("The resource takes GET, which has no body: put parameters in query.")
+        url = build_url(listing.resource, arguments)
+        if method == listed:
+            await self._check_parameters(listing, arguments)
+        body = None
+        if method is CallMethod.POST:
+            body = msgspec.json.encode(arguments.body) if arguments.has_body else b""
+        return PreparedCall(url, method, body, arguments.signature)
+
+    async def _find(self, url: str) -> Listing:
+        """Find the listing whose canonical URL is `url`, to the letter."""
+        async with self._database.connection() as db:
+            found = await listing_store.find_listings(db, listing_key(url))
+            exact = next((each for each in found if each.resource.url == url), None)
+            if exact is None and await listing_store.has_tool(db, url):
+                raise RpcError(RpcReason.RESOURCE_IS_MCP_TOOL, data={"server": url})
+        if exact is None:
+            raise RpcError(RpcReason.RESOURCE_NOT_CATALOGED)
+        return exact
+
+    async def _check_parameters(self, listing: Listing, arguments: CallArguments) -> None:
+        """Judge parameters and body by the listing's own schema, in a process of their own."""
+        text = discovery_text(listing.resource, arguments)
+        if text is None:
+            return
+        try:
+            judged = await self._reader.read(text, pay_to=listing.pay_to)
+        except ReadFailed:
+            raise _invalid("The listing's schema cannot judge these parameters.") from None
+        if isinstance(judged, Dropped):
+            place = judged.detail or judged.reason.value
+            raise _invalid(f"The parameters do not fit the listing's schema: {place}.")
+
+    async def _send(self, call: PreparedCall, sender: Scope) -> CallResponse:
+        if self._routes.is_own(call.url):
+            return await call_gateway(self._routes.gateway, call, sender)
+        local = self._routes.local if call.url.startswith(_LOCAL) else None
+        return await call_remote(local or self._routes.outbound, call, deadline_s=CALL_S)
+
+
+def _invalid(message: str) -> RpcError:
+    return RpcError(RpcReason.INVALID_ARGUMENTS, message)

@@ -1,0 +1,16 @@
+"""A paid call that passed every check."""
+
+from dataclasses import dataclass, field
+
+from farebox.kernel.secret import Secret
+from farebox.mcp.call_arguments import CallMethod
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCall:
+    """The request to send; `url` is built from the listing, never the caller's text."""
+
+    url: str
+    method: CallMethod
+    body: bytes | None = field(default=None, repr=False)
+    signature: Secret[str] | None = None

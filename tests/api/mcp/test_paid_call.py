@@ -1,0 +1,164 @@
+"""`paid_call` through the whole service: the gateway in process, and a seller behind TLS."""
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.agent import REMOTE_URL, Agent, insert_resource
+from support.paid_gateway import PaidGateway
+from support.promises import case, promise
+from support.upstream import answers, drops
+
+Json = dict[str, Any]
+
+
+def header(value: object) -> str:
+    """Encode a header of x402."""
+    return base64.b64encode(json.dumps(value).encode()).decode()
+
+
+TERMS = {
+    "scheme": "exact", "network": "stellar:testnet", "asset": "C", "amount": "1", "payTo": "G",
+    "maxTimeoutSeconds": 60, "extra": {"areFeesSponsored": True},
+}  # fmt: skip
+CHALLENGE = {"x402Version": 2, "resource": {"url": REMOTE_URL}, "accepts": [TERMS]}
+PAYMENT = header({"x402Version": 2, "accepted": TERMS, "payload": {"transaction": "AAAA"}})
+RECEIPT = {"success": True, "transaction": "ab" * 32, "network": "stellar:testnet"}
+
+
+@pytest.fixture
+async def agent(shop: PaidGateway) -> Agent:
+    """An agent at the service with the gateway."""
+    return Agent(shop.client)
+
+
+@pytest.fixture
+async def listed(shop: PaidGateway, gateway_database: str) -> AsyncIterator[Database]:
+    """The service's database, with a seller of the internet listed."""
+    async with Database(Secret(gateway_database), connections=1) as database:
+        async with database.connection() as db:
+            await insert_resource(db, REMOTE_URL)
+        yield database
+
+
+@promise("paid-call:inputs", "paid-call:outputs", "paid-call:unpaid-gives-challenge")
+@case("MC-032", "MC-035")
+async def test_agent_pays_a_wrapper_and_gets_the_same_response_again(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    wrapper = await shop.serve()
+    url = wrapper["endpoint"]
+    unpaid = await agent.call("paid_call", {"url": url})
+    challenge = unpaid["structuredContent"]
+    assert unpaid["isError"] is True
+    assert challenge["nextAction"] == "SIGN_PAYMENT_AND_RETRY"
+    assert challenge["x402Version"] == 2
+    payment = await shop.sign(challenge["accepts"][0])
+    paid = await agent.call("paid_call", {"url": url, "paymentSignature": payment})
+    content = paid["structuredContent"]
+    assert (content["status"], content["body"], content["isPaid"]) == (200, "sunny", True)
+    assert content["nextAction"] == "COMPLETE"
+    assert content["paymentResponse"] == paid["_meta"]["x402/payment-response"]
+    again = await agent.call("paid_call", {"url": url, "paymentSignature": payment})
+    assert again == paid
+    in_meta = json.loads(base64.b64decode(payment))
+    third = await agent.call("paid_call", {"url": url}, {"x402/payment": in_meta})
+    assert third == paid
+    assert len(shop.upstream.requests) == 1
+    assert await shop.stage.rows() == 1
+
+
+async def test_failed_delivery_of_a_wrapper_is_told_and_repeated_with_the_same_payment(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    shop.upstream.answer = answers(b"broken", status="500 Oops")
+    failed = await agent.call("paid_call", {"url": wrapper["endpoint"], "paymentSignature": payment})
+    content = failed["structuredContent"]
+    assert (failed["isError"], content["isPaid"]) == (True, True)
+    assert content["outcome"] == "settled_not_delivered"
+    assert content["nextAction"] == "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"
+    shop.upstream.answer = answers(b"sunny")
+    content = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
+    assert (content["body"], content["nextAction"]) == ("sunny", "COMPLETE")
+    assert await shop.stage.rows() == 1
+
+
+@pytest.mark.usefixtures("listed")
+async def test_payment_is_carried_to_a_seller_of_the_internet(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    shop.upstream.answer = answers(
+        b"{}", status="402 Pay", headers=(f"PAYMENT-REQUIRED: {header(CHALLENGE)}",)
+    )
+    assert (await agent.paid_call(REMOTE_URL))["accepts"] == [TERMS]
+    shop.upstream.answer = answers(
+        b'{"t":1}',
+        headers=("Content-Type: application/json", f"PAYMENT-RESPONSE: {header(RECEIPT)}"),
+    )
+    content = await agent.paid_call(
+        REMOTE_URL, paymentSignature=PAYMENT, query={"city": "São Paulo", "days": 2}
+    )
+    assert (content["body"], content["isPaid"]) == ({"t": 1}, True)
+    assert content["paymentResponse"] == RECEIPT
+    sent = shop.upstream.requests[1]
+    assert sent.startswith(b"GET /weather?city=S%C3%A3o+Paulo&days=2 HTTP/1.1\r\n")
+    assert f"PAYMENT-SIGNATURE: {PAYMENT}".encode() in sent
+
+
+@case("MC-033")
+@pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize(
+    ("status", "headers", "isPaid", "action"),
+    [
+        ("200 OK", (), False, "RECONCILE_BEFORE_SIGNING_AGAIN"),
+        ("200 OK", ("PAYMENT-RESPONSE: %%%",), False, "RECONCILE_BEFORE_SIGNING_AGAIN"),
+        ("200 OK", (f"PAYMENT-RESPONSE: {header({'success': True})}",), False,
+         "RECONCILE_BEFORE_SIGNING_AGAIN"),
+        ("402 Pay", (f"PAYMENT-REQUIRED: {header(CHALLENGE)}",), False,
+         "RECONCILE_BEFORE_SIGNING_AGAIN"),
+        ("503 Later", (f"PAYMENT-RESPONSE: {header(RECEIPT)}", "Retry-After: 3"), True,
+         "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"),
+    ],
+)  # fmt: skip
+async def test_nothing_counts_as_paid_without_a_receipt_that_says_so(
+    shop: PaidGateway, agent: Agent, status: str, headers: tuple[str, ...], isPaid: bool, action: str
+) -> None:
+    shop.upstream.answer = answers(b"text", status=status, headers=headers)
+    content = await agent.paid_call(REMOTE_URL, paymentSignature=PAYMENT)
+    assert (content["isPaid"], content["nextAction"]) == (isPaid, action)
+    assert content["outcome"] in ("unknown", "settled_not_delivered")
+
+
+@pytest.mark.usefixtures("listed")
+async def test_failing_target_says_what_happened_to_the_payment(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    shop.upstream.answer = drops()
+    unpaid = await agent.refused_call(REMOTE_URL)
+    assert (unpaid["code"], unpaid["data"]["reason"]) == (-32002, "PAID_CALL_FAILED")
+    assert unpaid["data"]["outcome"] == "not_sent"
+    paid = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
+    assert paid["data"]["outcome"] == "unknown"
+    assert paid["data"]["nextAction"] == "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"
+
+
+@promise("paid-call:no-redirects")
+@case("GW-022")
+@pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize("status", ["301 A", "302 B", "303 C", "307 D", "308 E"])
+async def test_redirect_is_refused_and_its_target_not_passed_on(
+    shop: PaidGateway, agent: Agent, status: str
+) -> None:
+    where = "Location: https://seller.example.com/secret-place"
+    shop.upstream.answer = answers(status=status, headers=(where,))
+    error = await agent.refused_call(REMOTE_URL)
+    assert error["data"]["cause"] == "redirect_refused"
+    assert "secret-place" not in repr(error)
+    assert len(shop.upstream.requests) == 1
