@@ -7,12 +7,12 @@ from functools import partial
 import structlog
 
 from farebox.app.account_services import build_accounts
-from farebox.app.agent_services import build_agents
+from farebox.app.agent_services import AgentServices, build_agents
 from farebox.app.assembly import Loop, Services, join_features
 from farebox.app.catalog_services import build_catalog
 from farebox.app.database_pools import Pools, build_pools
 from farebox.app.facilitator_services import build_facilitator
-from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
+from farebox.app.gateway_services import GatewayNeeds, GatewayServices, build_gateway, gateway_sales
 from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
@@ -60,9 +60,7 @@ def build_services(settings: Settings) -> Services:
         BadSigner: a secret seed cannot be used.
         Outage: no database is configured.
     """
-    if settings.database_url is None:
-        raise Outage("database", "No database is configured: set FAREBOX_DATABASE_URL.")
-    pools = build_pools(settings.database_url, settings.connections)
+    pools = _pools(settings)
     clock = DatabaseClock(pools.money, SystemClock())
     shared = _shared(settings, pools, clock)
     networks = _networks(settings, shared)
@@ -80,8 +78,7 @@ def build_services(settings: Settings) -> Services:
     )
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
-    gateway = build_gateway(settings, pools, clock, needs)
-    agents = build_agents(settings, pools, catalog, gateway)
+    gateway, agents = _gateway_and_agents(settings, pools, clock, needs)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     features = join_features(
         facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents
@@ -101,6 +98,19 @@ def build_services(settings: Settings) -> Services:
         trusted_proxies=settings.ingress.trusted_proxies,
         leave=partial(_shut_down, settler, shared.shutdown, networks, settings.stop_grace_s),
     )
+
+
+def _pools(settings: Settings) -> Pools:
+    if settings.database_url is None:
+        raise Outage("database", "No database is configured: set FAREBOX_DATABASE_URL.")
+    return build_pools(settings.database_url, settings.connections)
+
+
+def _gateway_and_agents(
+    settings: Settings, pools: Pools, clock: Clock, needs: GatewayNeeds
+) -> tuple[GatewayServices, AgentServices]:
+    gateway = build_gateway(settings, pools, clock, needs)
+    return gateway, build_agents(settings, pools, needs.catalog, gateway)
 
 
 def _shared(settings: Settings, pools: Pools, clock: Clock) -> SharedWiring:

@@ -79,7 +79,9 @@ async def test_failed_delivery_of_a_wrapper_is_told_and_repeated_with_the_same_p
     wrapper = await shop.serve()
     payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
     shop.upstream.answer = answers(b"broken", status="500 Oops")
-    failed = await agent.call("paid_call", {"url": wrapper["endpoint"], "paymentSignature": payment})
+    failed = await agent.call(
+        "paid_call", {"url": wrapper["endpoint"], "paymentSignature": payment}
+    )
     content = failed["structuredContent"]
     assert (failed["isError"], content["isPaid"]) == (True, True)
     assert content["outcome"] == "settled_not_delivered"
@@ -115,7 +117,7 @@ async def test_payment_is_carried_to_a_seller_of_the_internet(
 @case("MC-033")
 @pytest.mark.usefixtures("listed")
 @pytest.mark.parametrize(
-    ("status", "headers", "isPaid", "action"),
+    ("status", "headers", "is_paid", "action"),
     [
         ("200 OK", (), False, "RECONCILE_BEFORE_SIGNING_AGAIN"),
         ("200 OK", ("PAYMENT-RESPONSE: %%%",), False, "RECONCILE_BEFORE_SIGNING_AGAIN"),
@@ -128,11 +130,16 @@ async def test_payment_is_carried_to_a_seller_of_the_internet(
     ],
 )  # fmt: skip
 async def test_nothing_counts_as_paid_without_a_receipt_that_says_so(
-    shop: PaidGateway, agent: Agent, status: str, headers: tuple[str, ...], isPaid: bool, action: str
+    shop: PaidGateway,
+    agent: Agent,
+    status: str,
+    headers: tuple[str, ...],
+    is_paid: bool,
+    action: str,
 ) -> None:
     shop.upstream.answer = answers(b"text", status=status, headers=headers)
     content = await agent.paid_call(REMOTE_URL, paymentSignature=PAYMENT)
-    assert (content["isPaid"], content["nextAction"]) == (isPaid, action)
+    assert (content["isPaid"], content["nextAction"]) == (is_paid, action)
     assert content["outcome"] in ("unknown", "settled_not_delivered")
 
 
