@@ -20,6 +20,7 @@ _TITLES: Final = {
     "accounts": "Accounts",
     "vault": "Vault",
     "wrappers": "Wrappers",
+    "agents": "Agents",
     "payments": "Payments that were settled",
     "origin": "Origin documents",
     "service": "The service",

@@ -1,5 +1,6 @@
 """`paid_call` through the whole service: the gateway in process, and a seller behind TLS."""
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
@@ -8,11 +9,13 @@ from typing import Any
 import pytest
 
 from farebox.kernel.secret import Secret
+from farebox.mcp import paid_call
 from farebox.storage.pool import Database
 from support.agent import REMOTE_URL, Agent, insert_resource
 from support.paid_gateway import PaidGateway
 from support.promises import case, promise
 from support.upstream import answers, drops
+from support.waiting import until
 
 Json = dict[str, Any]
 
@@ -169,3 +172,44 @@ async def test_redirect_is_refused_and_its_target_not_passed_on(
     assert error["data"]["cause"] == "redirect_refused"
     assert "secret-place" not in repr(error)
     assert len(shop.upstream.requests) == 1
+
+
+@promise("paid-call:thirty-seconds")
+@pytest.mark.usefixtures("listed")
+async def test_target_without_a_response_in_time_is_given_up(
+    shop: PaidGateway, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert paid_call.CALL_S == 30
+    monkeypatch.setattr(paid_call, "CALL_S", 0.3)
+    silent = asyncio.Event()
+
+    async def wait(_: asyncio.StreamWriter) -> None:
+        await silent.wait()
+
+    shop.upstream.answer = wait
+    unpaid = await agent.refused_call(REMOTE_URL)
+    paid = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
+    silent.set()
+    assert unpaid["data"]["cause"] == paid["data"]["cause"] == "no_answer_in_time"
+    assert (unpaid["data"]["outcome"], paid["data"]["outcome"]) == ("not_sent", "unknown")
+
+
+@pytest.mark.usefixtures("listed")
+async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    gate = asyncio.Event()
+
+    async def wait(writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        await answers(b"late")(writer)
+
+    shop.upstream.answer = wait
+    calls = [asyncio.create_task(agent.paid_call(REMOTE_URL)) for _ in range(32)]
+    await until(lambda: shop.upstream.connections == 32)
+    error = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
+    assert (error["data"]["cause"], error["data"]["outcome"]) == ("too_many_calls", "not_sent")
+    found = await agent.call("search_services", {"query": "weather"})
+    assert found["isError"] is False
+    gate.set()
+    assert {each["body"] for each in await asyncio.gather(*calls)} == {"late"}

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,9 +18,14 @@ def header(value: object) -> str:
 
 
 def rendered(
-    status: int, body: bytes = b"", *, own: bool = False, has_payment: bool = True, **headers: str
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes = b"",
+    *,
+    own: bool = False,
+    has_payment: bool = True,
 ) -> dict[str, Any]:
-    pairs = [(name.replace("_", "-"), value) for name, value in headers.items()]
+    pairs = list(headers.items())
     result = render_response(CallResponse(status, pairs, body, own), has_payment=has_payment)
     assert isinstance(result, ToolResult)
     return result.content
@@ -41,18 +47,18 @@ def test_body_that_is_no_challenge_is_none(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("status", "own", "headers", "outcome", "action"),
     [
-        (402, True, {"payment_required": header(CHALLENGE)}, "not_sent", "SIGN_PAYMENT_AND_RETRY"),
-        (402, False, {"payment_required": header(CHALLENGE)}, "unknown",
+        (402, True, {"payment-required": header(CHALLENGE)}, "not_sent", "SIGN_PAYMENT_AND_RETRY"),
+        (402, False, {"payment-required": header(CHALLENGE)}, "unknown",
          "RECONCILE_BEFORE_SIGNING_AGAIN"),
-        (402, True, {"payment_response": header({"success": False, "transaction": "ab",
+        (402, True, {"payment-response": header({"success": False, "transaction": "ab",
          "errorReason": "x"})}, "failed", "SIGN_PAYMENT_AND_RETRY"),
-        (503, True, {"retry_after": "5"}, "not_sent", "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"),
-        (503, True, {"payment_response": header({"success": False,
+        (503, True, {"retry-after": "5"}, "not_sent", "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"),
+        (503, True, {"payment-response": header({"success": False,
          "errorReason": "settlement_pending", "transaction": "ab"})}, "unknown",
          "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"),
-        (502, True, {"payment_response": header(RECEIPT), "retry_after": "5"},
+        (502, True, {"payment-response": header(RECEIPT), "retry-after": "5"},
          "settled_not_delivered", "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"),
-        (502, True, {"payment_response": header(RECEIPT)}, "settled_not_delivered",
+        (502, True, {"payment-response": header(RECEIPT)}, "settled_not_delivered",
          "RECONCILE_BEFORE_SIGNING_AGAIN"),
         (200, False, {}, "unknown", "RECONCILE_BEFORE_SIGNING_AGAIN"),
         (500, False, {}, "unknown", "RECONCILE_BEFORE_SIGNING_AGAIN"),
@@ -61,12 +67,12 @@ def test_body_that_is_no_challenge_is_none(body: bytes) -> None:
 def test_failed_paid_call_says_outcome_and_next_action(
     status: int, own: bool, headers: dict[str, str], outcome: str, action: str
 ) -> None:
-    content = rendered(status, own=own, **headers)
+    content = rendered(status, headers, own=own)
     assert (content["outcome"], content["nextAction"]) == (outcome, action)
 
 
 def test_receipt_makes_a_call_complete() -> None:
-    content = rendered(200, b"text", payment_response=header(RECEIPT))
+    content = rendered(200, {"payment-response": header(RECEIPT)}, b"text")
     assert (content["isPaid"], content["nextAction"]) == (True, "COMPLETE")
     assert "outcome" not in content
 
@@ -75,7 +81,7 @@ def test_receipt_makes_a_call_complete() -> None:
     "receipt", [{"success": True}, {"success": "true", "transaction": "ab"}, {"transaction": "ab"}]
 )
 def test_receipt_without_success_and_transaction_proves_nothing(receipt: object) -> None:
-    assert rendered(200, payment_response=header(receipt))["isPaid"] is False
+    assert rendered(200, {"payment-response": header(receipt)})["isPaid"] is False
 
 
 def test_two_receipts_count_as_none() -> None:
@@ -99,5 +105,5 @@ def test_two_receipts_count_as_none() -> None:
 def test_body_is_shown_as_json_text_or_base64(
     kind: str, body: bytes, encoding: str, shown: object
 ) -> None:
-    content = rendered(200, body, has_payment=False, content_type=kind)
+    content = rendered(200, {"content-type": kind}, body, has_payment=False)
     assert (content["bodyEncoding"], content["body"]) == (encoding, shown)

@@ -84,4 +84,5 @@ def test_every_body_is_one_message_or_a_fault(body: bytes) -> None:
 
 
 def test_depth_counts_nested_arrays_and_objects() -> None:
-    assert [depth_of(each) for each in (1, [], [[1]], {"a": [{}]})] == [0, 1, 2, 3]
+    values: list[object] = [1, [], [[1]], {"a": [{}]}]
+    assert [depth_of(each) for each in values] == [0, 1, 2, 3]
