@@ -4,8 +4,7 @@ from typing import Final
 
 from farebox.kernel.addresses import Address, account_address
 from farebox.stellar.contract_operations import HostCall, dry_run
-from farebox.stellar.scval import ScKind
-from farebox.stellar.xdr_writer import opaque, sc_address, uint32
+from farebox.stellar.xdr_writer import address_value, contract_call
 
 _INVOKE_CONTRACT: Final = bytes(4)  # HostFunctionType
 _NO_AUTHORIZATION: Final = bytes(4)
@@ -18,6 +17,5 @@ def balance_envelope(token: Address, holder: Address) -> str:
     The contract of a classic asset fails for an account that does not exist or has no trustline
     for the asset (CAP-46-6). Every token succeeds for a contract.
     """
-    argument = uint32(ScKind.ADDRESS) + sc_address(holder)
-    call = sc_address(token) + opaque(b"balance") + uint32(1) + argument
+    call = contract_call(token, b"balance", address_value(holder))
     return dry_run(HostCall(_INVOKE_CONTRACT + call, _NO_AUTHORIZATION), _ANYBODY)
