@@ -17,8 +17,8 @@ from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import AuthEntry, every_signature_verifies, read_entries
 from farebox.stellar.entry_writer import draw_nonce, unsigned_entry, unsigned_form
 from farebox.stellar.signers import SigningAccount
+from farebox.stellar.transactions import AuthorizedCall
 from farebox.stellar.web_auth import (
-    AuthorizedCall,
     build_call,
     is_plain_entry,
     join_entries,

@@ -11,7 +11,7 @@ from stellar_sdk.auth import authorize_entry
 
 from farebox.buyer.offer import printable
 from farebox.buyer.wallet import Wallet
-from farebox.kernel.addresses import account_address
+from farebox.kernel.addresses import ZERO_ACCOUNT
 from farebox.kernel.errors import CommandRefused
 from farebox.kernel.secret import Secret
 from farebox.stellar.entry_writer import draw_nonce
@@ -19,7 +19,6 @@ from farebox.stellar.ledger_clock import SLOWEST_CADENCE_S, ledgers_for
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.x402.payment import PaymentTerms
 
-_PLACEHOLDER: Final = account_address(bytes(32))  # the facilitator sets the source account
 _INCLUSION_FEE: Final = 100  # stroops; a facilitator sets its own
 _FAILURES: Final = (
     ("Error(Contract, #10)", "the payer holds too little of the token"),
@@ -133,7 +132,7 @@ def _envelope(
         stellar_xdr.HostFunctionType.HOST_FUNCTION_TYPE_INVOKE_CONTRACT,
         invoke_contract=signed.root_invocation.function.contract_fn,
     )
-    builder = TransactionBuilder(Account(_PLACEHOLDER, 0), terms.network.passphrase, _INCLUSION_FEE)
+    builder = TransactionBuilder(Account(ZERO_ACCOUNT, 0), terms.network.passphrase, _INCLUSION_FEE)
     builder.append_operation(InvokeHostFunction(function, auth=[signed])).add_time_bounds(0, 0)
     if resources is not None:
         builder.set_soroban_data(resources)

@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.stellar.contract_operations import HostCall, dry_run
 from farebox.stellar.xdr_writer import address_value, contract_call
 
 _INVOKE_CONTRACT: Final = bytes(4)  # HostFunctionType
 _NO_AUTHORIZATION: Final = bytes(4)
-_ANYBODY: Final = account_address(bytes(32))  # a read needs no source account on the ledger
 
 
 def balance_envelope(token: Address, holder: Address) -> str:
@@ -18,4 +17,4 @@ def balance_envelope(token: Address, holder: Address) -> str:
     for the asset (CAP-46-6). Every token succeeds for a contract.
     """
     call = contract_call(token, b"balance", address_value(holder))
-    return dry_run(HostCall(_INVOKE_CONTRACT + call, _NO_AUTHORIZATION), _ANYBODY)
+    return dry_run(HostCall(_INVOKE_CONTRACT + call, _NO_AUTHORIZATION), ZERO_ACCOUNT)

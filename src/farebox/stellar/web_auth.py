@@ -1,7 +1,6 @@
 """The call of SEP-45 (web_auth_verify): its bytes, its authorization entries, its simulation."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from farebox.kernel.addresses import Address
@@ -22,14 +21,6 @@ MAX_ARGUMENT_BYTES: Final = 512
 
 _CONTRACT_DATA: Final = 6  # LedgerEntryType
 _TEMPORARY: Final = 0  # ContractDataDurability
-
-
-@dataclass(frozen=True, slots=True)
-class AuthorizedCall:
-    """A call and the entries that go with it, as a transaction carries them."""
-
-    call: bytes = field(repr=False)
-    entries: tuple[AuthEntry, ...]
 
 
 def build_call(contract: Address, arguments: Mapping[str, str]) -> bytes:
