@@ -10,6 +10,7 @@ from farebox.app.account_services import build_accounts
 from farebox.app.assembly import Loop, Services, join_features
 from farebox.app.catalog_services import build_catalog
 from farebox.app.database_pools import Pools, build_pools
+from farebox.app.explorer_services import build_explorer
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
 from farebox.app.health import ComponentHealth
@@ -83,8 +84,9 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     signing = build_signing({name: each.verified for name, each in networks.items()}, clock)
+    explorer = build_explorer(networks, pools.searching)
     features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, signing
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, signing, explorer
     )
     return Services(
         endpoints=features.endpoints,
