@@ -21,6 +21,8 @@ _TITLES: Final = {
     "vault": "Vault",
     "wrappers": "Wrappers",
     "agents": "Agents",
+    "wallets": "Sign a payment",
+    "ledger": "Networks, accounts and contracts",
     "payments": "Payments that were settled",
     "origin": "Origin documents",
     "service": "The service",

@@ -7,10 +7,11 @@ from functools import partial
 import structlog
 
 from farebox.app.account_services import build_accounts
-from farebox.app.agent_services import AgentServices, build_agents
-from farebox.app.assembly import Loop, Services, join_features
-from farebox.app.catalog_services import build_catalog
+from farebox.app.agent_services import build_agents
+from farebox.app.assembly import Feature, Loop, Services, join_features
+from farebox.app.catalog_services import CatalogServices, build_catalog
 from farebox.app.database_pools import Pools, build_pools
+from farebox.app.explorer_services import build_explorer
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.gateway_services import GatewayNeeds, GatewayServices, build_gateway, gateway_sales
 from farebox.app.health import ComponentHealth
@@ -20,6 +21,7 @@ from farebox.app.network_services import NetworkServices, SharedWiring, build_ne
 from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
+from farebox.app.signing_services import build_signing
 from farebox.app.vault_services import build_vault
 from farebox.facilitator.journal.claim_release import ClaimReleaser
 from farebox.facilitator.journal.journal import SettlementJournal
@@ -31,6 +33,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
+from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
@@ -78,10 +81,10 @@ def build_services(settings: Settings) -> Services:
     )
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
-    gateway, agents = _gateway_and_agents(settings, pools, clock, needs)
-    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
+    gateway = build_gateway(settings, pools, clock, needs)
+    agents = _for_agents(settings, pools, clock, networks, catalog, gateway)
     features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, *agents
     )
     return Services(
         endpoints=features.endpoints,
@@ -89,7 +92,7 @@ def build_services(settings: Settings) -> Services:
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
-            restart_on_failure(Loop("prune", pruner.run), clock),
+            _prune(pools, clock, ledgers),
         ],
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
@@ -106,11 +109,26 @@ def _pools(settings: Settings) -> Pools:
     return build_pools(settings.database_url, settings.connections)
 
 
-def _gateway_and_agents(
-    settings: Settings, pools: Pools, clock: Clock, needs: GatewayNeeds
-) -> tuple[GatewayServices, AgentServices]:
-    gateway = build_gateway(settings, pools, clock, needs)
-    return gateway, build_agents(settings, pools, needs.catalog, gateway)
+def _for_agents(
+    settings: Settings,
+    pools: Pools,
+    clock: Clock,
+    networks: Mapping[Network, NetworkServices],
+    catalog: CatalogServices,
+    gateway: GatewayServices,
+) -> list[Feature]:
+    """Build what agents and their wallets use."""
+    verified = {name: each.verified for name, each in networks.items()}
+    return [
+        build_agents(settings, pools, catalog, gateway),
+        build_signing(verified, clock),
+        build_explorer(networks, pools.searching),
+    ]
+
+
+def _prune(pools: Pools, clock: Clock, ledgers: Mapping[Network, LedgerClock]) -> Loop:
+    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
+    return restart_on_failure(Loop("prune", pruner.run), clock)
 
 
 def _shared(settings: Settings, pools: Pools, clock: Clock) -> SharedWiring:
