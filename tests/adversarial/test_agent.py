@@ -30,6 +30,12 @@ Json = dict[str, Any]
 
 
 @pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
+@pytest.fixture
 async def agent(shop: PaidGateway) -> Agent:
     """An agent at the service with the gateway."""
     return Agent(shop.client)

@@ -35,6 +35,12 @@ RECEIPT = {"success": True, "transaction": "ab" * 32, "network": "stellar:testne
 
 
 @pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
+@pytest.fixture
 async def agent(shop: PaidGateway) -> Agent:
     """An agent at the service with the gateway."""
     return Agent(shop.client)
