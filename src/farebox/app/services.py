@@ -22,6 +22,7 @@ from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.signing_services import build_signing
+from farebox.app.skill_services import build_skills
 from farebox.app.vault_services import build_vault
 from farebox.facilitator.journal.claim_release import ClaimReleaser
 from farebox.facilitator.journal.journal import SettlementJournal
@@ -61,6 +62,7 @@ def build_services(settings: Settings) -> Services:
 
     Raises:
         BadSigner: a secret seed cannot be used.
+        InvalidSkills: a packaged spec of a skill breaks a rule.
         Outage: no database is configured.
     """
     pools = _pools(settings)
@@ -123,6 +125,7 @@ def _for_agents(
         build_agents(settings, pools, catalog, gateway),
         build_signing(verified, clock),
         build_explorer(networks, pools.searching),
+        build_skills(settings),
     ]
 
 
