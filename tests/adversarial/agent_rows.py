@@ -1,10 +1,10 @@
-"""The adversarial cases of the agent interface."""
+"""The adversarial cases of the agent interface and of the skills."""
 
 from typing import Final
 
 from adversarial.row import section_rows
 
-AGENT_ROWS: Final = section_rows(
+_MCP: Final = section_rows(
     "MCP endpoint",
     {
         "MC-017": "Bodies that are too large, too deep, ambiguous, or no Unicode.",
@@ -24,3 +24,12 @@ AGENT_ROWS: Final = section_rows(
         "MC-040": "The scenarios of the official conformance suite.",
     },
 )
+_SKILLS: Final = section_rows(
+    "Skills",
+    {
+        "VA-017": "Slugs and versions that are unknown or paths, filters with odd text.",
+        "VA-018": "Specs whose schemas, retryability or endpoints are not the service's.",
+        "VA-019": "The scheme upto in any advertised place.",
+    },
+)
+AGENT_ROWS: Final = (*_MCP, *_SKILLS)

@@ -2,19 +2,15 @@
 
 from typing import Final
 
-from spec.promise import Later, section_promises
-
-_LATER: Final = Later.AGENTS
+from spec.promise import section_promises
 
 AGENTS: Final = (
     *section_promises(
         "What the service does",
-        {"mcp:two-tools": "The endpoint /mcp has search_services and paid_call."},
-    ),
-    *section_promises(
-        "What the service does",
-        {"skills:versioned-registry": "Skills are a static registry with versions."},
-        deferred=_LATER,
+        {
+            "mcp:two-tools": "The endpoint /mcp has search_services and paid_call.",
+            "skills:versioned-registry": "Skills are a static registry with versions.",
+        },
     ),
     *section_promises(
         "MCP tool shapes",
@@ -66,6 +62,5 @@ AGENTS: Final = (
             "version:skill-specs": "A spec carries schemaVersion and a semantic version.",
             "version:v1-skills": "Skills live below /v1.",
         },
-        deferred=_LATER,
     ),
 )

@@ -8,7 +8,6 @@ from enum import StrEnum
 class Later(StrEnum):
     """The later work that owns a promise which nothing holds yet."""
 
-    AGENTS = "MCP and skills"
     AUTOMATION = "automation"
     CONSOLE = "console"
 

@@ -1,5 +1,6 @@
 """Find skills by what an agent knows of them: words, a protocol, a network or an action."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,7 @@ from farebox.kernel.errors import Refusal
 from farebox.skills.skill import Skill, Skills, SkillVersion
 from farebox.skills.spec import SkillSpec
 
+_WORD: Final = re.compile(r"[^\W_]+")
 _WEIGHTS: Final = (8, 4, 2, 1)  # of the groups of texts, as `_texts` yields them
 
 
@@ -84,16 +86,20 @@ def _fits(spec: SkillSpec, wanted: SkillFilter) -> bool:
 
 
 def _score(spec: SkillSpec, query: str | None) -> int:
-    """Score a skill: 0 unless every word of the query stands somewhere in its texts."""
-    words = (query or "").casefold().split()
-    groups = [" ".join(texts).casefold() for texts in _texts(spec)]
-    scores = [
-        sum(weight for weight, text in zip(_WEIGHTS, groups, strict=True) if word in text)
-        for word in words
-    ]
+    """Score a skill: 0 unless every word of the query begins a word somewhere in its texts."""
     if query is None:
         return 1
-    return sum(scores) if scores and all(scores) else 0
+    groups = [_words(" ".join(texts)) for texts in _texts(spec)]
+    scores = [
+        sum(weight for weight, text in zip(_WEIGHTS, groups, strict=True) if f" {word}" in text)
+        for word in set(_words(query).split())
+    ]
+    return sum(scores) if all(scores) else 0
+
+
+def _words(text: str) -> str:
+    """Return the words of a text in lower case, a space before each."""
+    return "".join(f" {word}" for word in _WORD.findall(text.casefold()))
 
 
 def _texts(spec: SkillSpec) -> Iterator[list[str]]:

@@ -17,7 +17,7 @@ import msgspec
 
 from farebox.skills.read_skills import packaged_files, read_skills
 from farebox.skills.skill import Skills
-from farebox.skills.skill_documents import DocumentKind, write_document
+from farebox.skills.skill_documents import SkillDocumentKind, write_document
 from farebox.skills.spec import spec_schema
 
 FOLDER: Final = "skills"
@@ -34,8 +34,8 @@ def generated_files(skills: Skills) -> dict[str, bytes]:
     """Generate the documents: paths in the repository, and contents."""
     found = {f"{FOLDER}/{SCHEMA}": _json(spec_schema())}
     for slug, skill in skills.items():
-        for kind in DocumentKind:
-            folder = slug if kind is DocumentKind.PAGE else f"{slug}/{_REFERENCES}"
+        for kind in SkillDocumentKind:
+            folder = slug if kind is SkillDocumentKind.PAGE else f"{slug}/{_REFERENCES}"
             found[f"{FOLDER}/{folder}/{kind}"] = write_document(skill.latest, kind)
     return found
 

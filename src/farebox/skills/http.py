@@ -18,7 +18,7 @@ from farebox.kernel.networks import Network
 from farebox.skills.agent_guide import agent_guide
 from farebox.skills.find_skills import SkillFilter, find_skill, find_version, list_skills
 from farebox.skills.skill import Skills, SkillVersion
-from farebox.skills.skill_documents import DocumentKind, SkillDocuments, entity_tag
+from farebox.skills.skill_documents import SkillDocumentKind, SkillDocuments, entity_tag
 from farebox.skills.spec import SkillStatus
 from farebox.skills.wire import (
     SkillListBody,
@@ -157,20 +157,20 @@ SPEC: Final = _declare_document(
     {"schemaVersion": "1.0", "slug": "x402-pay", "version": "1.0.0", "actions": []},
 )
 PAGE: Final = _declare_document(
-    DocumentKind.PAGE,
+    SkillDocumentKind.PAGE,
     "The skill as a page in the Agent Skills format.",
     {"type": "string"},
     '---\nname: x402-pay\ndescription: "Pays for a resource."\n---\n\n# Pay for a resource\n',
     media=_MARKDOWN,
 )
 TOOLS: Final = _declare_document(
-    DocumentKind.TOOLS,
+    SkillDocumentKind.TOOLS,
     "The actions of a skill as MCP tools, for a client that calls the routes itself.",
     {"type": "object", "required": ["tools"]},
     {"tools": []},
 )
 OPENAPI: Final = _declare_document(
-    DocumentKind.OPENAPI,
+    SkillDocumentKind.OPENAPI,
     "The endpoints of a skill as OpenAPI 3.1.",
     {"type": "object", "required": ["openapi", "paths"]},
     {"openapi": "3.1.0", "paths": {}},
@@ -225,7 +225,7 @@ class ShowGenerated:
     """Shows a document that is generated from a spec."""
 
     def __init__(
-        self, skills: Skills, documents: SkillDocuments, kind: DocumentKind, media: str
+        self, skills: Skills, documents: SkillDocuments, kind: SkillDocumentKind, media: str
     ) -> None:
         self._skills, self._documents = skills, documents
         self._kind, self._media = kind, media
@@ -251,14 +251,14 @@ class ShowGuide:
 def skill_endpoints(skills: Skills, origin: str, networks: Sequence[Network]) -> list[Endpoint]:
     """Return the routes of skills; `origin` is the public URL of the service."""
     documents = SkillDocuments(skills)
-    generated = ((PAGE, DocumentKind.PAGE), (TOOLS, DocumentKind.TOOLS))
+    generated = ((PAGE, SkillDocumentKind.PAGE), (TOOLS, SkillDocumentKind.TOOLS))
     return [
         Endpoint(LIST, ListSkills(skills, origin)),
         Endpoint(VERSIONS, ListVersions(skills, origin)),
         Endpoint(SPEC, ShowSpec(skills)),
         *(
             Endpoint(route, ShowGenerated(skills, documents, kind, route.responses[200].media))
-            for route, kind in (*generated, (OPENAPI, DocumentKind.OPENAPI))
+            for route, kind in (*generated, (OPENAPI, SkillDocumentKind.OPENAPI))
         ),
         Endpoint(LLMS, ShowGuide(agent_guide(skills, origin, networks))),
     ]

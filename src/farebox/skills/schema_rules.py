@@ -15,7 +15,9 @@ from farebox.kernel.networks import Network
 from farebox.skills.spec import SkillAction
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1  # the largest that every JSON parser reads exactly
-_AMOUNT: Final = re.compile(r"amount|balance|liabilities|reserve|inclusion|meanPayment")
+_AMOUNT: Final = re.compile(
+    r"amount|balance|liabilities|reserve|inclusion|meanPayment", re.IGNORECASE
+)
 _ADDRESS_PATTERN: Final = re.compile(r"\^\[?(?:GC|G|C)\]?\[A-Z2-7\]")
 _ADDRESS: Final = re.compile(r"\b[GC][A-Z2-7]{55}\b")
 # members, and values of an example, that say which network an address is on
@@ -27,20 +29,23 @@ Schema = dict[str, Any]
 def judge_action(action: SkillAction) -> Iterator[str]:
     """Yield the faults of an action's schemas and examples, each with its place."""
     schemas = {"input": action.input, "output": action.output}
-    for side, schema in schemas.items():
-        yield from (f"{side}: {fault}" for fault in judge_schema(schema))
+    faults = [f"{side}: {each}" for side, own in schemas.items() for each in judge_schema(own)]
     if action.input.get("type") != "object" or action.input.get("additionalProperties", True):
-        yield "input: not an object without further members"
+        faults.append("input: not an object without further members")
     if any(map(_takes_address, schemas.values())) and not any(
         map(_takes_network, schemas.values())
     ):
-        yield "an address without a network"
+        faults.append("an address without a network")
+    yield from faults or _judge_examples(action)
+
+
+def _judge_examples(action: SkillAction) -> Iterator[str]:
     for index, example in enumerate(action.examples):
-        values = {"input": example.input, "output": example.output}
-        for side, value in values.items():
-            faults = misfits(schemas[side], value)
+        for side in ("input", "output"):
+            faults = misfits(getattr(action, side), getattr(example, side))
             yield from (f"examples/{index}/{side}: {fault}" for fault in faults)
-        yield from (f"examples/{index}: {fault}" for fault in _judge_addresses(values))
+        faults = _judge_addresses([example.input, example.output])
+        yield from (f"examples/{index}: {fault}" for fault in faults)
 
 
 def judge_schema(schema: Schema) -> Iterator[str]:
@@ -82,9 +87,7 @@ def _judge_addresses(value: object) -> Iterator[str]:
 
 
 def misfits(schema: Schema, value: object) -> Iterator[str]:
-    """Yield why a value does not fit a schema; nothing for a schema that is none."""
-    if not jsonschema_rs.meta.is_valid(schema):
-        return
+    """Yield why a value does not fit a valid schema."""
     validator = jsonschema_rs.Draft202012Validator(schema, offline=True)
     for error in validator.iter_errors(value):
         place = "/".join(map(str, error.instance_path))
@@ -98,9 +101,9 @@ def properties_of(schema: object) -> Mapping[str, Any]:
 
 
 def _is_amount(schema: Schema) -> bool:
-    """Whether a schema is that of an amount as text, or of a list or object that may hold some."""
+    """Whether a schema is that of an amount as text, or of a list, an object or a flag."""
     kinds = schema.get("type")
-    if kinds in ("object", "array"):
+    if kinds in ("object", "array", "boolean"):
         return True
     texts = ["string", *(["null"] if isinstance(kinds, list) else [])]
     return (kinds == "string" or kinds == texts) and "pattern" in schema

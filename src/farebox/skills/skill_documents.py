@@ -13,7 +13,7 @@ from farebox.skills.skill_page import skill_page
 from farebox.skills.tool_list import tool_list
 
 
-class DocumentKind(StrEnum):
+class SkillDocumentKind(StrEnum):
     """The documents that are generated from a spec, by the names of their files."""
 
     PAGE = "SKILL.md"
@@ -21,14 +21,14 @@ class DocumentKind(StrEnum):
     OPENAPI = "openapi.json"
 
 
-_WRITERS: Final[dict[DocumentKind, Callable[[SkillVersion], bytes]]] = {
-    DocumentKind.PAGE: lambda version: skill_page(version).encode(),
-    DocumentKind.TOOLS: lambda version: _json(tool_list(version.spec)),
-    DocumentKind.OPENAPI: lambda version: _json(openapi_fragment(version.spec)),
+_WRITERS: Final[dict[SkillDocumentKind, Callable[[SkillVersion], bytes]]] = {
+    SkillDocumentKind.PAGE: lambda version: skill_page(version).encode(),
+    SkillDocumentKind.TOOLS: lambda version: _json(tool_list(version.spec)),
+    SkillDocumentKind.OPENAPI: lambda version: _json(openapi_fragment(version.spec)),
 }
 
 
-def write_document(version: SkillVersion, kind: DocumentKind) -> bytes:
+def write_document(version: SkillVersion, kind: SkillDocumentKind) -> bytes:
     """Write a document of a version."""
     return _WRITERS[kind](version)
 
@@ -46,10 +46,10 @@ class SkillDocuments:
             (slug, version.spec.version, kind): write_document(version, kind)
             for slug, skill in skills.items()
             for version in skill.versions
-            for kind in DocumentKind
+            for kind in SkillDocumentKind
         }
 
-    def find(self, version: SkillVersion, kind: DocumentKind) -> bytes:
+    def find(self, version: SkillVersion, kind: SkillDocumentKind) -> bytes:
         """Return a document of a version."""
         return self._documents[version.spec.slug, version.spec.version, kind]
 

@@ -26,6 +26,13 @@ PUBLIC = frozenset(
         ("GET", "/.well-known/stellar.toml"),
         ("GET", "/.well-known/x402"),
         ("GET", "/openapi.json"),
+        ("GET", "/llms.txt"),
+        ("GET", "/v1/skills"),
+        ("GET", "/v1/skills/{slug}/versions"),
+        ("GET", "/v1/skills/{slug}/spec"),
+        ("GET", "/v1/skills/{slug}/SKILL.md"),
+        ("GET", "/v1/skills/{slug}/mcp-tools.json"),
+        ("GET", "/v1/skills/{slug}/openapi.json"),
         ("GET", "/health/live"),
         ("GET", "/health/ready"),
     }

@@ -1,0 +1,152 @@
+"""The generated documents: their formats, and the committed files."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema_rs
+import msgspec
+import pytest
+import schemathesis
+
+from farebox.skills.generated_files import (
+    DIGESTS,
+    FOLDER,
+    PublishedVersionChanged,
+    add_digests,
+    generated_files,
+    read_digests,
+    write_files,
+)
+from farebox.skills.openapi_fragment import openapi_fragment
+from farebox.skills.read_skills import read_skills
+from farebox.skills.skill import SkillVersion
+from farebox.skills.skill_page import MAX_BODY_LINES, skill_page
+from farebox.skills.spec import MAX_DESCRIPTION, spec_schema
+from farebox.skills.tool_list import tool_list
+from support.promises import promise
+from support.skills import FILES, NAMES, SKILLS, VERSIONS, changed, small_spec, version_of
+
+ROOT: Final = Path(__file__).parents[3]
+_TOOL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_PROPERTY: Final = re.compile(r'^(name|description|license|compatibility): ?"?(.*?)"?$')
+
+
+def test_committed_files_are_current() -> None:
+    expected = generated_files(SKILLS)
+    folder = ROOT / FOLDER
+    committed = {
+        str(path.relative_to(ROOT)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    assert committed == expected, "run scripts/docs"
+
+
+def test_committed_file_differs_when_a_spec_does() -> None:
+    small = read_skills({**FILES})
+    (own,) = [each for each in VERSIONS if each.spec.slug == "receipt-verify"]
+    spec = changed(msgspec.json.decode(own.body, type=dict[str, Any]), "summary", "Another one.")
+    other = {**small, "receipt-verify": type(small["receipt-verify"])((version_of(spec),))}
+    names = {
+        name
+        for name, body in generated_files(other).items()
+        if generated_files(small)[name] != body
+    }
+    assert names == {
+        "skills/receipt-verify/SKILL.md",
+        "skills/receipt-verify/references/openapi.json",
+    }
+
+
+@promise("skills:versioned-registry")
+def test_published_version_has_the_digest_that_was_committed() -> None:
+    published = (ROOT / DIGESTS).read_text()
+    assert add_digests(read_digests(published), FILES) == published, "run scripts/docs"
+
+
+def test_changed_or_missing_version_is_noticed_and_a_new_one_is_added() -> None:
+    published = read_digests((ROOT / DIGESTS).read_text())
+    name = "x402-pay/1.0.0.json"
+    for files in (FILES | {name: FILES[name] + b" "}, {name: FILES[name]}):
+        with pytest.raises(PublishedVersionChanged):
+            add_digests(published, files)
+    more = add_digests(published, FILES | {"x402-pay/1.1.0.json": b"{}"})
+    assert set(read_digests(more)) - set(published) == {"x402-pay/1.1.0.json"}
+
+
+def test_files_are_written_once_and_refused_when_a_version_changed(tmp_path: Path) -> None:
+    digests = tmp_path / DIGESTS
+    digests.parent.mkdir(parents=True)
+    write_files(tmp_path)
+    first = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    write_files(tmp_path)
+    assert {path: path.read_bytes() for path in first} == first
+    digests.write_text(digests.read_text().replace("a", "b"))
+    with pytest.raises(PublishedVersionChanged):
+        write_files(tmp_path)
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
+def test_page_keeps_the_agent_skills_format(version: SkillVersion) -> None:
+    page = skill_page(version)
+    _, frontmatter, body = page.split("---\n", 2)
+    properties = dict(
+        found.groups() for line in frontmatter.splitlines() if (found := _PROPERTY.match(line))
+    )
+    assert properties["name"] == version.spec.slug
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", properties["name"])
+    assert 0 < len(properties["description"]) <= MAX_DESCRIPTION
+    assert properties["license"] == "Apache-2.0"
+    assert len(properties["compatibility"]) <= 500
+    assert len(body.splitlines()) < MAX_BODY_LINES
+    assert f'spec-sha256: "{version.sha256}"' in frontmatter
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
+def test_page_has_every_action_member_and_error(version: SkillVersion) -> None:
+    page = skill_page(version)
+    for action in version.spec.actions:
+        section = page.partition(f"\n### {action.name}\n")[2].partition("\n### ")[0]
+        assert action.summary in section
+        for name in (*action.input["properties"], *(each.code for each in action.errors)):
+            assert f"`{name}`" in section
+
+
+def test_description_with_quotes_and_line_breaks_stays_one_line_of_yaml() -> None:
+    version = version_of(small_spec("receipts", description='Say "yes":\nno - # {x}'))
+    line = skill_page(version).splitlines()[2]
+    assert line == 'description: "Say \\"yes\\":\\nno - # {x}"'
+
+
+def test_names_of_tools_are_unique_and_allowed() -> None:
+    tools = [tool for each in VERSIONS for tool in tool_list(each.spec)["tools"]]
+    names = [tool["name"] for tool in tools]
+    assert len(set(names)) == len(names) > 30
+    assert [name for name in names if not _TOOL.fullmatch(name)] == []
+    for tool in tools:
+        assert tool["inputSchema"]["type"] == "object"
+        assert tool.get("outputSchema", {"type": "object"})["type"] == "object"
+        assert set(tool["_meta"]["farebox/request"]["members"]) == set(
+            tool["inputSchema"]["properties"]
+        )
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=NAMES)
+def test_openapi_fragment_has_every_endpoint_and_can_be_read(version: SkillVersion) -> None:
+    document = openapi_fragment(version.spec)
+    operations = list(schemathesis.openapi.from_dict(document).get_all_operations())
+    named = {(each.ok().method.upper(), each.ok().path) for each in operations}
+    assert named == {(each.method, each.path) for each in version.spec.endpoints}
+    bodies = [
+        content["schema"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        for place in (operation.get("requestBody", {}), *operation["responses"].values())
+        for content in place.get("content", {}).values()
+    ]
+    assert all(jsonschema_rs.meta.is_valid(schema) for schema in bodies)
+
+
+def test_schema_of_a_spec_is_valid() -> None:
+    assert jsonschema_rs.meta.is_valid(spec_schema())
