@@ -7,9 +7,9 @@ from typing import Final
 import orjson
 
 from bench.search_listings import Synthetic
-from farebox.buyer.tokens import USDC
 from farebox.catalog.listing import ListingType
 from farebox.catalog.search_document import SearchDocument
+from farebox.stellar.known_tokens import USDC
 
 LISTING: Final = (
     *("id", "network", "resource_key", "type", "url", "tool_name", "method", "pay_to"),

@@ -15,7 +15,6 @@ import msgspec
 from bench.search_listings import Generator, Synthetic
 from bench.search_rows import extensions_of
 from bench.search_samples import log_to_stderr, percentile
-from farebox.buyer.tokens import USDC
 from farebox.catalog import listing_store
 from farebox.catalog.listing import ListedTerms, ListingType, Metadata, Resource
 from farebox.catalog.search_document import SearchIndex
@@ -24,6 +23,7 @@ from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.secret import Secret
 from farebox.search.index_store import StoredIndex
+from farebox.stellar.known_tokens import USDC
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 

@@ -14,12 +14,12 @@ from e2e.page_runner import PageRunner
 from e2e.report import run_and_report
 from e2e.snippets import read_snippets
 from e2e.stage import HORIZON_PRELOAD, Market, Stage, open_stage
-from farebox.buyer.tokens import USDC
 from farebox.kernel.networks import Network
 from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
 from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.wrapped_api import NAME, WrappedApi
+from farebox.stellar.known_tokens import USDC
 
 PAGES: Final = tuple(ROOT / "docs" / name for name in ("sell.md", "buy.md", "gateway.md"))
 PRICE_UNITS: Final = 100_000

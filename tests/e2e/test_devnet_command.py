@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from farebox.buyer.tokens import USDC
 from farebox.kernel.networks import Network
 from farebox.local.devnet import ask_scene
+from farebox.stellar.known_tokens import USDC
 from support.command import run_farebox, start_farebox
 
 

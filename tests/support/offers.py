@@ -1,7 +1,7 @@
 """Offers as sellers write them, for the tests of the buyer."""
 
-from farebox.buyer.tokens import USDC
 from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import USDC
 from farebox.x402.headers import encode_header
 
 SELLER = "GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ"

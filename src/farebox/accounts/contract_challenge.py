@@ -7,7 +7,6 @@ the account adds its signature and the expiry ledger to the other. Nothing else 
 import base64
 import hashlib
 import re
-import secrets
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,16 +15,15 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.ids import random_text
 from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import AuthEntry, every_signature_verifies, read_entries
+from farebox.stellar.entry_writer import draw_nonce, unsigned_entry, unsigned_form
 from farebox.stellar.signers import SigningAccount
+from farebox.stellar.transactions import AuthorizedCall
 from farebox.stellar.web_auth import (
-    AuthorizedCall,
     build_call,
     is_plain_entry,
     join_entries,
     read_call,
     signed_entry,
-    unsigned_entry,
-    unsigned_form,
 )
 from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
 
@@ -77,10 +75,10 @@ def build_contract_challenge(
     """Build a challenge with a random nonce for a C… account."""
     expires = latest_ledger + LIFE_LEDGERS
     call = build_call(contract.address, _arguments(account, domain, random_text(_NONCE_LENGTH)))
-    theirs = unsigned_entry(account, nonce=_random_nonce(), expires_at_ledger=expires, call=call)
+    theirs = unsigned_entry(account, nonce=draw_nonce(), expires_at_ledger=expires, call=call)
     ours = signed_entry(
         domain.signer,
-        nonce=_random_nonce(),
+        nonce=draw_nonce(),
         expires_at_ledger=expires,
         call=call,
         network_id=contract.network.id,
@@ -146,11 +144,6 @@ def _arguments(account: Address, domain: WebAuthDomain, nonce: str) -> dict[str,
         "web_auth_domain": domain.web_auth,
         "web_auth_domain_account": domain.signer.address,
     }
-
-
-def _random_nonce() -> int:
-    """A random nonce of an entry: a signed number of 64 bits."""
-    return secrets.randbits(64) - 2**63
 
 
 def _digest(raw: bytes) -> bytes:

@@ -27,7 +27,7 @@ from farebox.accounts.web_auth_scheme import (
     ReturnedChallenge,
     SignatureRefused,
 )
-from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
@@ -49,7 +49,6 @@ from farebox.stellar.web_auth import spends_nonce
 _LIFE: Final = timedelta(seconds=LIFE_LEDGERS * SLOWEST_CADENCE_S)
 _MAX_LAG_LEDGERS: Final = 2
 _RECHECK_S: Final = 5.0  # for a contract that is not deployed yet
-_SOURCE: Final = account_address(bytes(32))  # of the simulation; it need not exist
 _SEQUENCE: Final = 1
 _CONCURRENT_SIMULATIONS: Final = 4  # an account's code may use the network's full limits
 _SIMULATION_WAIT_S: Final = 5.0
@@ -116,7 +115,7 @@ class ContractWebAuth:
         now = self._ledgers.now()
         if challenge.expires_at_ledger < now.sequence:
             raise ChallengeNotOpen
-        envelope = simulation_envelope(challenge.signed, source=_SOURCE, sequence=_SEQUENCE)
+        envelope = simulation_envelope(challenge.signed, source=ZERO_ACCOUNT, sequence=_SEQUENCE)
         response = await self._simulate(envelope)
         # the account's code may emit any number of events; they are not needed
         simulation = read_simulation({**response.result, "events": []})

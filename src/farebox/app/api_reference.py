@@ -20,6 +20,8 @@ _TITLES: Final = {
     "accounts": "Accounts",
     "vault": "Vault",
     "wrappers": "Wrappers",
+    "wallets": "Sign a payment",
+    "ledger": "Networks, accounts and contracts",
     "payments": "Payments that were settled",
     "origin": "Origin documents",
     "service": "The service",

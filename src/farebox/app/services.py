@@ -20,6 +20,7 @@ from farebox.app.network_services import NetworkServices, SharedWiring, build_ne
 from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
+from farebox.app.signing_services import build_signing
 from farebox.app.vault_services import build_vault
 from farebox.facilitator.journal.claim_release import ClaimReleaser
 from farebox.facilitator.journal.journal import SettlementJournal
@@ -83,8 +84,9 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
+    signing = build_signing({name: each.verified for name, each in networks.items()}, clock)
     features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents, signing
     )
     return Services(
         endpoints=features.endpoints,

@@ -1,6 +1,5 @@
 """The buyer's authorization: a signed entry for one transfer, in its envelope."""
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,14 +11,14 @@ from stellar_sdk.auth import authorize_entry
 
 from farebox.buyer.offer import printable
 from farebox.buyer.wallet import Wallet
-from farebox.kernel.addresses import account_address
+from farebox.kernel.addresses import ZERO_ACCOUNT
 from farebox.kernel.errors import CommandRefused
 from farebox.kernel.secret import Secret
+from farebox.stellar.entry_writer import draw_nonce
+from farebox.stellar.ledger_clock import SLOWEST_CADENCE_S, ledgers_for
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.x402.payment import PaymentTerms
 
-LEDGER_S: Final = 5  # buyers and facilitators count maxTimeoutSeconds in ledgers of this length
-_PLACEHOLDER: Final = account_address(bytes(32))  # the facilitator sets the source account
 _INCLUSION_FEE: Final = 100  # stroops; a facilitator sets its own
 _FAILURES: Final = (
     ("Error(Contract, #10)", "the payer holds too little of the token"),
@@ -70,8 +69,10 @@ async def authorize(
         RpcUnavailable: the node is unavailable.
     """
     latest = await node.latest_ledger()
-    expires = latest.sequence + -(-terms.max_timeout_s // LEDGER_S)
-    nonce = secrets.randbits(64) - 2**63
+    expires = latest.sequence + ledgers_for(
+        terms.max_timeout_s, cadence_s=SLOWEST_CADENCE_S, tolerance=0
+    )
+    nonce = draw_nonce()
     unsigned = unsigned_entry(terms, payer=wallet.address, nonce=nonce, form=form)
     signed = authorize_entry(unsigned, wallet.keypair(), expires, terms.network.passphrase)
     simulation = (await node.simulate(_envelope(terms, signed))).result
@@ -131,7 +132,7 @@ def _envelope(
         stellar_xdr.HostFunctionType.HOST_FUNCTION_TYPE_INVOKE_CONTRACT,
         invoke_contract=signed.root_invocation.function.contract_fn,
     )
-    builder = TransactionBuilder(Account(_PLACEHOLDER, 0), terms.network.passphrase, _INCLUSION_FEE)
+    builder = TransactionBuilder(Account(ZERO_ACCOUNT, 0), terms.network.passphrase, _INCLUSION_FEE)
     builder.append_operation(InvokeHostFunction(function, auth=[signed])).add_time_bounds(0, 0)
     if resources is not None:
         builder.set_soroban_data(resources)

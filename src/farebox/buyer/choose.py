@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from farebox.buyer.offer import Offer, Option, UnpayableOption
-from farebox.buyer.tokens import USDC, DisplayToken, find_token
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import USDC, DisplayToken, find_token
 
 
 @dataclass(frozen=True, slots=True)

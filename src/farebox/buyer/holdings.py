@@ -7,13 +7,13 @@ from stellar_sdk import Account, Asset, Keypair, TransactionBuilder
 from stellar_sdk import xdr as stellar_xdr
 
 from farebox.buyer.seller_client import SellerClient, SellerRequest
-from farebox.buyer.tokens import USDC, format_units
 from farebox.buyer.wallet import Wallet
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import CommandRefused
 from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import USDC, format_units
 from farebox.stellar.rpc import (
     LedgerStatus,
     SendStatus,

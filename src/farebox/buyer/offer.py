@@ -9,10 +9,9 @@ from farebox.kernel.amounts import parse_base_units
 from farebox.kernel.networks import parse_network
 from farebox.x402.headers import decode_header
 from farebox.x402.payment import PaymentTerms
+from farebox.x402.wire import MAX_TIMEOUT_S, X402_VERSION
 
-VERSION: Final = 2
 MAX_OPTIONS: Final = 64
-_MAX_TIMEOUT_S: Final = 86_400
 _FLOWS: Final = ("authorization", "upfront")
 
 
@@ -57,7 +56,7 @@ def read_offer(header: str | None) -> Offer | UnreadableOffer:
     body = decode_header(header)
     if body is None:
         return UnreadableOffer("the PAYMENT-REQUIRED header is not base64 of a JSON object")
-    if type(body.get("x402Version")) is not int or body["x402Version"] != VERSION:
+    if type(body.get("x402Version")) is not int or body["x402Version"] != X402_VERSION:
         return UnreadableOffer("the seller uses another version of x402 than 2")
     accepts = body.get("accepts")
     if not isinstance(accepts, list) or not accepts:
@@ -110,7 +109,7 @@ def _read_terms(entry: Mapping[str, object]) -> PaymentTerms | UnpayableOption:
         return UnpayableOption("its asset or payTo is not a plain Stellar address")
     if not amount:
         return UnpayableOption("its amount is not a positive whole number of base units")
-    if type(timeout) is not int or not 0 < timeout <= _MAX_TIMEOUT_S:
+    if type(timeout) is not int or not 0 < timeout <= MAX_TIMEOUT_S:
         return UnpayableOption("its maxTimeoutSeconds is not between 1 and 86400")
     return PaymentTerms(network, asset, amount, pay_to, timeout)
 

@@ -10,7 +10,7 @@ from farebox.buyer.authorization import (
     authorize,
 )
 from farebox.buyer.choose import BuyerPreferences, NoSuitableOption, choose
-from farebox.buyer.offer import VERSION, Offer, Option, UnreadableOffer, printable, read_offer
+from farebox.buyer.offer import Offer, Option, UnreadableOffer, printable, read_offer
 from farebox.buyer.outcome import NothingToPay, Outcome, Undecided, Unpaid, judge_response
 from farebox.buyer.seller_client import (
     SellerClient,
@@ -24,6 +24,7 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.x402.headers import encode_header
+from farebox.x402.payload import build_payload
 
 
 class PaymentApprover(Protocol):
@@ -109,13 +110,6 @@ def payment_payload(
     offer: Offer, option: Option, authorization: Authorization
 ) -> dict[str, object]:
     """The payload of `PAYMENT-SIGNATURE`, which echoes the seller's terms and extensions."""
-    payload: dict[str, object] = {
-        "x402Version": VERSION,
-        "accepted": option.raw,
-        "payload": {"transaction": authorization.envelope.reveal()},
-    }
-    if offer.resource is not None:
-        payload["resource"] = offer.resource
-    if offer.extensions is not None:
-        payload["extensions"] = offer.extensions
-    return payload
+    return build_payload(
+        option.raw, authorization.envelope, resource=offer.resource, extensions=offer.extensions
+    )

@@ -13,7 +13,6 @@ from farebox.buyer.choose import BuyerPreferences
 from farebox.buyer.outcome import Outcome
 from farebox.buyer.pay import Buyer
 from farebox.buyer.seller_client import HttpSellerClient, SellerRequest
-from farebox.buyer.tokens import find_token, parse_units
 from farebox.buyer.wallet import Wallet, default_path, open_wallet
 from farebox.cli.exits import UserActionRequired, run
 from farebox.cli.networks import (
@@ -36,6 +35,7 @@ from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import find_token, parse_units
 
 _DEFAULT_LIMIT: Final = BaseUnits(10_000_000)  # 1 USDC: the maximum for --yes alone
 _EPILOG: Final = (

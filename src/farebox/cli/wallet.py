@@ -6,7 +6,6 @@ import click
 
 from farebox.buyer.holdings import Holdings, UsdcFunding, WalletFunder, read_holdings
 from farebox.buyer.seller_client import HttpSellerClient
-from farebox.buyer.tokens import USDC, format_units, parse_units
 from farebox.buyer.wallet import Wallet, create_wallet, default_path, open_wallet, wallet_of
 from farebox.cli.exits import UserActionRequired, run
 from farebox.cli.networks import (
@@ -22,6 +21,7 @@ from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.local.devnet import ask_scene
+from farebox.stellar.known_tokens import USDC, format_units, parse_units
 
 
 @click.group("wallet")

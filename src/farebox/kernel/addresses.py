@@ -66,3 +66,6 @@ def account_address(raw: bytes) -> Address:
 def contract_address(raw: bytes) -> Address:
     """The C… address of a 32-byte contract id."""
     return Address(_encode(raw, _CONTRACT_VERSION))
+
+
+ZERO_ACCOUNT: Final = account_address(bytes(32))  # nobody's: no key is known for it

@@ -62,7 +62,11 @@ class ErrorCode(StrEnum):
         "The address is not that of an account or a contract.",
     )
     UNSUPPORTED_NETWORK = "unsupported_network", 400, "The network is not served here."
-    MUXED_ACCOUNT_UNSUPPORTED = "muxed_account_unsupported", 400, "Muxed accounts cannot sign in."
+    MUXED_ACCOUNT_UNSUPPORTED = (
+        "muxed_account_unsupported",
+        400,
+        "Muxed addresses cannot be used: name the account or the contract.",
+    )
     MEMO_UNSUPPORTED = "memo_unsupported", 400, "A memo cannot be signed in with."
     UNKNOWN_HOME_DOMAIN = "unknown_home_domain", 400, "The home domain is not the service's."
     INVALID_CHALLENGE = (
@@ -77,6 +81,21 @@ class ErrorCode(StrEnum):
     )
     MALFORMED_HTTP = "malformed_http", 400, "This is not a well-formed HTTP request."
     INVALID_PAYMENT_HEADER = "invalid_payment_header", 400, "PAYMENT-SIGNATURE holds no payment."
+    INVALID_ENTRY = (
+        "invalid_entry",
+        400,
+        "Look at entry. It is the unsigned authorization entry that was prepared, base64 XDR.",
+    )
+    INVALID_SIGNATURE = (
+        "invalid_signature",
+        400,
+        "The signature is not of the form that the payer needs.",
+    )
+    INVALID_ASSET = (
+        "invalid_asset",
+        400,
+        "An asset is native, CODE:ISSUER or the C… address of a token contract.",
+    )
     INVALID_REFUND = "invalid_refund", 400, "The transaction is not a refund of this payment."
     INVALID_FILTER = "invalid_filter", 400, "A filter has a value that it does not take."
     NOT_FORWARDED = "not_forwarded", 400, "A part of the request cannot be sent to the upstream."
@@ -105,6 +124,8 @@ class ErrorCode(StrEnum):
         "An account of the service cannot sign in to it.",
     )
     NOT_FOUND = "not_found", 404, "There is nothing at this path."
+    ACCOUNT_NOT_FOUND = "account_not_found", 404, "The account is not on the ledger."
+    CONTRACT_NOT_FOUND = "contract_not_found", 404, "The contract is not on the ledger."
     METHOD_NOT_ALLOWED = "method_not_allowed", 405, "This path does not take this method."
     REQUEST_TIMEOUT = "request_timeout", 408, "The body did not arrive in time."
     NAME_TAKEN = "name_taken", 409, "The name is taken: choose another."

@@ -14,7 +14,6 @@ from farebox.buyer.offer import Offer, Option, read_offer
 from farebox.buyer.outcome import read_receipt
 from farebox.buyer.pay import payment_payload
 from farebox.buyer.seller_client import HttpSellerClient, SellerRequest, SellerResponse
-from farebox.buyer.tokens import USDC
 from farebox.buyer.wallet import Wallet
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.secret import Secret
@@ -22,6 +21,7 @@ from farebox.local.demo_log import DemoLog
 from farebox.local.demo_network import DemoNetwork
 from farebox.local.faults import LocalFault
 from farebox.local.wrapped_api import NAME, WrappedApi
+from farebox.stellar.known_tokens import USDC
 from farebox.x402.headers import encode_header
 
 SLUG: Final = "lisbon-forecast"

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from farebox.buyer.authorization import Authorization
 from farebox.buyer.choose import describe_price
 from farebox.buyer.offer import Offer, Option
-from farebox.buyer.tokens import USDC, format_units
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.local.devnet_binary import Progress
 from farebox.local.facilitator_client import Json
+from farebox.stellar.known_tokens import USDC, format_units
 from farebox.stellar.rpc import TransactionFound
 
 

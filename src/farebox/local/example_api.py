@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from farebox.buyer.tokens import USDC
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.local.facilitator_client import Facilitator, FacilitatorUnavailable, Json
+from farebox.stellar.known_tokens import USDC
 from farebox.x402.headers import (
     PAYMENT_REQUIRED,
     PAYMENT_RESPONSE,

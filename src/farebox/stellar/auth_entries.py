@@ -45,6 +45,8 @@ class CredentialKind(StrEnum):
 
 
 _KINDS: Final = tuple(CredentialKind)  # in the order of their XDR discriminants
+# the kinds by which a payer may authorize a payment (docs/decisions/0038)
+PAYING_KINDS: Final = frozenset((CredentialKind.ADDRESS, CredentialKind.ADDRESS_V2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,8 @@ class AuthEntry:
     invocation: bytes = field(repr=False)
 
 
-def authorization_digest(entry: AuthEntry, network_id: bytes) -> bytes:
-    """The 32 bytes the signers of an entry sign, made from its own slices.
+def authorization_preimage(entry: AuthEntry, network_id: bytes) -> bytes:
+    """The HashIDPreimage (XDR) whose hash the signers of an entry sign, made from its own slices.
 
     Raises:
         ValueError: the entry has source-account credentials, for which nothing is signed.
@@ -98,7 +100,12 @@ def authorization_digest(entry: AuthEntry, network_id: bytes) -> bytes:
     else:
         bound = entry.nonce_and_expiry + entry.address_xdr
         parts = (_PREIMAGE_WITH_ADDRESS, network_id, bound, entry.invocation)
-    return hashlib.sha256(b"".join(parts)).digest()
+    return b"".join(parts)
+
+
+def authorization_digest(entry: AuthEntry, network_id: bytes) -> bytes:
+    """The 32 bytes the signers of an entry sign; raises as `authorization_preimage`."""
+    return hashlib.sha256(authorization_preimage(entry, network_id)).digest()
 
 
 def read_entries(reader: XdrReader, call: bytes | None = None) -> tuple[AuthEntry, ...]:
@@ -112,6 +119,18 @@ def read_entries(reader: XdrReader, call: bytes | None = None) -> tuple[AuthEntr
     """
     known = None if call is None else _CONTRACT_CALL + call
     return tuple(_read_entry(reader, known) for _ in range(reader.count(MAX_ENTRIES)))
+
+
+def read_entry(raw: bytes) -> AuthEntry:
+    """The one authorization entry that `raw` is.
+
+    Raises:
+        Malformed: as `read_entries`, or something follows.
+    """
+    reader = XdrReader(raw)
+    entry = _read_entry(reader, None)
+    reader.finish()
+    return entry
 
 
 def skip_call(reader: XdrReader) -> None:

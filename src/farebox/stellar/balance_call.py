@@ -2,14 +2,12 @@
 
 from typing import Final
 
-from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.stellar.contract_operations import HostCall, dry_run
-from farebox.stellar.scval import ScKind
-from farebox.stellar.xdr_writer import opaque, sc_address, uint32
+from farebox.stellar.xdr_writer import address_value, contract_call
 
 _INVOKE_CONTRACT: Final = bytes(4)  # HostFunctionType
 _NO_AUTHORIZATION: Final = bytes(4)
-_ANYBODY: Final = account_address(bytes(32))  # a read needs no source account on the ledger
 
 
 def balance_envelope(token: Address, holder: Address) -> str:
@@ -18,6 +16,5 @@ def balance_envelope(token: Address, holder: Address) -> str:
     The contract of a classic asset fails for an account that does not exist or has no trustline
     for the asset (CAP-46-6). Every token succeeds for a contract.
     """
-    argument = uint32(ScKind.ADDRESS) + sc_address(holder)
-    call = sc_address(token) + opaque(b"balance") + uint32(1) + argument
-    return dry_run(HostCall(_INVOKE_CONTRACT + call, _NO_AUTHORIZATION), _ANYBODY)
+    call = contract_call(token, b"balance", address_value(holder))
+    return dry_run(HostCall(_INVOKE_CONTRACT + call, _NO_AUTHORIZATION), ZERO_ACCOUNT)

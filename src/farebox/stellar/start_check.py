@@ -19,11 +19,10 @@ from farebox.stellar.rpc import (
     RpcUnavailable,
     TransferWindow,
 )
-from farebox.stellar.scval import ScKind
 from farebox.stellar.simulation import Simulated, UnreadableSimulation, read_simulation
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.stellar.transfer_envelope import TRANSFER
-from farebox.stellar.xdr_writer import opaque, sc_address, uint32
+from farebox.stellar.xdr_writer import address_value, contract_call, i128_value
 
 OLDEST_PROTOCOL: Final = 29
 NEWEST_TRIED_PROTOCOL: Final = 30
@@ -215,9 +214,7 @@ _NO_CALLS: Final = bytes(4)
 
 def trial_transfer(network: Network, account: Address) -> str:
     """The envelope (base64) of a native transfer by `account` (G…), authorized as its source."""
-    party = uint32(ScKind.ADDRESS) + sc_address(account)
-    amount = uint32(ScKind.I128) + (1).to_bytes(16, "big")
-    called = sc_address(native_contract(network)) + opaque(TRANSFER) + uint32(3)
-    called += party + party + amount
+    party = address_value(account)
+    called = contract_call(native_contract(network), TRANSFER, party, party, i128_value(1))
     authorized = _ONE + _SOURCE_ACCOUNT + _CONTRACT_FUNCTION + called + _NO_CALLS
     return dry_run(HostCall(_INVOKE_CONTRACT + called, authorized), account)

@@ -38,6 +38,14 @@ class AuthorizedInvocation(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class AuthorizedCall:
+    """A call and the entries that go with it, as a transaction carries them."""
+
+    call: bytes = field(repr=False)
+    entries: tuple[AuthEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnsignedTransaction:
     """A transaction without its envelope."""
 

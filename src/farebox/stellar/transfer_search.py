@@ -12,7 +12,7 @@ from farebox.stellar.rpc_responses import MalformedResponse
 from farebox.stellar.scval import ScKind
 from farebox.stellar.transfer_envelope import MAX_ENVELOPE_BYTES, TRANSFER
 from farebox.stellar.xdr_reader import Malformed, decode_base64
-from farebox.stellar.xdr_writer import opaque, sc_address, uint32
+from farebox.stellar.xdr_writer import address_value, sc_address, symbol_value, uint32
 
 _CONTRACT_DATA: Final = 6  # LedgerEntryType
 _TEMPORARY: Final = 0  # ContractDataDurability
@@ -32,11 +32,8 @@ def nonce_key(address: Address, nonce: int) -> bytes:
 def transfer_search(window: TransferWindow, *, limit: int) -> dict[str, object]:
     """The parameters of `getEvents`: transfer events with and without the asset's name."""
     topics = [
-        _base64(uint32(ScKind.SYMBOL) + opaque(TRANSFER)),
-        *(
-            _base64(uint32(ScKind.ADDRESS) + sc_address(party))
-            for party in (window.sender, window.recipient)
-        ),
+        _base64(symbol_value(TRANSFER)),
+        *(_base64(address_value(party)) for party in (window.sender, window.recipient)),
     ]
     return {
         "startLedger": window.first_ledger,

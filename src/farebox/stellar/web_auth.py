@@ -1,48 +1,36 @@
 """The call of SEP-45 (web_auth_verify): its bytes, its authorization entries, its simulation."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
-from farebox.kernel.addresses import Address, raw_key
+from farebox.kernel.addresses import Address
 from farebox.stellar.auth_entries import (
     AuthEntry,
     CredentialKind,
     authorization_digest,
-    read_entries,
+    read_entry,
 )
+from farebox.stellar.entry_writer import key_signature, unsigned_entry, with_signature
 from farebox.stellar.scval import AddressKind, ScBytes, ScKind, ScMap, read_address, read_value
 from farebox.stellar.signers import SigningAccount
 from farebox.stellar.xdr_reader import Malformed, XdrReader
-from farebox.stellar.xdr_writer import opaque, sc_address, uint32
+from farebox.stellar.xdr_writer import contract_call, opaque, symbol_value, uint32
 
 FUNCTION: Final = b"web_auth_verify"
 MAX_ARGUMENT_BYTES: Final = 512
 
-_CONTRACT_CALL: Final = bytes(4)  # SorobanAuthorizedFunction
-_ADDRESS_CREDENTIALS: Final = (1).to_bytes(4, "big")
-_NO_SUBINVOCATIONS: Final = bytes(4)
 _CONTRACT_DATA: Final = 6  # LedgerEntryType
 _TEMPORARY: Final = 0  # ContractDataDurability
-
-
-@dataclass(frozen=True, slots=True)
-class AuthorizedCall:
-    """A call and the entries that go with it, as a transaction carries them."""
-
-    call: bytes = field(repr=False)
-    entries: tuple[AuthEntry, ...]
 
 
 def build_call(contract: Address, arguments: Mapping[str, str]) -> bytes:
     """The call of `contract` with these arguments: a map of strings, in the order hosts require."""
     pairs = [
-        uint32(ScKind.SYMBOL) + opaque(name.encode()) + uint32(ScKind.STRING)
-        + opaque(arguments[name].encode())
+        symbol_value(name.encode()) + uint32(ScKind.STRING) + opaque(arguments[name].encode())
         for name in sorted(arguments)
-    ]  # fmt: skip
+    ]
     argument = uint32(ScKind.MAP) + uint32(1) + uint32(len(pairs)) + b"".join(pairs)
-    return sc_address(contract) + opaque(FUNCTION) + uint32(1) + argument
+    return contract_call(contract, FUNCTION, argument)
 
 
 def read_call(call: bytes) -> tuple[Address, dict[str, str]]:
@@ -69,13 +57,6 @@ def read_call(call: bytes) -> tuple[Address, dict[str, str]]:
     return called.plain, arguments
 
 
-def unsigned_entry(address: Address, *, nonce: int, expires_at_ledger: int, call: bytes) -> bytes:
-    """The entry by which `address` will authorize the call, without a signature yet (XDR)."""
-    numbers = nonce.to_bytes(8, "big", signed=True) + expires_at_ledger.to_bytes(4, "big")
-    head = _ADDRESS_CREDENTIALS + sc_address(address) + numbers
-    return head + uint32(ScKind.VOID) + _CONTRACT_CALL + call + _NO_SUBINVOCATIONS
-
-
 def signed_entry(
     account: SigningAccount, *, nonce: int, expires_at_ledger: int, call: bytes, network_id: bytes
 ) -> bytes:
@@ -83,16 +64,9 @@ def signed_entry(
     raw = unsigned_entry(
         account.address, nonce=nonce, expires_at_ledger=expires_at_ledger, call=call
     )
-    (entry,) = read_entries(XdrReader(join_entries([raw])))
+    entry = read_entry(raw)
     signature = account.sign(authorization_digest(entry, network_id))
-    return _with_signature(entry, _signature(account.address, signature))
-
-
-def unsigned_form(entry: AuthEntry, *, expires_at_ledger: int) -> bytes:
-    """The entry as it was before its address signed it and chose the expiry."""
-    numbers = entry.nonce_and_expiry[:8] + expires_at_ledger.to_bytes(4, "big")
-    head = _ADDRESS_CREDENTIALS + entry.address_xdr + numbers
-    return head + uint32(ScKind.VOID) + entry.invocation
+    return with_signature(entry, key_signature(account.address, signature))
 
 
 def join_entries(entries: Iterable[bytes]) -> bytes:
@@ -118,22 +92,6 @@ def spends_nonce(soroban_data: bytes, entry: AuthEntry) -> bool:
     """
     key = uint32(_CONTRACT_DATA) + entry.address_xdr + uint32(ScKind.LEDGER_KEY_NONCE)
     return key + entry.nonce_and_expiry[:8] + uint32(_TEMPORARY) in soroban_data
-
-
-def _with_signature(entry: AuthEntry, signature: bytes) -> bytes:
-    head = _ADDRESS_CREDENTIALS + entry.address_xdr + entry.nonce_and_expiry
-    return head + signature + entry.invocation
-
-
-def _signature(address: Address, signature: bytes) -> bytes:
-    """A vector of one {public_key, signature}, as the network wants it of classic accounts."""
-    members = (("public_key", raw_key(address)), ("signature", signature))
-    pairs = b"".join(
-        uint32(ScKind.SYMBOL) + opaque(name.encode()) + uint32(ScKind.BYTES) + opaque(raw)
-        for name, raw in members
-    )
-    vector = uint32(ScKind.VEC) + uint32(1) + uint32(1)
-    return vector + uint32(ScKind.MAP) + uint32(1) + uint32(len(members)) + pairs
 
 
 def _text(value: object, kind: ScKind) -> str:

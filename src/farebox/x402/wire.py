@@ -23,7 +23,7 @@ MAX_TIMEOUT_S: Final = 86_400  # a day: longer than any authorization worth wait
 _MAX_NETWORK_TEXT: Final = 64
 _MUXED_LENGTH: Final = 69
 _PAYLOAD_NAME: Final = "paymentPayload"
-_TERMS_NAME: Final = "paymentRequirements"
+TERMS_NAME: Final = "paymentRequirements"
 _TRANSACTION: Final = "payload.transaction"
 
 _UNSET = msgspec.UNSET
@@ -98,7 +98,7 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
     if payload is None:
         return Unacceptable(Reason.INVALID_PAYLOAD, network, _PAYLOAD_NAME)
     if terms is None:
-        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network, _TERMS_NAME)
+        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, network, TERMS_NAME)
     parsed = _read_terms(payload, terms)
     if isinstance(parsed, Unacceptable):
         return Unacceptable(parsed.reason, network, parsed.member)
@@ -112,6 +112,19 @@ def read_payment(body: bytes) -> Payment | Unacceptable:
     return Payment(parsed, Secret(transaction), identifier, discovery)
 
 
+def read_requirements(text: bytes) -> PaymentTerms | Unacceptable:
+    """Read the terms of one payment option, as `paymentRequirements` has them.
+
+    Total over all bytes: the first rule that fails names the reason.
+    """
+    terms = _decode(_TERMS, text)
+    if terms is None or has_repeated_name(text):
+        return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, member=TERMS_NAME)
+    if terms.scheme != SCHEME:
+        return _in_terms(Reason.UNSUPPORTED_SCHEME, "scheme")
+    return _read_network_and_values(terms)
+
+
 def _read_request(body: bytes) -> RequestBody | Unacceptable:
     request = _decode(_REQUEST, body)
     if request is None:
@@ -119,7 +132,7 @@ def _read_request(body: bytes) -> RequestBody | Unacceptable:
     if has_repeated_name(body):
         terms = bytes(request.payment_requirements)
         if terms and has_repeated_name(terms):
-            return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, member=_TERMS_NAME)
+            return Unacceptable(Reason.INVALID_PAYMENT_REQUIREMENTS, member=TERMS_NAME)
         return Unacceptable(Reason.INVALID_PAYLOAD)
     if request.x402_version is not _UNSET and not _is_version(request.x402_version):
         return Unacceptable(Reason.INVALID_X402_VERSION, member="x402Version")
@@ -152,10 +165,7 @@ def _read_terms(payload: PayloadBody, terms: TermsBody) -> PaymentTerms | Unacce
         return _in_terms(Reason.UNSUPPORTED_SCHEME, "scheme")
     if not _agrees(payload.network, accepted, "network", terms.network):
         return _in_terms(Reason.NETWORK_MISMATCH, "network")
-    network = parse_network(terms.network) if isinstance(terms.network, str) else None
-    if network is None:
-        return _in_terms(Reason.INVALID_NETWORK, "network")
-    parsed = _read_values(network, terms)
+    parsed = _read_network_and_values(terms)
     if isinstance(parsed, Unacceptable) or not isinstance(accepted, TermsBody):
         return parsed
     member = _difference(accepted, terms)
@@ -167,7 +177,7 @@ def _in_payload(reason: Reason, member: str) -> Unacceptable:
 
 
 def _in_terms(reason: Reason, member: str) -> Unacceptable:
-    return Unacceptable(reason, member=f"{_TERMS_NAME}.{member}")
+    return Unacceptable(reason, member=f"{TERMS_NAME}.{member}")
 
 
 def _agrees(
@@ -195,6 +205,13 @@ def _difference(accepted: TermsBody, terms: TermsBody) -> str:
 
 def _fees_are_sponsored(extra: object) -> bool:
     return isinstance(extra, dict) and extra.get("areFeesSponsored") is True
+
+
+def _read_network_and_values(terms: TermsBody) -> PaymentTerms | Unacceptable:
+    network = parse_network(terms.network) if isinstance(terms.network, str) else None
+    if network is None:
+        return _in_terms(Reason.INVALID_NETWORK, "network")
+    return _read_values(network, terms)
 
 
 def _read_values(network: Network, terms: TermsBody) -> PaymentTerms | Unacceptable:

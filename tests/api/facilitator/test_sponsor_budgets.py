@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from stellar_sdk import Keypair
 
-from farebox.buyer.tokens import NATIVE, USDC
 from farebox.facilitator.budgets import budget_store
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.stellar.known_tokens import NATIVE, USDC
 from farebox.storage.pool import Database
 from farebox.x402.reasons import Reason
 from support.asgi import AsgiClient

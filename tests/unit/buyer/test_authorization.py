@@ -9,12 +9,12 @@ from stellar_sdk.auth import authorization_payload_hash, build_authorization_pre
 from stellar_sdk.operation import InvokeHostFunction
 
 from farebox.buyer.authorization import AuthorizationRefused, CredentialForm, authorize
-from farebox.buyer.tokens import USDC
 from farebox.buyer.wallet import wallet_of
 from farebox.kernel.addresses import Address as PlainAddress
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.stellar.known_tokens import USDC
 from farebox.stellar.rpc import LatestLedger, RawSimulation
 from farebox.x402.payment import PaymentTerms
 from support.fake_rpc import FakeRpc

@@ -1,8 +1,8 @@
 from farebox.buyer.choose import BuyerPreferences, NoSuitableOption, choose, token_of
 from farebox.buyer.offer import Offer, Option, read_offer
-from farebox.buyer.tokens import NATIVE
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import NATIVE
 from support.offers import offer_header, option_json
 
 BOTH = (Network.TESTNET, Network.PUBNET)

@@ -15,12 +15,12 @@ from farebox.buyer.holdings import (
     read_holdings,
 )
 from farebox.buyer.seller_client import SellerRequest, SellerResponse
-from farebox.buyer.tokens import USDC
 from farebox.buyer.wallet import wallet_of
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.stellar.known_tokens import USDC
 from farebox.stellar.rpc import (
     AccountState,
     LedgerEntries,

@@ -13,8 +13,8 @@ from farebox.buyer.offer import (
     printable,
     read_offer,
 )
-from farebox.buyer.tokens import USDC
 from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import USDC
 from support.offers import SELLER, offer_header, offer_json, option_json
 
 

@@ -12,8 +12,8 @@ from farebox.facilitator.verification.operator_rules import AssetRule, OperatorR
 from farebox.kernel.addresses import Address, is_account
 from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import (
+    PAYING_KINDS,
     AuthEntry,
-    CredentialKind,
     KeySignatures,
     Unsigned,
     every_signature_verifies,
@@ -78,7 +78,6 @@ class Accepted:
 
 Verdict = Accepted | Rejected
 
-_ACCEPTED_CREDENTIALS: Final = frozenset((CredentialKind.ADDRESS, CredentialKind.ADDRESS_V2))
 _BY_KIND: Final = {
     RefusalKind.ARCHIVED: Reason.RESTORE_REQUIRED,
     RefusalKind.BALANCE: Reason.INSUFFICIENT_FUNDS,
@@ -144,7 +143,7 @@ def judge_entries(envelope: TransferEnvelope, operators: frozenset[Address]) -> 
     if not envelope.entries:
         return Reason.NO_AUTH_ENTRIES
     for entry in envelope.entries:
-        if entry.kind not in _ACCEPTED_CREDENTIALS:
+        if entry.kind not in PAYING_KINDS:
             return Reason.UNSUPPORTED_CREDENTIAL_TYPE
         if entry.address in operators:
             return Reason.FACILITATOR_IN_AUTH

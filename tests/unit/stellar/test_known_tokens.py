@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stellar_sdk import Asset
 
-from farebox.buyer.tokens import NATIVE, USDC, find_token, format_units, parse_units
 from farebox.kernel.amounts import MAX_BASE_UNITS
 from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import NATIVE, USDC, find_token, format_units, parse_units
 
 
 @pytest.mark.parametrize(
