@@ -3,9 +3,17 @@
 from typing import Final
 
 from adversarial.account_rows import ACCOUNT_ROWS
+from adversarial.agent_rows import AGENT_ROWS
 from adversarial.catalog_rows import CATALOG_ROWS
 from adversarial.gateway_rows import GATEWAY_ROWS
 from adversarial.payment_rows import PAYMENT_ROWS
 from adversarial.reliability_rows import RELIABILITY_ROWS
 
-ROWS: Final = (*PAYMENT_ROWS, *RELIABILITY_ROWS, *CATALOG_ROWS, *GATEWAY_ROWS, *ACCOUNT_ROWS)
+ROWS: Final = (
+    *PAYMENT_ROWS,
+    *RELIABILITY_ROWS,
+    *CATALOG_ROWS,
+    *GATEWAY_ROWS,
+    *AGENT_ROWS,
+    *ACCOUNT_ROWS,
+)

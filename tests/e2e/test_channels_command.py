@@ -11,7 +11,7 @@ from stellar_sdk import CreateAccount, Keypair, xdr
 
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.ledger_entries import account_key
+from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.signers import read_signers
 from support import node_proxy

@@ -9,10 +9,11 @@ _LATER: Final = Later.AGENTS
 AGENTS: Final = (
     *section_promises(
         "What the service does",
-        {
-            "mcp:two-tools": "The endpoint /mcp has search_services and paid_call.",
-            "skills:versioned-registry": "Skills are a static registry with versions.",
-        },
+        {"mcp:two-tools": "The endpoint /mcp has search_services and paid_call."},
+    ),
+    *section_promises(
+        "What the service does",
+        {"skills:versioned-registry": "Skills are a static registry with versions."},
         deferred=_LATER,
     ),
     *section_promises(
@@ -27,7 +28,6 @@ AGENTS: Final = (
                 "Without a signature it answers the 402 challenge and SIGN_PAYMENT_AND_RETRY."
             ),
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Endpoints: agent interface",
@@ -41,7 +41,6 @@ AGENTS: Final = (
             "paid-call:thirty-seconds": "paid_call gives up after 30 seconds.",
             "paid-call:size-limited": "paid_call limits the size of the answer.",
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Errors: MCP",
@@ -52,7 +51,6 @@ AGENTS: Final = (
             "mcp:https-required": "A URL without HTTPS is HTTPS_REQUIRED.",
             "mcp:paid-call-failed": "A failed upstream call is PAID_CALL_FAILED.",
         },
-        deferred=_LATER,
     ),
     *section_promises(
         "Skills",

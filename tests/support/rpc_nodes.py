@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from farebox.kernel.addresses import account_address
 from farebox.kernel.networks import Network
-from farebox.stellar.ledger_entries import account_key
+from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc import RpcUnavailable, SendStatus
 from farebox.stellar.rpc_nodes import RpcNodes
 from farebox.stellar.soroban_rpc import RpcCall, SorobanRpc

@@ -34,6 +34,7 @@ from support.stage import (
     own_relayer,
     service,
 )
+from support.upstream import answers
 from support.wasm import announcing_account, silent_account, spending_account
 
 _WRITTEN: Final = (
@@ -97,6 +98,41 @@ async def shop(stage: Stage, gateway_database: str, tmp_path: Path) -> AsyncIter
         yield opened
         for table in _WRITTEN:
             await opened.stage.query(f"DELETE FROM {table}")
+
+
+@pytest.fixture(scope="module")
+async def kept_shop(
+    stage_client: AsgiClient,
+    stage_networks: Networks,
+    stage_database: str,
+    gateway_database: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[PaidGateway]:
+    """The service that the tests of a module share."""
+    environment = environment_for(stage_networks, stage_database)
+    stage = Stage(stage_client, stage_networks, environment)
+    folder = tmp_path_factory.mktemp("kept_shop")
+    async with paid_gateway(stage, gateway_database, folder) as opened:
+        yield opened
+        for table in _WRITTEN:
+            await opened.stage.query(f"DELETE FROM {table}")
+
+
+@pytest.fixture
+async def shared_shop(kept_shop: PaidGateway) -> AsyncIterator[PaidGateway]:
+    """A service with its gateway and a seller, without payments, listings or requests.
+
+    The wrappers of earlier tests stay: a slug that is used again would be served from memory.
+    """
+    yield kept_shop
+    for each in kept_shop.stage.networks.values():
+        each.node.reset()
+    for table in ("settlements", "listings", "gateway_payments", "ingress_counts"):
+        await kept_shop.stage.query(f"DELETE FROM {table}")
+    served = kept_shop.upstream
+    served.answer, served.connections = answers(b"sunny"), 0
+    served.names.clear()
+    served.requests.clear()
 
 
 @pytest.fixture(scope="session")

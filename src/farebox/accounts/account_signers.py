@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from stellar_sdk import xdr
-
 from farebox.kernel.addresses import Address, raw_key
+from farebox.stellar.account_entry import SignerKind, read_account_entry
 from farebox.stellar.auth_entries import signature_verifies
 
 _HINT_BYTES = 4
-_MAX_WEIGHT = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +30,18 @@ def default_signers(account: Address) -> AccountSigners:
 
 def read_account_signers(data: bytes, account: Address) -> AccountSigners | None:
     """Read the signers from the ledger entry of `account`; None when `data` is not its XDR."""
-    try:
-        entry = xdr.LedgerEntryData.from_xdr_bytes(data).account
-    except (EOFError, ValueError):
+    entry = read_account_entry(data, account)
+    if entry is None:
         return None
-    own = raw_key(account)
-    if entry is None or _ed25519(entry.account_id.account_id) != own:
-        return None
-    master, _, medium, _ = entry.thresholds.thresholds
-    weights = {own: master}
+    weights = {raw_key(account): entry.thresholds.master}
     for signer in entry.signers:
-        key, weight = _ed25519(signer.key), signer.weight.uint32
-        if weight > _MAX_WEIGHT or key in weights:
+        if signer.kind is not SignerKind.ED25519:
+            continue
+        if signer.key in weights:
             return None
-        if key is not None:
-            weights[key] = weight
+        weights[signer.key] = signer.weight
     positive = {key: weight for key, weight in weights.items() if weight > 0}
-    return AccountSigners(MappingProxyType(positive), medium)
-
-
-def _ed25519(key: xdr.PublicKey | xdr.SignerKey) -> bytes | None:
-    return None if key.ed25519 is None else key.ed25519.uint256
+    return AccountSigners(MappingProxyType(positive), entry.thresholds.medium)
 
 
 class SignatureVerdict(Enum):

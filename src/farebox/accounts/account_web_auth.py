@@ -37,7 +37,7 @@ from farebox.accounts.web_auth_scheme import (
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
-from farebox.stellar.ledger_entries import account_key
+from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc import LedgerEntries, RpcUnavailable
 from farebox.stellar.soroban_rpc import SorobanRpc
 

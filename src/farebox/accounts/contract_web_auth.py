@@ -31,8 +31,9 @@ from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage, Refusal
+from farebox.stellar.account_entry import account_key
+from farebox.stellar.contract_instance import instance_key
 from farebox.stellar.ledger_clock import SLOWEST_CADENCE_S, LedgerReading, Ledgers
-from farebox.stellar.ledger_entries import account_key, instance_key
 from farebox.stellar.rpc import RawSimulation
 from farebox.stellar.simulation import (
     NeedsRestore,

@@ -13,7 +13,9 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import CommandRefused, Outage
 from farebox.kernel.networks import Network
+from farebox.stellar.account_entry import account_key
 from farebox.stellar.account_operations import create_sponsored
+from farebox.stellar.contract_instance import instance_key
 from farebox.stellar.contract_operations import (
     HostCall,
     code_key,
@@ -23,7 +25,6 @@ from farebox.stellar.contract_operations import (
     sign_call,
     upload_code,
 )
-from farebox.stellar.ledger_entries import account_key, instance_key
 from farebox.stellar.signers import SigningAccount
 from farebox.stellar.simulation import Simulated, read_simulation
 from farebox.stellar.soroban_rpc import SorobanRpc

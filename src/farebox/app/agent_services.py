@@ -10,6 +10,7 @@ from farebox.app.database_pools import Pools
 from farebox.app.gateway_services import GatewayServices, gateway_sales, gateway_url, own_hosts
 from farebox.app.settings import Settings
 from farebox.catalog.discovery.reader_process import ReaderProcess
+from farebox.mcp.gateway_call import InProcessGateway
 from farebox.mcp.handler import RpcHandler
 from farebox.mcp.http import mcp_endpoints
 from farebox.mcp.paid_call import CallRoutes, PaidCalls
@@ -38,7 +39,7 @@ def build_agents(
     )
     reader = ReaderProcess(is_local_allowed=settings.lists_local_urls, starts_at_once=False)
     routes = CallRoutes(
-        gateway=gateway.endpoint,
+        gateway=InProcessGateway(gateway.endpoint),
         is_own=gateway_sales(settings).is_own,
         outbound=outbound,
         local=LocalClient() if settings.lists_local_urls else None,

@@ -20,6 +20,7 @@ _TITLES: Final = {
     "accounts": "Accounts",
     "vault": "Vault",
     "wrappers": "Wrappers",
+    "agents": "Agents",
     "wallets": "Sign a payment",
     "ledger": "Networks, accounts and contracts",
     "payments": "Payments that were settled",

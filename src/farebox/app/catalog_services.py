@@ -97,14 +97,12 @@ def build_catalog(
     index, is_local = StoredIndex(), settings.lists_local_urls
     reader = ReaderProcess(is_local_allowed=is_local)
     ingestion = Ingestion(writing, index, reader, gateway)
-    outbound = build_outbound(settings.outbound)
-    origin = HttpOriginClient(outbound)
+    origin = HttpOriginClient(outbound := build_outbound(settings.outbound))
     validating = build_outbound(settings.outbound, max_calls=_CALLS, max_lookups=_CALLS)
     validation = Validation(HttpOriginClient(validating), reader, is_local_allowed=is_local)
     outbox = Outbox(writing, ingestion, clock, verifier=OriginOwnershipVerifier(origin, writing))
     validations = ingress.quota("validate", per_minute=VALIDATIONS_PER_MINUTE)
     model = LanguageModel(load_encoder if settings.searches_meaning else _no_encoder)
-    search = _search(reading, model, clock)
     loops = [
         Loop("listings", outbox.run),
         Loop("listing checks", outbox.run_checks),
@@ -115,10 +113,10 @@ def build_catalog(
         *_probes(settings, Prober(upkeep, origin, clock)),
     ]
     return CatalogServices(
-        reports=ListingReports(SettledListings(ingestion)),
-        index=index,
-        reader=reader,
-        search=search,
+        ListingReports(SettledListings(ingestion)),
+        index,
+        reader,
+        search := _search(reading, model, clock),
         endpoints=[
             *discovery_endpoints(Browse(reading)),
             *search_endpoints(search),

@@ -38,10 +38,7 @@ def build_facilitator(
     access: PaymentAccess,
     reports: ListingReports,
 ) -> FacilitatorServices:
-    """Build `/verify`, `/settle` and `/supported`.
-
-    `reads` is the pool for look-ups of settlements.
-    """
+    """Build `/verify`, `/settle` and `/supported`; `reads` is the pool for look-ups."""
     ledgers = {name: each.ledgers for name, each in networks.items()}
     responses = StoredResponses(shared.database, shared.journal, ledgers, shared.clock)
     verifier = Verifier({name: each.verified for name, each in networks.items()}, shared.clock)
@@ -56,7 +53,6 @@ def build_facilitator(
         shared.shutdown,
         foreign={name: each.foreign for name, each in networks.items()},
     )
-    operators = {name: each.operators for name, each in networks.items()}
     shown = SettlementJournal(reads, shared.clock, attempts=shared.journal.attempts)
     return FacilitatorServices(
         settler,
@@ -65,7 +61,7 @@ def build_facilitator(
             settler,
             responses,
             shown,
-            operators,
+            {name: each.operators for name, each in networks.items()},
             access,
             reports,
             REASONS,

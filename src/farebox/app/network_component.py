@@ -64,9 +64,14 @@ class NetworkComponent:
         """The network's CAIP-2 id."""
         return self._network.value
 
+    @property
+    def outages(self) -> tuple[str, ...]:
+        """The codes of why the network cannot be used now; empty while it can."""
+        return self._node_reasons or self._clock_reasons()
+
     async def health(self) -> ComponentHealth:
         """What is known now, without a call to the node; a node that is out is a warning."""
-        reasons = self._node_reasons or self._clock_reasons()
+        reasons = self.outages
         faults = self._account_faults
         codes = tuple(dict.fromkeys(fault.code.value for fault in faults))
         is_usable = not reasons and all(fault.is_warning for fault in faults)

@@ -8,11 +8,12 @@ import structlog
 
 from farebox.app.account_services import build_accounts
 from farebox.app.agent_services import build_agents
-from farebox.app.assembly import Loop, Services, join_features
-from farebox.app.catalog_services import build_catalog
+from farebox.app.assembly import Feature, Loop, Services, join_features
+from farebox.app.catalog_services import CatalogServices, build_catalog
 from farebox.app.database_pools import Pools, build_pools
+from farebox.app.explorer_services import build_explorer
 from farebox.app.facilitator_services import build_facilitator
-from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
+from farebox.app.gateway_services import GatewayNeeds, GatewayServices, build_gateway, gateway_sales
 from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
@@ -32,6 +33,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
+from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
@@ -61,9 +63,7 @@ def build_services(settings: Settings) -> Services:
         BadSigner: a secret seed cannot be used.
         Outage: no database is configured.
     """
-    if settings.database_url is None:
-        raise Outage("database", "No database is configured: set FAREBOX_DATABASE_URL.")
-    pools = build_pools(settings.database_url, settings.connections)
+    pools = _pools(settings)
     clock = DatabaseClock(pools.money, SystemClock())
     shared = _shared(settings, pools, clock)
     networks = _networks(settings, shared)
@@ -82,11 +82,9 @@ def build_services(settings: Settings) -> Services:
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
-    agents = build_agents(settings, pools, catalog, gateway)
-    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
-    signing = build_signing({name: each.verified for name, each in networks.items()}, clock)
+    agents = _for_agents(settings, pools, clock, networks, catalog, gateway)
     features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents, signing
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, *agents
     )
     return Services(
         endpoints=features.endpoints,
@@ -94,7 +92,7 @@ def build_services(settings: Settings) -> Services:
             Loop("clock", clock.run),
             *(loop for each in networks.values() for loop in each.tasks),
             *features.tasks,
-            restart_on_failure(Loop("prune", pruner.run), clock),
+            _prune(pools, clock, ledgers),
         ],
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
@@ -103,6 +101,34 @@ def build_services(settings: Settings) -> Services:
         trusted_proxies=settings.ingress.trusted_proxies,
         leave=partial(_shut_down, settler, shared.shutdown, networks, settings.stop_grace_s),
     )
+
+
+def _pools(settings: Settings) -> Pools:
+    if settings.database_url is None:
+        raise Outage("database", "No database is configured: set FAREBOX_DATABASE_URL.")
+    return build_pools(settings.database_url, settings.connections)
+
+
+def _for_agents(
+    settings: Settings,
+    pools: Pools,
+    clock: Clock,
+    networks: Mapping[Network, NetworkServices],
+    catalog: CatalogServices,
+    gateway: GatewayServices,
+) -> list[Feature]:
+    """Build what agents and their wallets use."""
+    verified = {name: each.verified for name, each in networks.items()}
+    return [
+        build_agents(settings, pools, catalog, gateway),
+        build_signing(verified, clock),
+        build_explorer(networks, pools.searching),
+    ]
+
+
+def _prune(pools: Pools, clock: Clock, ledgers: Mapping[Network, LedgerClock]) -> Loop:
+    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
+    return restart_on_failure(Loop("prune", pruner.run), clock)
 
 
 def _shared(settings: Settings, pools: Pools, clock: Clock) -> SharedWiring:

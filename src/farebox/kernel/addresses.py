@@ -24,9 +24,11 @@ def _decode(text: str, version: int) -> bytes | None:
     return raw[1:33]
 
 
-def _encode(raw: bytes, version: int) -> str:
+def encode_strkey(raw: bytes, version: int) -> str:
+    """The text of a key with its version byte and checksum (SEP-23)."""
     body = bytes([version]) + raw
-    return base64.b32encode(body + binascii.crc_hqx(body, 0).to_bytes(2, "little")).decode()
+    checksum = binascii.crc_hqx(body, 0).to_bytes(2, "little")
+    return base64.b32encode(body + checksum).decode().rstrip("=")
 
 
 def parse_account(text: str) -> Address | None:
@@ -59,13 +61,13 @@ def raw_key(address: Address) -> bytes:
 @lru_cache(maxsize=4096)
 def account_address(raw: bytes) -> Address:
     """The G… address of a 32-byte public key."""
-    return Address(_encode(raw, _ACCOUNT_VERSION))
+    return Address(encode_strkey(raw, _ACCOUNT_VERSION))
 
 
 @lru_cache(maxsize=4096)
 def contract_address(raw: bytes) -> Address:
     """The C… address of a 32-byte contract id."""
-    return Address(_encode(raw, _CONTRACT_VERSION))
+    return Address(encode_strkey(raw, _CONTRACT_VERSION))
 
 
 ZERO_ACCOUNT: Final = account_address(bytes(32))  # nobody's: no key is known for it

@@ -1,7 +1,7 @@
 """The URL of a paid call, built from the listing and the validated parameters."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -9,12 +9,11 @@ import msgspec
 from farebox.catalog.discovery.route_template import RouteTemplate, parse_route_template
 from farebox.catalog.listing import Resource
 from farebox.mcp.call_arguments import CallArguments
+from farebox.mcp.listed_block import read_block
 from farebox.mcp.rpc_error import RpcError, RpcReason
 
 MAX_QUERY_CHARS: Final = 8 * 1024
 _FORBIDDEN: Final = frozenset("/\\?#%")  # of a path parameter: it stays one segment everywhere
-_INPUT_MEMBERS: Final = ("queryParams", "pathParams", "body")
-_decode: Final = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def listing_key(url: str) -> str:
@@ -51,12 +50,11 @@ def discovery_text(resource: Resource, arguments: CallArguments) -> bytes | None
     }
     if all(value is None for value in given.values()):
         return None
-    bazaar = _decode(resource.extensions)["bazaar"]
-    listed = {k: v for k, v in bazaar["info"]["input"].items() if k not in _INPUT_MEMBERS}
+    block = read_block(resource.extensions)
+    listed = {name: value for name, value in block.input.items() if name not in given}
     own = {name: value for name, value in given.items() if value is not None}
-    info = bazaar["info"] | {"input": listed | own}
     url = {"url": resource.paid_url or resource.url}
-    judged = {"info": info, "schema": bazaar["schema"]}
+    judged = {"info": block.info | {"input": listed | own}, "schema": block.schema}
     return msgspec.json.encode({"resource": url, "bazaar": judged})
 
 

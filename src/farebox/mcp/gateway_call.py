@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Scope
 from farebox.gateway.delivery.deliver import ResponseCut
 from farebox.mcp.call_failure import paid_call_failed, too_large
 from farebox.mcp.call_response import MAX_RESPONSE_BYTES, CallOutcome, CallResponse
-from farebox.mcp.prepared_call import PreparedCall
+from farebox.mcp.prepared_call import PreparedCall, Sender
 from farebox.web.request_context import KEY, RequestContext
 from farebox.x402.headers import PAYMENT_RESPONSE, PAYMENT_SIGNATURE
 
@@ -17,13 +17,23 @@ _RECEIPT: Final = PAYMENT_RESPONSE.lower().encode()
 _CUT: Final = "upstream_response_incomplete"
 
 
-async def call_gateway(gateway: ASGIApp, call: PreparedCall, sender: Scope) -> CallResponse:
-    """Call the wrapper on behalf of `sender`, the request to `/mcp`: it is counted as the sender's.
+class InProcessGateway:
+    """Calls the gateway's endpoint without a socket."""
 
-    Raises:
-        RpcError: PAID_CALL_FAILED; the response is too large, or broke off.
-        Refusal, Outage: nothing was charged.
-    """
+    def __init__(self, gateway: ASGIApp) -> None:
+        self._gateway = gateway
+
+    async def call(self, call: PreparedCall, sender: Sender) -> CallResponse:
+        """Call the wrapper on behalf of `sender`: the call is counted as the sender's.
+
+        Raises:
+            RpcError: PAID_CALL_FAILED; the response is too large, or broke off.
+            Refusal, Outage: nothing was charged.
+        """
+        return await _exchange(self._gateway, call, sender)
+
+
+async def _exchange(gateway: ASGIApp, call: PreparedCall, sender: Sender) -> CallResponse:
     exchange = _Exchange(call.body or b"")
     try:
         await gateway(_scope_of(call, sender), exchange.receive, exchange.send)
@@ -39,7 +49,7 @@ async def call_gateway(gateway: ASGIApp, call: PreparedCall, sender: Scope) -> C
     return CallResponse(exchange.status, headers, bytes(exchange.body), is_own_gateway=True)
 
 
-def _scope_of(call: PreparedCall, sender: Scope) -> Scope:
+def _scope_of(call: PreparedCall, sender: Sender) -> Scope:
     parts = urlsplit(call.url)
     headers: list[tuple[bytes, bytes]] = [(b"accept", b"*/*"), (b"accept-encoding", b"identity")]
     if call.body is not None:

@@ -8,8 +8,8 @@ from starlette.types import Receive, Scope, Send
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.mcp.caller_left import run_while_connected
-from farebox.mcp.handler import PROTOCOL_VERSION, RpcHandler
-from farebox.mcp.jsonrpc import RpcCall, RpcFault, RpcId, read_message
+from farebox.mcp.handler import PROTOCOL_VERSION, TOOLS_CALL, RpcHandler
+from farebox.mcp.jsonrpc import RpcFault, RpcId, RpcRequest, read_message
 from farebox.mcp.rpc_error import RpcError, RpcReason
 from farebox.web.endpoint import (
     Endpoint,
@@ -116,9 +116,11 @@ class McpEndpoint:
         if isinstance(message, RpcFault):
             context_of(scope).add_log_fields(error=message.error.reason)
             await send_json(send, 400, _error_body(message.id, message.error))
-        elif isinstance(message, RpcCall):
+        elif isinstance(message, RpcRequest):
             answer = self._answer(message, scope)
-            await send_json(send, 200, await run_while_connected(answer, receive))
+            if message.method == TOOLS_CALL:  # all else is answered before a caller could leave
+                answer = run_while_connected(answer, receive)
+            await send_json(send, 200, await answer)
         else:
             await send({"type": "http.response.start", "status": 202, "headers": []})
             await send({"type": "http.response.body", "body": b""})
@@ -129,7 +131,7 @@ class McpEndpoint:
         if origin and origin not in (self._origin, f"http://{host}", f"https://{host}"):
             raise ForeignOrigin
 
-    async def _answer(self, call: RpcCall, scope: Scope) -> bytes:
+    async def _answer(self, call: RpcRequest, scope: Scope) -> bytes:
         context = context_of(scope)
         context.add_log_fields(rpc=call.method[:32])
         try:

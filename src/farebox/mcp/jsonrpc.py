@@ -18,7 +18,7 @@ _decode_any: Final = msgspec.json.Decoder().decode
 
 
 @dataclass(frozen=True, slots=True)
-class RpcCall:
+class RpcRequest:
     """A request that is answered."""
 
     id: RpcId
@@ -41,7 +41,7 @@ class RpcFault:
     id: RpcId | None = None
 
 
-def read_message(body: bytes) -> RpcCall | RpcNotification | RpcFault:
+def read_message(body: bytes) -> RpcRequest | RpcNotification | RpcFault:
     """Read one message; total over all bytes."""
     try:
         value = _decode_any(body)
@@ -58,7 +58,7 @@ def read_message(body: bytes) -> RpcCall | RpcNotification | RpcFault:
     return _read_object(value)
 
 
-def _read_object(value: dict[str, Any]) -> RpcCall | RpcNotification | RpcFault:
+def _read_object(value: dict[str, Any]) -> RpcRequest | RpcNotification | RpcFault:
     own_id = value.get("id")
     is_answered = "id" in value
     if is_answered and not _is_id(own_id):
@@ -73,7 +73,7 @@ def _read_object(value: dict[str, Any]) -> RpcCall | RpcNotification | RpcFault:
     if not isinstance(method, str) or not isinstance(params, dict):
         message = "The member method is a string, and params an object."
         return RpcFault(RpcError(RpcReason.INVALID_REQUEST, message), own_id)
-    return RpcCall(own_id, method, params) if own_id is not None else RpcNotification(method)
+    return RpcRequest(own_id, method, params) if own_id is not None else RpcNotification(method)
 
 
 def _is_id(value: object) -> bool:

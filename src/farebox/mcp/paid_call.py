@@ -7,10 +7,9 @@ in a fixed order, and the payment leaves the process only after all of them.
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
-from starlette.types import ASGIApp, Scope
 
 from farebox.catalog.discovery.canonical_url import HTTPS
 from farebox.catalog.discovery.drop_reason import Dropped
@@ -21,8 +20,7 @@ from farebox.mcp.call_arguments import CallArguments, CallMethod
 from farebox.mcp.call_failure import BUSY, NO_CHALLENGE, paid_call_failed, too_late
 from farebox.mcp.call_response import CallResponse, ToolResult, render_response
 from farebox.mcp.call_target import build_url, discovery_text, listing_key
-from farebox.mcp.gateway_call import call_gateway
-from farebox.mcp.prepared_call import PreparedCall
+from farebox.mcp.prepared_call import PreparedCall, Sender
 from farebox.mcp.remote_call import CallClient, call_remote
 from farebox.mcp.rpc_error import RpcError, RpcReason
 from farebox.storage.pool import Database
@@ -31,11 +29,19 @@ CALL_S: Final = 30.0  # specification, Limits
 _LOCAL: Final = "http://"
 
 
+class OwnGateway(Protocol):
+    """Calls a wrapper of this service, as `InProcessGateway` does."""
+
+    async def call(self, call: PreparedCall, sender: Sender) -> CallResponse:
+        """Call the wrapper; the call is counted as the sender's."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class CallRoutes:
     """The ways to a resource: our gateway, the internet, and this machine where that is allowed."""
 
-    gateway: ASGIApp
+    gateway: OwnGateway
     is_own: Callable[[str], bool]  # tells the gateway's URLs from others
     outbound: CallClient
     local: CallClient | None = None  # None: no local URL is called
@@ -57,7 +63,7 @@ class PaidCalls:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def call(self, arguments: CallArguments, sender: Scope) -> ToolResult:
+    async def call(self, arguments: CallArguments, sender: Sender) -> ToolResult:
         """Make the call and return what the agent gets; `sender` is the request to `/mcp`.
 
         Raises:
@@ -73,7 +79,7 @@ class PaidCalls:
             raise paid_call_failed(NO_CHALLENGE, has_payment=False)
         return result
 
-    async def _complete(self, call: PreparedCall, sender: Scope) -> CallResponse:
+    async def _complete(self, call: PreparedCall, sender: Sender) -> CallResponse:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
         if len(self._tasks) >= self._max_calls:
             raise paid_call_failed(BUSY, has_payment=False)
@@ -139,9 +145,9 @@ class PaidCalls:
             place = judged.detail or judged.reason.value
             raise _invalid(f"The parameters do not fit the listing's schema: {place}.")
 
-    async def _send(self, call: PreparedCall, sender: Scope) -> CallResponse:
+    async def _send(self, call: PreparedCall, sender: Sender) -> CallResponse:
         if self._routes.is_own(call.url):
-            return await call_gateway(self._routes.gateway, call, sender)
+            return await self._routes.gateway.call(call, sender)
         local = self._routes.local if call.url.startswith(_LOCAL) else None
         return await call_remote(local or self._routes.outbound, call, deadline_s=CALL_S)
 

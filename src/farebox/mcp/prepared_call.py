@@ -1,9 +1,13 @@
 """A paid call that passed every check."""
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from farebox.kernel.secret import Secret
 from farebox.mcp.call_arguments import CallMethod
+
+Sender: TypeAlias = MutableMapping[str, Any]  # the ASGI scope of the request to `/mcp`
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ def asset_contract(name: str, network: Network) -> Address | None:
     belong to no other contract, so an event that names the asset whose id its contract has proves
     that the contract is the asset's own.
     """
-    asset = _asset_xdr(name)
+    asset = asset_xdr(name)
     return None if asset is None else _contract_of(asset, network)
 
 
@@ -45,7 +45,8 @@ def _contract_of(asset: bytes, network: Network) -> Address:
     return contract_address(hashlib.sha256(preimage).digest())
 
 
-def _asset_xdr(name: str) -> bytes | None:
+def asset_xdr(name: str) -> bytes | None:
+    """A classic asset (XDR) by its name, `native` or `CODE:ISSUER`; None for any other text."""
     if name == "native":
         return _NATIVE
     code, _, issuer = name.partition(":")

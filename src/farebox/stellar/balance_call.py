@@ -1,11 +1,15 @@
 """The call of a token's `balance`, which fails for a holder that cannot hold the token (SEP-41)."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.stellar.contract_operations import HostCall, dry_run
+from farebox.stellar.scval import ScKind, ScNumber, read_value
+from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
 from farebox.stellar.xdr_writer import address_value, contract_call
 
+_MAX_RETURNED_BYTES: Final = 64  # an i128 takes 20
 _INVOKE_CONTRACT: Final = bytes(4)  # HostFunctionType
 _NO_AUTHORIZATION: Final = bytes(4)
 
@@ -18,3 +22,23 @@ def balance_envelope(token: Address, holder: Address) -> str:
     """
     call = contract_call(token, b"balance", address_value(holder))
     return dry_run(HostCall(_INVOKE_CONTRACT + call, _NO_AUTHORIZATION), ZERO_ACCOUNT)
+
+
+def read_returned_balance(result: Mapping[str, object]) -> int | None:
+    """The amount that a simulated `balance` returned, in base units; None for any other value.
+
+    `result` is the result member of the simulation, which succeeded.
+    """
+    results = result.get("results")
+    first = results[0] if isinstance(results, list) and len(results) == 1 else None
+    text = first.get("xdr") if isinstance(first, dict) else None
+    if not isinstance(text, str):
+        return None
+    try:
+        reader = XdrReader(decode_base64(text, max_bytes=_MAX_RETURNED_BYTES))
+        value = read_value(reader)
+        reader.finish()
+    except Malformed:
+        return None
+    is_amount = isinstance(value, ScNumber) and value.kind is ScKind.I128 and value.value >= 0
+    return value.value if isinstance(value, ScNumber) and is_amount else None

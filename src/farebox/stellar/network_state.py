@@ -1,4 +1,4 @@
-"""The current fees and settings of one network, refreshed in the background."""
+"""The current fees, settings and protocol of one network, refreshed in the background."""
 
 from typing import Final, Protocol
 
@@ -30,7 +30,7 @@ class FeeMarket(Protocol):
 
 
 class NetworkState:
-    """Fees and settings of one network; after an outage the last values are used.
+    """Fees, settings and protocol of one network; after an outage the last values are used.
 
     `settings_are_understood` is False while the network's settings have a form unknown to this
     version, a warning to the operator: payments use the last known ones. A change is noticed within
@@ -41,6 +41,7 @@ class NetworkState:
         self._network, self._node, self._clock = network, node, clock
         self._fees: FeeStats | None = None
         self._settings: ConfigSettings | None = None
+        self._protocol_version: int | None = None
         self._settings_due_at = clock.monotonic()
         self._is_suspect = False
         self.settings_are_understood = True
@@ -55,6 +56,11 @@ class NetworkState:
         """Limits, prices and target close time; None until they were read once."""
         return self._settings
 
+    @property
+    def protocol_version(self) -> int | None:
+        """The protocol that the network runs; None until it was read once."""
+        return self._protocol_version
+
     async def run(self) -> None:
         """Refresh until cancelled; an outage of the node is logged."""
         while True:
@@ -66,11 +72,12 @@ class NetworkState:
         self._is_suspect = True
 
     async def refresh(self) -> None:
-        """Read the fees, and the settings when they are due."""
+        """Read the fees, and settings and protocol when they are due."""
         try:
             self._fees = await self._node.fee_stats()
             if self._is_suspect or self._clock.monotonic() >= self._settings_due_at:
                 await self._refresh_settings()
+                self._protocol_version = (await self._node.network()).protocol_version
         except RpcUnavailable as outage:
             log.info("network_state.not_refreshed", network=self._network.value, why=str(outage))
 

@@ -11,7 +11,7 @@ import msgspec
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
-from farebox.stellar.ledger_entries import read_account
+from farebox.stellar.account_entry import read_account
 from farebox.stellar.rpc import (
     AccountState,
     FeeStats,

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 import msgspec
 
 from farebox.kernel.addresses import Address
-from farebox.stellar.ledger_entries import account_key
+from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc import (
     MAX_KEYS_A_CALL,
     AccountState,

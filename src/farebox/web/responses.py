@@ -5,6 +5,8 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from farebox.web.path_template import compile_path
+
 JSON_TYPE = (b"content-type", b"application/json")
 NO_STORE = (b"cache-control", b"no-store")
 NO_SNIFF = (b"x-content-type-options", b"nosniff")  # a browser takes the type as declared
@@ -41,14 +43,15 @@ async def send_no_content(send: Send) -> None:
 class CrossOrigin:
     """Lets pages of every origin read the responses of some paths, errors included (CORS).
 
-    Cookies play no part: a browser sends none with `*`.
+    Cookies play no part: a browser sends none with `*`. `paths` may have parameters.
     """
 
     def __init__(self, app: ASGIApp, paths: Collection[str]) -> None:
         self._app, self._paths = app, frozenset(paths)
+        self._patterns = tuple(compile_path(each) for each in sorted(paths) if "{" in each)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] not in self._paths:
+        if not self._is_open(scope["path"]):
             await self._app(scope, receive, send)
             return
         if scope["method"] == "OPTIONS":
@@ -63,3 +66,6 @@ class CrossOrigin:
             await send(message)
 
         await self._app(scope, receive, send_open)
+
+    def _is_open(self, path: str) -> bool:
+        return path in self._paths or any(each.match(path) for each in self._patterns)

@@ -1,6 +1,5 @@
 """The routing table: path and method to the handler of a route."""
 
-import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -8,8 +7,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.web.endpoint import Rate, RateClass, RouteDeclaration
+from farebox.web.path_template import compile_path
 
-_PARAMETER: Final = re.compile(r"\\\{(\w+)\\\}")
 _UNKNOWN_ROUTE: Final = Rate(RateClass.MANAGEMENT)
 
 
@@ -17,8 +16,7 @@ class _Path:
     """The routes of one path by method; a GET route answers HEAD too."""
 
     def __init__(self, template: str) -> None:
-        pattern = _PARAMETER.sub(r"(?P<\1>[^/]+)", re.escape(template))
-        self.match = re.compile(rf"{pattern}\Z").match
+        self.match = compile_path(template).match
         self.by_method: dict[str, ASGIApp] = {}
         self.rates: dict[str, Rate | None] = {}
 

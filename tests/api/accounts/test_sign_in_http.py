@@ -10,7 +10,7 @@ from stellar_sdk.sep.stellar_web_authentication import read_challenge_transactio
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import user_id
 from farebox.kernel.networks import Network
-from farebox.stellar.ledger_entries import account_key
+from farebox.stellar.account_entry import account_key
 from support.accounts import Multisig
 from support.asgi import Answer
 from support.node_proxy import http, result

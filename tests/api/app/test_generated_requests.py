@@ -24,6 +24,7 @@ from schemathesis.core.result import Ok
 from farebox.app.asgi import create_app
 from farebox.app.configuration import read_settings
 from farebox.kernel.secret import Secret
+from farebox.mcp.rpc_error import RpcReason
 from farebox.storage.pool import Database
 from support.callers import OPERATOR_SETTING, sign_in_wallet
 from support.serving import serving
@@ -161,6 +162,9 @@ def _can_be_asked(operation: Any, mode: GenerationMode) -> bool:
 
 
 def _code(body: bytes) -> str | None:
-    """The code of a uniform error body; None for another body."""
+    """The code of an error body; None for another body, and for a message that `/mcp` refuses."""
     error = msgspec.json.decode(body, type=dict[str, Any]).get("error", {})
-    return error.get("code") if isinstance(error, dict) else None
+    if not isinstance(error, dict):
+        return None
+    reason = error.get("data", {}).get("reason")
+    return error.get("code") if reason is None else None if reason in [*RpcReason] else reason

@@ -97,6 +97,7 @@ NAMED: Final = {
     *(("GET", path) for path in READS),
     *(("POST", path) for path in (*WRITES, *WITHOUT_RECORDS)),
     ("GET", PAYMENTS),
+    ("POST", "/mcp"),
     ("GET", f"{PAYMENTS}/{{transaction}}"),
     ("GET", f"{WRAPPERS}/slug"),
 }

@@ -1,5 +1,6 @@
 """`paid_call` through the whole service: the gateway in process, and a seller behind TLS."""
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
@@ -8,11 +9,13 @@ from typing import Any
 import pytest
 
 from farebox.kernel.secret import Secret
+from farebox.mcp import paid_call
 from farebox.storage.pool import Database
 from support.agent import REMOTE_URL, Agent, insert_resource
 from support.paid_gateway import PaidGateway
 from support.promises import case, promise
 from support.upstream import answers, drops
+from support.waiting import until
 
 Json = dict[str, Any]
 
@@ -29,6 +32,12 @@ TERMS = {
 CHALLENGE = {"x402Version": 2, "resource": {"url": REMOTE_URL}, "accepts": [TERMS]}
 PAYMENT = header({"x402Version": 2, "accepted": TERMS, "payload": {"transaction": "AAAA"}})
 RECEIPT = {"success": True, "transaction": "ab" * 32, "network": "stellar:testnet"}
+
+
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
 
 
 @pytest.fixture
@@ -79,7 +88,9 @@ async def test_failed_delivery_of_a_wrapper_is_told_and_repeated_with_the_same_p
     wrapper = await shop.serve()
     payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
     shop.upstream.answer = answers(b"broken", status="500 Oops")
-    failed = await agent.call("paid_call", {"url": wrapper["endpoint"], "paymentSignature": payment})
+    failed = await agent.call(
+        "paid_call", {"url": wrapper["endpoint"], "paymentSignature": payment}
+    )
     content = failed["structuredContent"]
     assert (failed["isError"], content["isPaid"]) == (True, True)
     assert content["outcome"] == "settled_not_delivered"
@@ -115,7 +126,7 @@ async def test_payment_is_carried_to_a_seller_of_the_internet(
 @case("MC-033")
 @pytest.mark.usefixtures("listed")
 @pytest.mark.parametrize(
-    ("status", "headers", "isPaid", "action"),
+    ("status", "headers", "is_paid", "action"),
     [
         ("200 OK", (), False, "RECONCILE_BEFORE_SIGNING_AGAIN"),
         ("200 OK", ("PAYMENT-RESPONSE: %%%",), False, "RECONCILE_BEFORE_SIGNING_AGAIN"),
@@ -128,11 +139,16 @@ async def test_payment_is_carried_to_a_seller_of_the_internet(
     ],
 )  # fmt: skip
 async def test_nothing_counts_as_paid_without_a_receipt_that_says_so(
-    shop: PaidGateway, agent: Agent, status: str, headers: tuple[str, ...], isPaid: bool, action: str
+    shop: PaidGateway,
+    agent: Agent,
+    status: str,
+    headers: tuple[str, ...],
+    is_paid: bool,
+    action: str,
 ) -> None:
     shop.upstream.answer = answers(b"text", status=status, headers=headers)
     content = await agent.paid_call(REMOTE_URL, paymentSignature=PAYMENT)
-    assert (content["isPaid"], content["nextAction"]) == (isPaid, action)
+    assert (content["isPaid"], content["nextAction"]) == (is_paid, action)
     assert content["outcome"] in ("unknown", "settled_not_delivered")
 
 
@@ -162,3 +178,44 @@ async def test_redirect_is_refused_and_its_target_not_passed_on(
     assert error["data"]["cause"] == "redirect_refused"
     assert "secret-place" not in repr(error)
     assert len(shop.upstream.requests) == 1
+
+
+@promise("paid-call:thirty-seconds")
+@pytest.mark.usefixtures("listed")
+async def test_target_without_a_response_in_time_is_given_up(
+    shop: PaidGateway, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert paid_call.CALL_S == 30
+    monkeypatch.setattr(paid_call, "CALL_S", 0.3)
+    silent = asyncio.Event()
+
+    async def wait(_: asyncio.StreamWriter) -> None:
+        await silent.wait()
+
+    shop.upstream.answer = wait
+    unpaid = await agent.refused_call(REMOTE_URL)
+    paid = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
+    silent.set()
+    assert unpaid["data"]["cause"] == paid["data"]["cause"] == "no_answer_in_time"
+    assert (unpaid["data"]["outcome"], paid["data"]["outcome"]) == ("not_sent", "unknown")
+
+
+@pytest.mark.usefixtures("listed")
+async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    gate = asyncio.Event()
+
+    async def wait(writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        await answers(b"late")(writer)
+
+    shop.upstream.answer = wait
+    calls = [asyncio.create_task(agent.paid_call(REMOTE_URL)) for _ in range(32)]
+    await until(lambda: shop.upstream.connections == 32)
+    error = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
+    assert (error["data"]["cause"], error["data"]["outcome"]) == ("too_many_calls", "not_sent")
+    found = await agent.call("search_services", {"query": "weather"})
+    assert found["isError"] is False
+    gate.set()
+    assert {each["body"] for each in await asyncio.gather(*calls)} == {"late"}

@@ -11,7 +11,7 @@ from stellar_sdk import Keypair
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.ledger_entries import account_key
+from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.stellar.start_check import FaultCode, check_accounts, check_node

@@ -17,7 +17,7 @@ from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.asset_contract import asset_contract
-from farebox.stellar.ledger_entries import AssetCode, ExternalCode, WasmCode
+from farebox.stellar.contract_instance import AssetCode, ExternalCode, WasmCode
 from farebox.stellar.rpc import LedgerEntries, RpcUnavailable
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.storage.pool import Database

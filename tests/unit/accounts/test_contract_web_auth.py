@@ -20,8 +20,9 @@ from farebox.accounts.web_auth_scheme import (
 from farebox.kernel.addresses import Address, parse_contract
 from farebox.kernel.errors import Outage, Refusal
 from farebox.kernel.networks import Network
+from farebox.stellar.account_entry import account_key
+from farebox.stellar.contract_instance import instance_key
 from farebox.stellar.ledger_clock import LedgerReading
-from farebox.stellar.ledger_entries import account_key, instance_key
 from farebox.stellar.rpc import LedgerEntries, LedgerEntry, RawSimulation
 from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock

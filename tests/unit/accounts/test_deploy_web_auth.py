@@ -17,8 +17,9 @@ from farebox.accounts.deploy_web_auth import (
 from farebox.kernel.addresses import Address
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
+from farebox.stellar.account_entry import account_key
+from farebox.stellar.contract_instance import instance_key
 from farebox.stellar.contract_operations import code_key
-from farebox.stellar.ledger_entries import account_key, instance_key
 from farebox.stellar.rpc import LedgerEntries, LedgerEntry, RawSimulation, RpcUnavailable
 from farebox.stellar.transactions import SignedTransaction
 from support.fake_rpc import FakeRpc

@@ -11,7 +11,7 @@ from farebox.catalog.tokens.token import Token, identify_token
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.stellar.ledger_entries import ContractCode, instance_key, read_contract_code
+from farebox.stellar.contract_instance import ContractCode, instance_key, read_contract_code
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.faults import DatabaseUnavailable

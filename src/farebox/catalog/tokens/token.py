@@ -7,7 +7,7 @@ from typing import Final
 from farebox.kernel.addresses import Address, parse_account
 from farebox.kernel.networks import Network
 from farebox.stellar.asset_contract import asset_contract
-from farebox.stellar.ledger_entries import AssetCode, ContractCode, ExternalCode, WasmCode
+from farebox.stellar.contract_instance import AssetCode, ContractCode, ExternalCode, WasmCode
 
 
 class TokenKind(StrEnum):

@@ -12,7 +12,7 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
-from farebox.stellar.ledger_entries import account_key
+from farebox.stellar.account_entry import account_key
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.stellar.transactions import SignedTransaction

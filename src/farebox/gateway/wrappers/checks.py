@@ -14,7 +14,7 @@ from farebox.kernel.networks import Network
 from farebox.outbound.client import OutboundClient
 from farebox.outbound.faults import CallNotSent, CallRefused, NotSentReason
 from farebox.stellar.balance_call import balance_envelope
-from farebox.stellar.ledger_entries import instance_key, read_contract_code
+from farebox.stellar.contract_instance import instance_key, read_contract_code
 from farebox.stellar.simulation import (
     NeedsRestore,
     RefusalKind,

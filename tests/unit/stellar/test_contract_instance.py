@@ -1,4 +1,4 @@
-"""Ledger entries: the two fields of an account, and the code that a contract instance runs."""
+"""The code that a contract instance runs."""
 
 import struct
 from typing import Final
@@ -7,19 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stellar_sdk import Address as SdkAddress
-from stellar_sdk import Keypair, scval, xdr
+from stellar_sdk import scval, xdr
 
 from farebox.kernel.addresses import Address, account_address, contract_address
-from farebox.stellar.ledger_entries import (
+from farebox.stellar.contract_instance import (
     AssetCode,
     ExternalCode,
     WasmCode,
-    account_key,
     instance_key,
-    read_account,
     read_contract_code,
 )
-from farebox.stellar.rpc import AccountState
 from support.damaged_bytes import damaged
 from support.examples import examples
 
@@ -126,35 +123,3 @@ def test_instance_of_another_contract_is_none() -> None:
 def test_damaged_contract_instance_is_read_or_none(data: bytes) -> None:
     found = read_contract_code(data, Address(CONTRACT))
     assert found is None or isinstance(found, WasmCode | AssetCode | ExternalCode)
-
-
-ACCOUNT = Address(Keypair.random().public_key)
-MOST = 2**63 - 1
-
-
-def entry(balance: int, sequence: int) -> bytes:
-    return account_key(ACCOUNT) + b"".join(
-        value.to_bytes(8, "big", signed=True) for value in (balance, sequence)
-    )
-
-
-@pytest.mark.parametrize(("balance", "sequence"), [(0, 0), (MOST, MOST)])
-def test_account_entry_is_read_at_the_bounds_of_both_fields(balance: int, sequence: int) -> None:
-    state = read_account(
-        entry(balance, sequence) + b"fields of a later protocol", ACCOUNT, as_of_ledger=9
-    )
-    assert state is not None
-    assert (state.balance, state.sequence, state.as_of_ledger) == (balance, sequence, 9)
-    assert isinstance(state, AccountState)
-
-
-@pytest.mark.parametrize(("balance", "sequence"), [(-1, 5), (5, -1)])
-def test_account_entry_with_a_negative_field_is_none(balance: int, sequence: int) -> None:
-    assert read_account(entry(balance, sequence), ACCOUNT, as_of_ledger=9) is None
-
-
-def test_truncated_account_entry_is_none() -> None:
-    whole = entry(5, 6)
-    assert all(
-        read_account(whole[:cut], ACCOUNT, as_of_ledger=9) is None for cut in range(len(whole))
-    )

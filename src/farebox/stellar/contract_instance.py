@@ -1,4 +1,4 @@
-"""Ledger entries: their keys, an account's balance and reserves, a contract's code."""
+"""The ledger entry of a contract's instance: its key, and the code that the contract runs."""
 
 import struct
 from dataclasses import dataclass
@@ -6,8 +6,6 @@ from enum import IntEnum
 from typing import Final
 
 from farebox.kernel.addresses import Address, raw_key
-from farebox.kernel.amounts import Stroops
-from farebox.stellar.rpc import AccountState
 from farebox.stellar.scval import (
     MAX_BLOB_BYTES,
     ScBytes,
@@ -18,75 +16,6 @@ from farebox.stellar.scval import (
     read_map_entries,
 )
 from farebox.stellar.xdr_reader import Malformed, XdrReader
-
-_ACCOUNT: Final = 0  # LedgerEntryType, and the arm of its key
-_ED25519: Final = 0  # PublicKeyType
-_RESERVE: Final = 5_000_000  # stroops an entry, on every public network for years
-_OWN_ENTRIES: Final = 2  # an account itself counts as two
-_MAX_SIGNERS: Final = 20
-_DOMAIN_BYTES: Final = 32
-_THRESHOLD_BYTES: Final = 4
-_KEY_BYTES: Final = 32
-_PAYLOAD_SIGNER: Final = 3
-_MAX_PAYLOAD_BYTES: Final = 64
-
-
-def account_key(account: Address) -> bytes:
-    """The ledger key (XDR) of a G… account."""
-    return struct.pack(">II", _ACCOUNT, _ED25519) + raw_key(account)
-
-
-def read_account(data: bytes, account: Address, *, as_of_ledger: int) -> AccountState | None:
-    """Read balance and sequence number of `account`; None when `data` is not that account's entry.
-
-    The fields after its reserves are not read: they differ between protocols.
-    """
-    reader = XdrReader(data)
-    try:
-        if not reader.take(account_key(account)):
-            return None
-        balance, sequence = reader.int64(), reader.int64()
-    except Malformed:
-        return None
-    if balance < 0 or sequence < 0:
-        return None
-    return AccountState(sequence, Stroops(balance), as_of_ledger, Stroops(_reserved(reader)))
-
-
-def _reserved(reader: XdrReader) -> int:
-    """The stroops reserved, by the fields after the sequence number; 0 for an unknown form."""
-    try:
-        entries = reader.uint32()
-        if reader.flag():
-            _skip_key(reader)  # the inflation destination
-        reader.skip(4)  # flags
-        reader.opaque(_DOMAIN_BYTES)
-        reader.skip(_THRESHOLD_BYTES)
-        for _ in range(reader.count(_MAX_SIGNERS)):
-            _skip_signer(reader)
-        selling, sponsored, sponsoring = 0, 0, 0
-        if reader.uint32() == 1:
-            reader.int64()  # bought by its offers
-            selling = reader.int64()
-            if reader.uint32() == 2:
-                sponsored, sponsoring = reader.uint32(), reader.uint32()
-    except Malformed:
-        return 0
-    return (_OWN_ENTRIES + entries + sponsoring - sponsored) * _RESERVE + selling
-
-
-def _skip_key(reader: XdrReader) -> None:
-    reader.expect(_ED25519)
-    reader.skip(_KEY_BYTES)
-
-
-def _skip_signer(reader: XdrReader) -> None:
-    kind = reader.uint32()
-    reader.skip(_KEY_BYTES)
-    if kind == _PAYLOAD_SIGNER:
-        reader.opaque(_MAX_PAYLOAD_BYTES)
-    reader.skip(4)  # its weight
-
 
 _CONTRACT_DATA: Final = 6  # LedgerEntryType, and the arm of its key
 _CONTRACT: Final = 1  # SCAddressType

@@ -1,0 +1,399 @@
+"""Cases 5: the MCP endpoint, through the whole service."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import jsonschema_rs
+import pytest
+
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from support.agent import REMOTE_URL, Agent, insert_resource
+from support.asgi import ClientDisconnected
+from support.listings import Listed, list_many
+from support.paid_gateway import NAMES, ORIGIN, OTHER_NAME, PaidGateway
+from support.promises import case, promise
+from support.upstream import Answer, answers
+from support.waiting import until
+
+ORIGIN_HOST: Final = ORIGIN.removeprefix("https://")
+LOCAL: Final = (
+    "https://127.0.0.1/", "https://[::1]/", "https://localhost/", "https://10.0.0.1/a",
+    "https://169.254.169.254/latest", "https://printer.local/", "https://db.internal/",
+)  # fmt: skip
+NETWORKS: Final[tuple[object, ...]] = (
+    "stellar:Testnet", "eip155:1", "", 1, ["stellar:testnet"], {},
+)  # fmt: skip
+Json = dict[str, Any]
+
+
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
+@pytest.fixture
+async def agent(shop: PaidGateway) -> Agent:
+    """An agent at the service with the gateway."""
+    return Agent(shop.client)
+
+
+@pytest.fixture
+async def catalog(shop: PaidGateway, gateway_database: str) -> AsyncIterator[Database]:
+    """The service's database."""
+    del shop
+    async with Database(Secret(gateway_database), connections=1) as database:
+        yield database
+
+
+async def insert(catalog: Database, *urls: str, **members: Any) -> None:
+    async with catalog.connection() as db:
+        for url in urls:
+            await insert_resource(db, url, **members)
+
+
+@promise("mcp:structured-errors")
+@case("MC-017")
+async def test_failure_before_the_handler_is_a_json_rpc_error_with_its_status(
+    agent: Agent,
+) -> None:
+    too_large = await agent.send(b'{"a":"' + b"x" * (256 * 1024) + b'"}')
+    shape = await agent.client.request(
+        "POST", "/mcp", body=b"a=1", headers={"content-type": "application/x-www-form-urlencoded"}
+    )
+    encoded = await agent.client.request(
+        "POST", "/mcp", body=b"x", headers={"content-encoding": "gzip"}
+    )
+    method = await agent.client.request("GET", "/mcp")
+    foreign = await Agent(agent.client, {"origin": "https://evil.example"}).send({})
+    version = await Agent(agent.client, {"mcp-protocol-version": "1999-01-01"}).send({})
+    broken = await agent.send(b"{")
+    surrogate = await agent.send(b'{"jsonrpc":"2.0","id":1,"method":"\\ud800"}')
+    found = []
+    for answer in (too_large, shape, encoded, method, foreign, version, broken, surrogate):
+        error = answer.json()["error"]
+        assert isinstance(error["code"], int)
+        found.append((answer.status, error["data"]["reason"]))
+    assert found == [
+        (413, "body_too_large"),
+        (415, "unsupported_media_type"),
+        (415, "unsupported_media_type"),
+        (405, "method_not_allowed"),
+        (403, "origin_not_allowed"),
+        (400, "UNSUPPORTED_PROTOCOL_VERSION"),
+        (400, "PARSE_ERROR"),
+        (400, "PARSE_ERROR"),
+    ]
+
+
+@promise("mcp:protocol-version")
+async def test_client_opens_a_session_without_state(agent: Agent) -> None:
+    params = {"protocolVersion": "2099-01-01", "capabilities": {}, "clientInfo": {"name": "t"}}
+    opened = (await agent.ask("initialize", params))["result"]
+    assert opened["protocolVersion"] == "2025-06-18"
+    assert opened["capabilities"] == {"tools": {"listChanged": False}}
+    noted = await agent.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert (noted.status, noted.body) == (202, b"")
+    assert (await agent.ask("ping"))["result"] == {}
+    unknown = (await agent.ask("resources/list"))["error"]
+    assert (unknown["code"], unknown["data"]["reason"]) == (-32601, "UNSUPPORTED_METHOD")
+    known = {each["code"] for each in (await agent.client.get("/v1/errors")).json()["mcp"]}
+    assert {"UNSUPPORTED_METHOD", "PAID_CALL_FAILED", "body_too_large"} <= known
+
+
+@case("MC-019")
+@pytest.mark.parametrize("name", ["Search_Services", "search_services ", "paid-call", "", None, 1])
+async def test_other_spelling_of_a_tool_is_unknown(agent: Agent, name: object) -> None:
+    error = (await agent.ask("tools/call", {"name": name, "arguments": {}}))["error"]
+    assert (error["code"], error["data"]["reason"]) == (-32602, "UNKNOWN_TOOL")
+
+
+@promise("search-services:query-required", "mcp:query-required")
+@case("MC-020", "MC-021", "MC-022", "MC-023")
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({}, "QUERY_REQUIRED"),
+        ({"query": ""}, "QUERY_REQUIRED"),
+        ({"query": " \n"}, "QUERY_REQUIRED"),
+        ({"query": 7}, "INVALID_ARGUMENTS"),
+        ({"query": None}, "INVALID_ARGUMENTS"),
+        ({"query": "x" * 10_240}, "INVALID_ARGUMENTS"),
+        *(
+            ({"query": "a", "limit": limit}, "INVALID_ARGUMENTS")
+            for limit in (0, 51, -1, 1.5, "10", True)
+        ),
+        *(({"query": "a", "network": network}, "INVALID_ARGUMENTS") for network in NETWORKS),
+        *(
+            ({"query": "a", name: 1}, "INVALID_ARGUMENTS")
+            for name in ("more", "__proto__", "constructor", "\x00", "limit ")
+        ),
+    ],
+)
+async def test_search_argument_that_does_not_fit_is_refused(
+    agent: Agent, arguments: Json, reason: str
+) -> None:
+    error = await agent.error("search_services", arguments)
+    assert (error["code"], error["data"]["reason"]) == (-32602, reason)
+
+
+@promise("mcp:two-tools", "search-services:network-and-limit", "search-services:two-contents")
+@case("MC-021", "MC-024")
+async def test_results_fit_the_schemas_of_the_listed_tools(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    tides = [Listed(f"https://t{n}.example.com", f"t{n}", description="Tides.") for n in range(3)]
+    await list_many(catalog, [*tides, Listed("https://t.example.com", "tool", tool_name="tides")])
+    tools = {each["name"]: each for each in (await agent.ask("tools/list"))["result"]["tools"]}
+    assert set(tools) == {"search_services", "paid_call"}
+    validators = {
+        name: jsonschema_rs.Draft202012Validator(each["outputSchema"])
+        for name, each in tools.items()
+    }
+    found: Json = {}
+    for limit in (1, 50):
+        arguments = {"query": "tides", "limit": limit, "network": "stellar:testnet"}
+        jsonschema_rs.Draft202012Validator(tools["search_services"]["inputSchema"]).validate(
+            arguments
+        )
+        found = (await agent.call("search_services", arguments))["structuredContent"]
+        validators["search_services"].validate(found)
+        assert len(found["resources"]) == min(limit, 4)
+    for hit in found["resources"]:
+        assert hit["accepts"][0]["payTo"]
+        assert hit["quality"]["payers"] == 0
+        assert "description" in hit["untrusted"] or "serviceName" in hit["untrusted"]
+        is_tool = hit["type"] == "mcp"
+        assert set(hit["callWith"]) == ({"server", "tool"} if is_tool else {"tool", "arguments"})
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    paid = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
+    validators["paid_call"].validate(paid)
+
+
+@promise("paid-call:https-only", "mcp:https-required")
+@case("MC-026")
+@pytest.mark.parametrize("url", ["http://seller.example.com/weather", "ftp://a.b/", "weather"])
+async def test_url_without_https_is_refused(agent: Agent, catalog: Database, url: str) -> None:
+    await insert(catalog, REMOTE_URL)
+    error = await agent.refused_call(url)
+    assert (error["code"], error["data"]["reason"]) == (-32002, "HTTPS_REQUIRED")
+
+
+@promise("paid-call:exact-match", "mcp:not-cataloged")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://other.example.com/weather", f"{REMOTE_URL}/", f"{REMOTE_URL}?city=Paris",
+        f"{REMOTE_URL}#a", REMOTE_URL.upper().replace("HTTPS", "https"), f"{REMOTE_URL}/../x",
+        "https://seller.example.com:443/weather", f"{ORIGIN}/gateway/no-such-slug",
+    ],
+)  # fmt: skip
+async def test_url_that_is_not_a_listing_s_to_the_letter_is_refused(
+    shop: PaidGateway, agent: Agent, catalog: Database, url: str
+) -> None:
+    await insert(catalog, REMOTE_URL)
+    error = await agent.refused_call(url)
+    assert (error["code"], error["data"]["reason"]) == (-32002, "RESOURCE_NOT_CATALOGED")
+    assert shop.upstream.connections == 0
+
+
+@case("MC-030")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"method": "PUT"}, {"method": "get"}, {"method": ""}, {"method": 1},
+        {"method": "GET", "body": {}}, {"body": {"a": 1}}, {"query": "a=1"}, {"query": []},
+        {"pathParams": {"a": 1}}, {"pathParams": "a"}, {"headers": {}}, {"paymentSignature": "%"},
+        {"paymentSignature": 1}, {"paymentSignature": "e30=" * 9000}, {"paymentSignature": "W10="},
+    ],
+)  # fmt: skip
+async def test_call_argument_that_does_not_fit_is_refused_before_any_call(
+    shop: PaidGateway, agent: Agent, catalog: Database, arguments: Json
+) -> None:
+    await insert(catalog, REMOTE_URL)
+    error = await agent.refused_call(REMOTE_URL, **arguments)
+    assert error["code"] == -32602
+    assert error["data"]["reason"] in ("INVALID_ARGUMENTS", "INVALID_PAYMENT_SIGNATURE")
+    assert shop.upstream.connections == 0
+
+
+@case("MC-030")
+async def test_body_of_a_post_may_be_any_json_value(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    shop.upstream.answer = answers(b"ok")
+    await insert(catalog, REMOTE_URL, method=None)
+    for body in ("text", 1, [1], {"a": None}, False):
+        await agent.paid_call(REMOTE_URL, method="POST", body=body)
+        sent = shop.upstream.requests[-1].partition(b"\r\n\r\n")[2]
+        assert json.loads(sent) == body
+
+
+async def test_parameters_are_judged_by_the_listing_s_own_schema(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    shop.upstream.answer = answers(b"ok")
+    city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    frame = {"type": "object", "properties": {"queryParams": city}}
+    bazaar = {
+        "info": {"input": {"type": "http", "method": "GET", "queryParams": {"city": "Paris"}}},
+        "schema": {"type": "object", "properties": {"input": frame}},
+    }
+    await insert(catalog, REMOTE_URL, bazaar=bazaar)
+    error = await agent.refused_call(REMOTE_URL, query={"city": 7})
+    assert error["data"]["reason"] == "INVALID_ARGUMENTS"
+    assert "city" in error["message"]
+    assert shop.upstream.connections == 0
+    assert (await agent.paid_call(REMOTE_URL, query={"city": "Rome"}))["status"] == 200
+
+
+async def test_tool_of_another_server_is_named_instead_of_called(
+    agent: Agent, catalog: Database
+) -> None:
+    url = "https://tools.example.com/mcp"
+    await insert(catalog, url, key=f"{url}#forecast", kind="mcp")
+    error = await agent.refused_call(url)
+    assert (error["code"], error["data"]["reason"]) == (-32602, "RESOURCE_IS_MCP_TOOL")
+    assert error["data"]["server"] == url
+
+
+@promise("paid-call:guarded")
+@case("GW-017", "GW-018", "GW-019", "GW-020", "GW-021", "GW-024")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://user:pw@example.com/", "https://a.example.com%40evil.example/",
+        "https:/example.com", "https://example.com:22/", "https://example.com:99999/",
+        "https://%65xample.com/", f"https://{'a' * 300}.com/", f"https://{ORIGIN_HOST}/mcp",
+        f"https://{ORIGIN_HOST}/v1/errors", "https://nowhere.example.com/", *LOCAL,
+        *(f"https://{name}/" for name in dict.fromkeys(each.partition("=")[0] for each in NAMES)),
+    ],
+)  # fmt: skip
+async def test_listed_url_that_may_not_be_called_opens_no_connection(
+    shop: PaidGateway, agent: Agent, catalog: Database, url: str
+) -> None:
+    await insert(catalog, url)  # as an older version might have
+    error = await agent.refused_call(url)
+    assert error["data"]["reason"] in ("PAID_CALL_FAILED", "INVALID_ARGUMENTS", "HTTPS_REQUIRED")
+    assert error["data"].get("outcome", "not_sent") == "not_sent"
+    assert shop.upstream.connections == 0
+
+
+@promise("mcp:paid-call-failed")
+@case("GW-016")
+async def test_target_with_the_certificate_of_another_name_gets_no_request(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    url = f"https://{OTHER_NAME}/weather"
+    await insert(catalog, url)
+    error = await agent.refused_call(url, paymentSignature="e30=")
+    assert error["data"]["cause"] == "certificate_refused"
+    assert error["data"]["outcome"] == "not_sent"
+    assert shop.upstream.requests == []
+
+
+@case("GW-023")
+async def test_proxies_of_the_environment_are_not_used(
+    shop: PaidGateway, agent: Agent, catalog: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    shop.upstream.answer = answers(b"direct")
+    await insert(catalog, REMOTE_URL)
+    assert (await agent.paid_call(REMOTE_URL))["body"] == "direct"
+
+
+@promise("paid-call:size-limited")
+async def test_response_above_five_megabytes_is_cut_while_it_streams(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    await insert(catalog, REMOTE_URL)
+    shop.upstream.answer = answers(b"x" * (5 * 1024 * 1024 + 1))
+    error = await agent.refused_call(REMOTE_URL, paymentSignature="e30=")
+    assert (error["data"]["cause"], error["data"]["outcome"]) == ("answer_too_large", "unknown")
+
+
+@case("MC-038")
+async def test_one_id_in_many_requests_at_once_mixes_no_responses(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    urls = [f"https://seller.example.com/{n}" for n in range(20)]
+    await insert(catalog, *urls)
+
+    async def echo(writer: asyncio.StreamWriter) -> None:
+        path = shop.upstream.requests[-1].split(b" ")[1]
+        await asyncio.sleep(0)
+        await answers(path)(writer)
+
+    shop.upstream.answer = echo
+
+    async def call(url: str) -> str:
+        params = {"name": "paid_call", "arguments": {"url": url}}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        answer = (await agent.send(request)).json()
+        assert answer["id"] == 1
+        return str(answer["result"]["structuredContent"]["body"])
+
+    bodies = await asyncio.gather(*map(call, urls))
+    assert bodies == [f"/{n}" for n in range(20)]
+
+
+def held(until_set: asyncio.Event) -> Answer:
+    """Answer once the event is set."""
+
+    async def wait(writer: asyncio.StreamWriter) -> None:
+        await until_set.wait()
+        await answers(b"sunny")(writer)
+
+    return wait
+
+
+@case("MC-039")
+async def test_unpaid_call_ends_with_its_caller(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    gate, leave = asyncio.Event(), asyncio.Event()
+    shop.upstream.answer = held(gate)
+    await insert(catalog, REMOTE_URL)
+    before = len(asyncio.all_tasks())
+    params = {"name": "paid_call", "arguments": {"url": REMOTE_URL}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    sent = asyncio.create_task(agent.send(request, leave=leave))
+    await until(lambda: bool(shop.upstream.requests))
+    leave.set()
+    with pytest.raises(ClientDisconnected):
+        await sent
+    gate.set()
+    await until(lambda: len(asyncio.all_tasks()) <= before)
+
+
+@case("MC-039")
+async def test_paid_call_to_a_wrapper_is_completed_and_kept_when_its_caller_leaves(
+    shop: PaidGateway, agent: Agent
+) -> None:
+    wrapper = await shop.serve()
+    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    gate, leave = asyncio.Event(), asyncio.Event()
+    shop.upstream.answer = held(gate)
+    arguments = {"url": wrapper["endpoint"], "paymentSignature": payment}
+    params = {"name": "paid_call", "arguments": arguments}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    sent = asyncio.create_task(agent.send(request, leave=leave))
+    await until(lambda: bool(shop.upstream.requests))
+    leave.set()
+    with pytest.raises(ClientDisconnected):
+        await sent
+    gate.set()
+
+    async def is_delivered() -> bool:
+        states = await shop.stage.query("SELECT state FROM gateway_payments")
+        return [row["state"] for row in states] == ["delivered"]
+
+    await until(is_delivered)
+    content = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
+    assert (content["body"], content["isPaid"]) == ("sunny", True)
+    assert len(shop.upstream.requests) == 1
