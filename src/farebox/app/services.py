@@ -10,7 +10,6 @@ from farebox.app.account_services import build_accounts
 from farebox.app.assembly import Loop, Services, join_features
 from farebox.app.catalog_services import build_catalog
 from farebox.app.database_pools import Pools, build_pools
-from farebox.app.explorer_services import build_explorer
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
 from farebox.app.health import ComponentHealth
@@ -20,8 +19,8 @@ from farebox.app.network_services import NetworkServices, SharedWiring, build_ne
 from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
-from farebox.app.signing_services import build_signing
 from farebox.app.vault_services import build_vault
+from farebox.app.wallet_services import build_wallets
 from farebox.facilitator.journal.claim_release import ClaimReleaser
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settling.send_payment import SettleTimeouts
@@ -83,19 +82,14 @@ def build_services(settings: Settings) -> Services:
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
-    signing = build_signing({name: each.verified for name, each in networks.items()}, clock)
-    explorer = build_explorer(networks, pools.searching)
+    pruning = restart_on_failure(Loop("prune", pruner.run), clock)
+    wallets = build_wallets(networks, pools.searching, clock)
     features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, signing, explorer
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, wallets
     )
     return Services(
         endpoints=features.endpoints,
-        tasks=[
-            Loop("clock", clock.run),
-            *(loop for each in networks.values() for loop in each.tasks),
-            *features.tasks,
-            restart_on_failure(Loop("prune", pruner.run), clock),
-        ],
+        tasks=[Loop("clock", clock.run), *_loops(networks), *features.tasks, pruning],
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
         protect=ingress.protect,
@@ -103,6 +97,10 @@ def build_services(settings: Settings) -> Services:
         trusted_proxies=settings.ingress.trusted_proxies,
         leave=partial(_shut_down, settler, shared.shutdown, networks, settings.stop_grace_s),
     )
+
+
+def _loops(networks: Mapping[Network, NetworkServices]) -> list[Loop]:
+    return [loop for each in networks.values() for loop in each.tasks]
 
 
 def _shared(settings: Settings, pools: Pools, clock: Clock) -> SharedWiring:
