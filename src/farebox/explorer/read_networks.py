@@ -38,8 +38,8 @@ class MeanFeeSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ServedNetwork:
-    """The parts of a served network that show how it is."""
+class ObservedNetwork:
+    """The parts of a network that is served, as they show how it is."""
 
     ledgers: Ledgers
     facts: NetworkFacts
@@ -62,7 +62,7 @@ class NetworkReport:
 class NetworksReader:
     """Reports on every network that Farebox knows."""
 
-    def __init__(self, served: Mapping[Network, ServedNetwork], fees: MeanFeeSource) -> None:
+    def __init__(self, served: Mapping[Network, ObservedNetwork], fees: MeanFeeSource) -> None:
         self._served, self._fees = served, fees
 
     async def read(self) -> tuple[NetworkReport, ...]:
