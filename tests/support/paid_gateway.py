@@ -75,7 +75,9 @@ class PaidGateway:
 
     async def create(self, *, network: Network = Network.TESTNET, **members: Any) -> Json:
         """Create a wrapper with a slug that no test has used; None leaves a member out."""
-        body: Json = {"slug": f"city-weather-{next(_SLUGS)}"} | self.body(network=network, **members)
+        body: Json = {"slug": f"city-weather-{next(_SLUGS)}"} | self.body(
+            network=network, **members
+        )
         given = {name: value for name, value in body.items() if value is not None}
         answer = await self.send("POST", WRAPPERS, given)
         assert answer.status == 201, answer.body
