@@ -15,6 +15,7 @@ from support.asgi import ClientDisconnected
 from support.listings import Listed, list_many
 from support.paid_gateway import NAMES, ORIGIN, OTHER_NAME, PaidGateway
 from support.promises import case, promise
+from support.serve_process import ServeProcess
 from support.upstream import Answer, answers
 from support.waiting import until
 
@@ -397,3 +398,28 @@ async def test_paid_call_to_a_wrapper_is_completed_and_kept_when_its_caller_leav
     content = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
     assert (content["body"], content["isPaid"]) == ("sunny", True)
     assert len(shop.upstream.requests) == 1
+
+
+async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    shop.upstream.answer = answers(b"x" * (4 * 1024 * 1024))
+    await insert(catalog, REMOTE_URL)
+    environment = shop.stage.environment | {"FAREBOX_AGENT_CALLS": "1"}
+    async with ServeProcess(environment) as served:
+        host, port = served.url.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+        params = {"name": "paid_call", "arguments": {"url": REMOTE_URL}}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        body = json.dumps(request).encode()
+        head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {len(body)}\r\n"
+        writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+        await reader.readline()
+        answer = await served.post("/mcp", request)
+        assert answer["error"]["data"]["cause"] == "too_many_calls"
+        writer.transport.abort()
+
+        async def is_free() -> bool:
+            return "result" in await served.post("/mcp", request)
+
+        await until(is_free)

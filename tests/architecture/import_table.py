@@ -252,6 +252,7 @@ EDGES = {
     "payments_http",
     "settle_http",
     "sign_in_http",
+    "unsent_responses",
     "usage_http",
     "validate_http",
     "verify_http",
