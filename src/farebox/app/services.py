@@ -83,7 +83,7 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     pruning = restart_on_failure(Loop("prune", pruner.run), clock)
-    wallets = build_wallets(networks, pools.searching, clock)
+    wallets = build_wallets(networks, pools.upkeep, clock)
     features = join_features(
         facilitator, catalog, accounts, sign_in, ingress, vault, gateway, wallets
     )
