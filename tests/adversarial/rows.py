@@ -7,5 +7,13 @@ from adversarial.catalog_rows import CATALOG_ROWS
 from adversarial.gateway_rows import GATEWAY_ROWS
 from adversarial.payment_rows import PAYMENT_ROWS
 from adversarial.reliability_rows import RELIABILITY_ROWS
+from adversarial.wallet_rows import WALLET_ROWS
 
-ROWS: Final = (*PAYMENT_ROWS, *RELIABILITY_ROWS, *CATALOG_ROWS, *GATEWAY_ROWS, *ACCOUNT_ROWS)
+ROWS: Final = (
+    *PAYMENT_ROWS,
+    *RELIABILITY_ROWS,
+    *CATALOG_ROWS,
+    *GATEWAY_ROWS,
+    *ACCOUNT_ROWS,
+    *WALLET_ROWS,
+)

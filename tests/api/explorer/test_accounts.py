@@ -11,8 +11,9 @@ from farebox.kernel.networks import Network
 from support import node_proxy
 from support.accounts import Multisig
 from support.asgi import Answer
-from support.contracts import FUNDS, Wallet, move, sha256_of, token, wallet
+from support.contracts import FUNDS, TokenBehaviour, Wallet, move, sha256_of, token, wallet
 from support.payments import Json
+from support.promises import case
 from support.stage import NetworkStage, Stage, key_of
 from support.wallet_payments import code_of
 from support.wasm import endless_token
@@ -144,6 +145,7 @@ async def test_named_asset_is_found_by_code_and_by_contract(stage: Stage) -> Non
     }
 
 
+@case("WA-021")
 async def test_asset_that_is_named_twice_is_shown_once(stage: Stage) -> None:
     own = stage.networks[_TESTNET]
     payer = own.scene.payers[0].address
@@ -204,6 +206,7 @@ async def test_balance_of_a_token_of_its_own_code_is_simulated(stage: Stage) -> 
         }
 
 
+@case("WA-022")
 async def test_contract_that_gives_no_balance_is_no_token(stage: Stage, smart: Wallet) -> None:
     own = stage.networks[_TESTNET]
     endless = await own.ledger.deploy(await own.ledger.account(), endless_token())
@@ -213,11 +216,23 @@ async def test_contract_that_gives_no_balance_is_no_token(stage: Stage, smart: W
     assert states == [("not_a_token", None), ("not_a_token", None), ("no_contract", None)]
 
 
+@case("WA-023")
+async def test_contract_that_poses_as_an_asset_contract_has_its_own_address_for_a_name(
+    stage: Stage,
+) -> None:
+    own = stage.networks[_TESTNET]
+    made = await token(own)
+    await made.behave(TokenBehaviour(posing_as=usdc(own)))
+    account = await read(stage, own.scene.payers[0].address, made.address)
+    assert [each["asset"] for each in account["balances"]] == ["native", usdc(own), made.address]
+
+
 async def test_account_that_is_not_on_the_ledger_is_a_404(stage: Stage) -> None:
     answer = await ask(stage, Keypair.random().public_key)
     assert (answer.status, code_of(answer)) == (404, "account_not_found")
 
 
+@case("WA-020")
 @pytest.mark.parametrize(
     ("address", "code"),
     [
@@ -234,6 +249,7 @@ async def test_address_of_no_account_is_refused(stage: Stage, address: str, code
     assert (answer.status, code_of(answer)) == (400, code)
 
 
+@case("WA-020")
 @pytest.mark.parametrize("network", ["testnet", "stellar:futurenet", "eip155:1", "x" * 500])
 async def test_unknown_network_is_refused(stage: Stage, network: str) -> None:
     answer = await ask(stage, Keypair.random().public_key, network=network)
@@ -245,12 +261,14 @@ async def test_network_that_is_not_served_is_refused(testnet_only: Stage) -> Non
     assert (answer.status, code_of(answer)) == (400, "unsupported_network")
 
 
+@case("WA-020")
 @pytest.mark.parametrize("asset", ["", "XLM", "USDC", "USDC:GABC", "G" * 56, "%F0%9F%92%B0"])
 async def test_text_that_names_no_asset_is_refused(stage: Stage, asset: str) -> None:
     answer = await ask(stage, stage.networks[_TESTNET].scene.payers[0].address, asset)
     assert (answer.status, code_of(answer)) == (400, "invalid_asset")
 
 
+@case("WA-021")
 async def test_more_assets_than_the_maximum_are_refused(stage: Stage) -> None:
     payer = stage.networks[_TESTNET].scene.payers[0].address
     names = [f"A{n}:{payer}" for n in range(MAX_ASSETS + 1)]
@@ -259,12 +277,14 @@ async def test_more_assets_than_the_maximum_are_refused(stage: Stage) -> None:
     assert len((await read(stage, payer, *names[1:]))["balances"]) == 2 + MAX_ASSETS
 
 
+@case("WA-025")
 async def test_unavailable_node_is_a_503(stage: Stage) -> None:
     stage.node().on("getLedgerEntries", node_proxy.http(500))
     answer = await ask(stage, stage.networks[_TESTNET].scene.payers[0].address)
     assert (answer.status, code_of(answer)) == (503, "service_unavailable")
 
 
+@case("WA-025")
 async def test_entry_that_cannot_be_read_is_a_503(stage: Stage) -> None:
     def cut(fields: dict[str, Any]) -> None:
         for each in fields["entries"]:
@@ -275,6 +295,7 @@ async def test_entry_that_cannot_be_read_is_a_503(stage: Stage) -> None:
     assert (answer.status, code_of(answer)) == (503, "service_unavailable")
 
 
+@case("WA-026")
 async def test_many_reads_at_once_are_answered_or_refused_and_payments_go_on(
     stage: Stage,
 ) -> None:

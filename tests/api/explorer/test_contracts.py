@@ -13,6 +13,7 @@ from support.asgi import Answer
 from support.contract_specs import function, plain, sdk_functions, section, vec
 from support.contracts import sha256_of, wasm_of
 from support.payments import Json
+from support.promises import case
 from support.stage import Stage
 from support.wallet_payments import code_of
 from support.wasm import described, silent_account
@@ -92,6 +93,7 @@ def nested(depth: int) -> xdr.SCSpecTypeDef:
     return kind
 
 
+@case("WA-024")
 @pytest.mark.parametrize(
     ("content", "interface"),
     [
@@ -114,6 +116,7 @@ async def test_code_with_a_hostile_description_is_shown_without_functions(
     assert body["functions"] == ([] if interface == "read" else None)
 
 
+@case("WA-020")
 @pytest.mark.parametrize(
     "contract", ["CABC", "x" * 3_000, Keypair.random().public_key, Keypair.random().secret]
 )
@@ -147,6 +150,7 @@ async def test_code_that_the_node_does_not_have_is_said(stage: Stage) -> None:
     assert (await read(stage, contract))["interface"] == "no_code"
 
 
+@case("WA-025")
 @pytest.mark.parametrize("damage", ["AAAA", "AAAABwAAAAA="])
 async def test_entry_that_cannot_be_read_is_a_503(stage: Stage, damage: str) -> None:
     contract = stage.networks[_TESTNET].scene.asset

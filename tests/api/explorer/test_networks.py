@@ -9,6 +9,7 @@ import pytest
 from farebox.kernel.networks import Network
 from support.asgi import AsgiClient
 from support.payments import Json
+from support.promises import case
 from support.stage import Stage, own_relayer, service
 from support.waiting import until
 
@@ -100,6 +101,7 @@ async def test_network_whose_node_is_away_is_listed_with_a_reason(stage: Stage) 
     assert not {"ledger", "fees", "protocolVersion"} & set(body)
 
 
+@case("WA-027")
 async def test_networks_are_listed_while_the_database_is_away(stage: Stage) -> None:
     async with stage.locked("settlements"):
         body = await asyncio.wait_for(read(stage.client), 1)

@@ -16,6 +16,7 @@ from farebox.stellar.contract_balance import balance_key
 from farebox.stellar.contract_instance import instance_key
 from farebox.stellar.rpc import LedgerEntries, LedgerEntry, RawSimulation
 from support.fake_rpc import FakeRpc
+from support.promises import case
 from support.raw_entries import contract_instance, contract_value
 from support.sdk_ledger_keys import resource_data
 
@@ -102,6 +103,7 @@ async def test_account_that_is_not_on_the_ledger_is_not_found_whatever_it_names(
     assert node.simulated == []
 
 
+@case("WA-022")
 @pytest.mark.parametrize(
     ("simulation", "state", "amount"),
     [
