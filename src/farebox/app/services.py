@@ -81,7 +81,7 @@ def build_services(settings: Settings) -> Services:
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
-    wallets = build_wallets(networks, pools.searching, clock)
+    wallets = build_wallets(networks, pools.upkeep, clock)
     features = join_features(
         facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents, wallets
     )

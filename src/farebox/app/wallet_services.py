@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from farebox.app.assembly import Loop
+from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices
 from farebox.explorer.http import explorer_endpoints
 from farebox.explorer.ledger_reads import LedgerReads
@@ -24,18 +25,22 @@ from farebox.web.endpoint import Endpoint
 
 @dataclass(frozen=True, slots=True)
 class WalletServices:
-    """The constructed routes; nothing runs."""
+    """The constructed routes and the loop of the mean fees; nothing runs yet."""
 
     endpoints: Sequence[Endpoint]
-    tasks: Sequence[Loop] = ()
+    tasks: Sequence[Loop]
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
 
 def build_wallets(
-    networks: Mapping[Network, NetworkServices], reads: Database, clock: Clock
+    networks: Mapping[Network, NetworkServices], background: Database, clock: Clock
 ) -> WalletServices:
-    """Build the routes of signing and of the ledgers; `reads` is the pool for the mean fee."""
-    return WalletServices([*_signing(networks, clock), *_explorer(networks, reads)])
+    """Build the routes of signing and of the ledgers; `background` is the loop's pool."""
+    fees = MeanFees(background, clock, tuple(networks))
+    return WalletServices(
+        [*_signing(networks, clock), *_explorer(networks, fees)],
+        [restart_on_failure(Loop("mean fees", fees.run), clock)],
+    )
 
 
 def _signing(networks: Mapping[Network, NetworkServices], clock: Clock) -> list[Endpoint]:
@@ -45,14 +50,14 @@ def _signing(networks: Mapping[Network, NetworkServices], clock: Clock) -> list[
     return signing_endpoints(Preparation(judge, signing), Completion(judge, signing))
 
 
-def _explorer(networks: Mapping[Network, NetworkServices], reads: Database) -> list[Endpoint]:
+def _explorer(networks: Mapping[Network, NetworkServices], fees: MeanFees) -> list[Endpoint]:
     observed = {
         name: ObservedNetwork(each.ledgers, each.part.state, each.part)
         for name, each in networks.items()
     }
     ledgers = {name: LedgerReads(name, each.rpc) for name, each in networks.items()}
     return explorer_endpoints(
-        NetworksReader(observed, MeanFees(reads)),
+        NetworksReader(observed, fees),
         {name: AccountReader(name, each) for name, each in ledgers.items()},
         {name: ContractReader(name, each) for name, each in ledgers.items()},
     )

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -12,6 +13,8 @@ from farebox.kernel.networks import Network
 from support.contract_calls import address, invocation, transfer
 from support.entries import Credentials, unsigned_entry
 from support.payments import Json
+from support.planted_secrets import plant_secret
+from support.promises import case
 from support.stage import Stage, key_of, own_relayer, service
 from support.wallet_payments import (
     COMPLETE,
@@ -67,6 +70,7 @@ async def test_neither_route_calls_the_node_or_writes(stage: Stage) -> None:
     assert await stage.rows() == 0
 
 
+@case("WA-002")
 @pytest.mark.parametrize(
     ("changes", "code", "member"),
     [
@@ -102,6 +106,7 @@ async def test_terms_that_would_be_refused_are_not_prepared(
     assert answer.json()["error"]["requestId"] == answer.headers["x-request-id"]
 
 
+@case("WA-003")
 async def test_operator_is_neither_payer_nor_recipient_and_pubnet_pays_no_self(
     stage: Stage,
 ) -> None:
@@ -117,6 +122,7 @@ async def test_operator_is_neither_payer_nor_recipient_and_pubnet_pays_no_self(
         assert (answer.status, code_of(answer)) == (400, _PAYLOAD + code)
 
 
+@case("WA-004")
 @pytest.mark.parametrize(
     ("payer", "code"),
     [
@@ -135,6 +141,7 @@ async def test_payer_that_cannot_pay_is_refused(stage: Stage, payer: Any, code: 
     assert "payer" in answer.json()["error"]["message"]
 
 
+@case("WA-001")
 @pytest.mark.parametrize("path", [PREPARE, COMPLETE])
 @pytest.mark.parametrize(
     "body", [b"", b"[]", b"null", b"{", b'{"requirements":{},"requirements":{}}', b"\xff{}"]
@@ -144,6 +151,7 @@ async def test_body_of_another_shape_is_refused(stage: Stage, path: str, body: b
     assert (answer.status, code_of(answer)) == (400, "invalid_request")
 
 
+@case("WA-001")
 async def test_member_that_is_unknown_or_stands_twice_is_refused(stage: Stage) -> None:
     draft = await stage.draft()
     body = {"requirements": draft.terms(), "payer": draft.payer}
@@ -187,6 +195,7 @@ async def _entries(stage: Stage) -> dict[str, str]:
     }
 
 
+@case("WA-005")
 async def test_entry_that_cannot_be_completed_is_refused(stage: Stage) -> None:
     terms, _, signature = await prepared(stage)
     for name, text in (await _entries(stage)).items():
@@ -194,6 +203,7 @@ async def test_entry_that_cannot_be_completed_is_refused(stage: Stage) -> None:
         assert (answer.status, code_of(answer)) == (400, "invalid_entry"), name
 
 
+@case("WA-007")
 @pytest.mark.parametrize("signature", ["", "AA==", "zz", "A" * 90_000])
 async def test_text_that_is_no_signature_is_refused(stage: Stage, signature: str) -> None:
     terms, payment, _ = await prepared(stage)
@@ -218,6 +228,7 @@ async def test_public_key_of_a_contract_payer_is_refused(stage: Stage) -> None:
     assert (answer.status, code_of(answer)) == (400, "invalid_signature")
 
 
+@case("WA-007")
 async def test_signature_that_does_not_verify_has_its_own_code(stage: Stage) -> None:
     terms, payment, _ = await prepared(stage)
     wrong = text_of(HashSigner(Keypair.random()).sign(payment))
@@ -225,6 +236,7 @@ async def test_signature_that_does_not_verify_has_its_own_code(stage: Stage) -> 
     assert (answer.status, code_of(answer)) == (400, _PAYLOAD + "invalid_signature")
 
 
+@case("WA-006")
 async def test_entry_of_other_terms_is_refused_with_the_reason_of_the_verification(
     stage: Stage,
 ) -> None:
@@ -233,6 +245,7 @@ async def test_entry_of_other_terms_is_refused_with_the_reason_of_the_verificati
     assert (answer.status, code_of(answer)) == (400, _PAYLOAD + "wrong_amount")
 
 
+@case("WA-011")
 @pytest.mark.parametrize("member", ["resource", "extensions"])
 @pytest.mark.parametrize("value", [1, "text", [], True])
 async def test_resource_and_extensions_are_objects(stage: Stage, member: str, value: Any) -> None:
@@ -254,6 +267,7 @@ async def test_network_that_is_not_served_is_refused(testnet_only: Stage) -> Non
     assert (answer.status, code_of(answer)) == (400, "invalid_network")
 
 
+@case("WA-012")
 async def test_unavailable_node_is_a_503_with_retry_after(stage: Stage) -> None:
     terms, payment, signature = await prepared(stage)
     away = stage.environment | await own_relayer(stage)
@@ -270,6 +284,21 @@ async def test_unavailable_node_is_a_503_with_retry_after(stage: Stage) -> None:
             answer = await client.post(path, sent)
             assert (answer.status, code_of(answer)) == (503, "service_unavailable")
             assert int(answer.headers["retry-after"]) > 0
+
+
+@case("WA-013")
+async def test_neither_signature_nor_entry_is_logged(
+    log_text: Callable[[], str], stage: Stage
+) -> None:
+    async with service(stage.environment | await own_relayer(stage)) as client:
+        logged = Stage(client, stage.networks, stage.environment)
+        terms, payment, signature = await prepared(logged)
+        for each in (signature, payment["entry"]):
+            plant_secret(each)
+        await complete(logged, payment, signature, terms)
+        await ask_to_complete(logged, payment, signature, terms | {"amount": "1"})
+        await ask_to_complete(logged, payment, signature + "=", terms)
+    assert "wrong_amount" in log_text()
 
 
 @pytest.mark.parametrize("path", [PREPARE, COMPLETE])

@@ -19,6 +19,7 @@ from support.asgi import Answer, AsgiClient
 from support.damaged_bytes import damaged
 from support.examples import examples
 from support.payments import Json
+from support.promises import case
 from support.signing import PAY_TO, PAYER, PAYER_KEY, USDC, Signing
 from support.wallet_payments import COMPLETE, PREPARE, text_of
 
@@ -83,6 +84,7 @@ def changed(body: Json, member: str, value: object) -> Json:
     return {**body, head: changed(body[head], rest, value) if rest else value}
 
 
+@case("WA-001")
 @_MANY
 @given(st.sampled_from([PREPARE, COMPLETE]), json_values)
 async def test_any_json_gets_a_refusal(path: str, value: Any) -> None:
@@ -125,6 +127,7 @@ async def test_any_member_of_a_completion_gets_an_answer(member: str, value: Any
     assert_sound(await client().post(COMPLETE, changed(body, member, value)))
 
 
+@case("WA-005")
 @settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 async def test_damaged_entry_is_refused_or_pays_the_terms(data: st.DataObject) -> None:

@@ -21,6 +21,7 @@ from farebox.x402.payment import Payment, PaymentTerms
 from farebox.x402.reasons import Reason
 from support.contract_calls import address, invocation, invoke, transfer
 from support.entries import Credentials, unsigned_entry
+from support.promises import case
 from support.signing import (
     CHANNEL,
     PAY_TO,
@@ -139,6 +140,7 @@ def test_signature_under_another_key_is_refused() -> None:
     assert reason_of(complete(wrong)) is Reason.INVALID_SIGNATURE
 
 
+@case("WA-007")
 def test_signature_of_another_payment_or_network_is_refused() -> None:
     first, second = prepared(), prepared()
     mixed = SignedAuthorization(read_entry(first.entry), signed(second).signature)
@@ -161,6 +163,7 @@ def test_entry_of_other_terms_is_refused(terms: PaymentTerms, reason: Reason) ->
     assert reason_of(complete(signed(prepared()), terms)) is reason
 
 
+@case("WA-006")
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
@@ -188,6 +191,7 @@ def test_asset_that_left_the_list_is_refused() -> None:
     assert isinstance(complete(signed(prepared()), signing=strict), Payment)
 
 
+@case("WA-010")
 def test_entry_is_refused_once_its_time_is_over() -> None:
     late = FixedLedgers(LedgerReading(1_012, READING.close_at, 5.0, 0.0))
     refused = complete(signed(prepared()), signing=Signing(ledgers=late))

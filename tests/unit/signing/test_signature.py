@@ -13,6 +13,7 @@ from farebox.signing.signature import (
 )
 from support.contract_calls import nested_vector, wide_vector
 from support.entries import key_signatures
+from support.promises import case
 from support.signing import PAYER, PAYER_KEY
 
 RAW: Final = bytes(range(64))
@@ -61,6 +62,7 @@ def test_any_value_is_the_signature_of_a_contract_account(value: xdr.SCVal) -> N
     assert read_signature_value(value.to_xdr()) == value.to_xdr_bytes()
 
 
+@case("WA-008")
 @pytest.mark.parametrize(
     "raw",
     [
