@@ -1,6 +1,7 @@
 """The response to a paid call, and the result that an agent gets of it."""
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,7 @@ RECEIPT_META: Final = "x402/payment-response"  # x402's MCP transport
 _PAYMENT_REQUIRED_STATUS: Final = 402
 _FAILED: Final = 400
 _PENDING: Final = "settlement_pending"
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -127,8 +129,7 @@ def _advice(
     response: CallResponse, receipt: dict[str, Any] | None, *, has_payment: bool, is_error: bool
 ) -> dict[str, Any]:
     """Say what happened to the payment where the call failed, and what to do next."""
-    wait = response.header("retry-after")
-    waiting = {"retryAfterSeconds": int(wait)} if wait and wait.isdigit() else {}
+    waiting = _waiting(response.header("retry-after") or "")
     if not has_payment:
         action = NextAction.RETRY if is_error else NextAction.COMPLETE
         outcome = {"outcome": CallOutcome.NOT_SENT.value} if is_error else {}
@@ -146,6 +147,11 @@ def _advice(
     else:
         action, outcome_of = NextAction.RECONCILE, CallOutcome.UNKNOWN
     return {"outcome": outcome_of.value, "nextAction": action.value, **waiting}
+
+
+def _waiting(text: str) -> dict[str, Any]:
+    """Read a Retry-After in seconds (RFC 9110, section 10.2.3); nothing for any other text."""
+    return {"retryAfterSeconds": int(text)} if _SECONDS.fullmatch(text) else {}
 
 
 def _is_settled(receipt: dict[str, Any] | None) -> bool:

@@ -134,6 +134,8 @@ class PaidCalls:
 
     async def _find(self, url: str) -> Listing:
         """Find the listing whose canonical URL is `url`, to the letter."""
+        if "\0" in url:  # PostgreSQL takes no text with it
+            raise RpcError(RpcReason.RESOURCE_NOT_CATALOGED)
         async with self._database.connection() as db:
             found = await listing_store.find_listings(db, listing_key(url))
             exact = next((each for each in found if each.resource.url == url), None)
