@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -120,6 +121,7 @@ async def test_other_spelling_of_a_tool_is_unknown(agent: Agent, name: object) -
         ({}, "QUERY_REQUIRED"),
         ({"query": ""}, "QUERY_REQUIRED"),
         ({"query": " \n"}, "QUERY_REQUIRED"),
+        ({"query": "\x00"}, "QUERY_REQUIRED"),
         ({"query": 7}, "INVALID_ARGUMENTS"),
         ({"query": None}, "INVALID_ARGUMENTS"),
         ({"query": "x" * 10_240}, "INVALID_ARGUMENTS"),
@@ -173,6 +175,14 @@ async def test_results_fit_the_schemas_of_the_listed_tools(
     payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
     paid = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
     validators["paid_call"].validate(paid)
+
+
+async def test_query_with_control_characters_is_searched_without_them(
+    agent: Agent, catalog: Database
+) -> None:
+    await list_many(catalog, [Listed("https://t.example.com", "tides", description="Tides.")])
+    found = await agent.call("search_services", {"query": "\u0000\uff54ides\n"})
+    assert len(found["structuredContent"]["resources"]) == 1
 
 
 @promise("paid-call:https-only", "mcp:https-required")
@@ -408,7 +418,11 @@ async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
     environment = shop.stage.environment | {"FAREBOX_AGENT_CALLS": "1"}
     async with ServeProcess(environment) as served:
         host, port = served.url.removeprefix("http://").split(":")
-        reader, writer = await asyncio.open_connection(host, int(port), limit=1024)
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connection, (host, int(port)))
+        reader, writer = await asyncio.open_connection(sock=connection, limit=1024)
         params = {"name": "paid_call", "arguments": {"url": REMOTE_URL}}
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         body = json.dumps(request).encode()
