@@ -14,7 +14,7 @@ from support.contract_calls import address, invocation, transfer
 from support.entries import Credentials, unsigned_entry
 from support.payments import Json
 from support.planted_secrets import plant_secret
-from support.promises import case
+from support.promises import case, promise
 from support.stage import Stage, key_of, own_relayer, service
 from support.wallet_payments import (
     COMPLETE,
@@ -61,6 +61,7 @@ async def test_preparation_has_the_entry_the_hash_and_what_they_allow(stage: Sta
     assert str(expires) in payment["statements"][1]
 
 
+@promise("facilitator:callers-need-no-network")
 async def test_neither_route_calls_the_node_or_writes(stage: Stage) -> None:
     stage.node().calls.clear()
     terms, payment, signature = await prepared(stage)

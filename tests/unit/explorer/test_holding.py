@@ -44,7 +44,7 @@ def credit(code: str = "EURC") -> Asset:
 
 def test_usual_assets_are_the_native_one_and_usdc() -> None:
     native, usdc = usual_assets(NETWORK)
-    assert (native.name, native.issuer) == (NATIVE, "")
+    assert (native.name, native.issuer) == (NATIVE, None)
     assert native.contract == SdkAsset.native().contract_id(NETWORK.passphrase)
     assert usdc.contract == "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
     for each in (native, usdc):
