@@ -227,7 +227,7 @@ class ShowNetworks:
         self._networks = networks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send_json(send, 200, _encode(networks_body(await self._networks.read())))
+        await send_json(send, 200, _encode(networks_body(self._networks.read())))
 
 
 class ShowAccount:

@@ -44,8 +44,8 @@ class LedgerBody(msgspec.Struct, frozen=True, rename="camel"):
 class FeesBody(msgspec.Struct, frozen=True, rename="camel"):
     """Fees in stroops, which the facilitator pays.
 
-    The first two are inclusion fees of recent contract calls. `meanPayment` is the whole fee of the
-    newest payments settled here.
+    The first two are inclusion fees of recent contract calls, 0 where there were none.
+    `meanPayment` is the whole fee of the newest payments settled here.
     """
 
     inclusion_p99: AmountText

@@ -14,6 +14,7 @@ from farebox.x402.headers import PAYMENT_REQUIRED, PAYMENT_RESPONSE, decode_head
 from farebox.x402.wire import X402_VERSION
 
 MAX_RESPONSE_BYTES: Final = 5 * 1024 * 1024
+MAX_TEXT_CHARS: Final = 1024 * 1024  # of the text that repeats `structuredContent`
 RECEIPT_META: Final = "x402/payment-response"  # x402's MCP transport
 _PAYMENT_REQUIRED_STATUS: Final = 402
 _FAILED: Final = 400
@@ -65,8 +66,11 @@ class ToolResult:
     meta: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the `result` of the response."""
+        """Return the `result` of the response; the text leaves a body above 1 MB out."""
         text = msgspec.json.encode(self.content).decode()
+        if len(text) > MAX_TEXT_CHARS:
+            shown = {name: value for name, value in self.content.items() if name != "body"}
+            text = msgspec.json.encode({**shown, "bodyOmitted": True}).decode()
         result: dict[str, Any] = {
             "content": [{"type": "text", "text": text}],
             "structuredContent": self.content,
