@@ -75,11 +75,13 @@ async def run_case(scenery: Scenery, case: Case) -> Outcome:
 
 
 async def _break_database(link: DatabaseLink, random: Random, outcome: Outcome) -> None:
-    """Let the database fail for a while, again and again."""
+    """Let the database fail for a while, again and again; first in the way that is always seen."""
+    state = LinkState.DOWN
     while True:
         await asyncio.sleep(random.uniform(*_PAUSE_S))
         outcome.database_faults += 1
-        await link.set(random.choice(_FAULTS))
+        await link.set(state)
+        state = random.choice(_FAULTS)
         await asyncio.sleep(random.uniform(*_FAULT_S))
         await link.set(LinkState.OPEN)
 

@@ -6,14 +6,13 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
-import msgspec
 
 from e2e.gateway import Seller
+from e2e.listing_row import list_resource
 from e2e.machine import ROOT, OurProcess, ServedNetwork, our_process, say, subfolder
 from eval.ground import list_all
 from eval.labelled import Labelled
@@ -24,13 +23,12 @@ from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.mcp.call_target import listing_key
 from farebox.storage.migrate import migrate, packaged_migrations
-from farebox.storage.pool import Connection, Database
+from farebox.storage.pool import Database
 from prove.database_link import DatabaseLink
 from prove.mcp_messages import Vocabulary
 from prove.mcp_upstream import BEHAVIOURS, ECHO, NAME, SILENT, BrokenUpstream
 
 _SLUG: Final = "prove-agents"
-_LISTED: Final = datetime(2026, 11, 1, 12, tzinfo=UTC)
 _FREE: Final[dict[str, Any]] = {}
 _STRICT: Final = {
     "type": "object",
@@ -116,35 +114,11 @@ async def _list_upstream(database: Database, urls: list[str]) -> list[str]:
     shaped = [f"{origin}/{path}" for path in (":city/:day", "post", "mcp")]
     async with database.connection() as db:
         for url in urls:
-            await _insert(db, url, url, "GET", _FREE)
-        await _insert(db, listing_key(shaped[0]), shaped[0], "GET", _STRICT)
-        await _insert(db, shaped[1], shaped[1], "POST", _STRICT)
-        await _insert(db, f"{shaped[2]}#t", shaped[2], None, _FREE)
+            await list_resource(db, url, url, "GET", _FREE)
+        await list_resource(db, listing_key(shaped[0]), shaped[0], "GET", _STRICT)
+        await list_resource(db, shaped[1], shaped[1], "POST", _STRICT)
+        await list_resource(db, f"{shaped[2]}#t", shaped[2], None, _FREE)
     return shaped
-
-
-async def _insert(
-    db: Connection, key: str, url: str, method: str | None, schema: dict[str, Any]
-) -> None:
-    """List a resource, as a settled payment would have; without a method a tool."""
-    shape = {"type": "http", "method": method} if method else {"type": "mcp", "toolName": "t"}
-    block = {"info": {"input": shape}, "schema": schema}
-    await db.execute(
-        """
-        INSERT INTO listings (network, resource_key, type, url, tool_name, method, pay_to, bound_at,
-            tags, extensions, extension_keys, listed_at, updated_at, settled_in_ledger)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '{}', $9, '{bazaar}', $8, $8, 9)
-        """,
-        Network.TESTNET.value,
-        key,
-        shape["type"],
-        url,
-        shape.get("toolName"),
-        method,
-        "GDQP2KPQGKIHYJGXNUIYOMHARUARCA7DJT5FO2FFOOKY3B2WSQHG4W37",
-        _LISTED,
-        msgspec.json.encode({"bazaar": block}),
-    )
 
 
 async def _sell(seller: Seller, scene: Scene) -> list[str]:
