@@ -21,6 +21,7 @@ _TITLES: Final = {
     "vault": "Vault",
     "wrappers": "Wrappers",
     "agents": "Agents",
+    "skills": "Skills",
     "wallets": "Sign a payment",
     "ledger": "Networks, accounts and contracts",
     "payments": "Payments that were settled",

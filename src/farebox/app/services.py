@@ -20,6 +20,7 @@ from farebox.app.network_services import NetworkServices, SharedWiring, build_ne
 from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
+from farebox.app.skill_services import build_skills
 from farebox.app.vault_services import build_vault
 from farebox.app.wallet_services import build_wallets
 from farebox.facilitator.journal.claim_release import ClaimReleaser
@@ -59,6 +60,7 @@ def build_services(settings: Settings) -> Services:
 
     Raises:
         BadSigner: a secret seed cannot be used.
+        InvalidSkills: a packaged spec of a skill breaks a rule.
         Outage: no database is configured.
     """
     pools = _pools(settings)
@@ -82,8 +84,9 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
+    callers = (agents, wallets, build_skills(settings))
     features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, agents, wallets
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, *callers
     )
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     pruning = restart_on_failure(Loop("prune", pruner.run), clock)

@@ -27,6 +27,7 @@ class ErrorCode(StrEnum):
     REPEATED_PARAMETER = "repeated_parameter", 400, "A parameter has two values."
     EMPTY_PARAMETER = "empty_parameter", 400, "A parameter has an empty value."
     CONFLICTING_PARAMETERS = "conflicting_parameters", 400, "Two parameters exclude each other."
+    UNKNOWN_PARAMETER = "unknown_parameter", 400, "The route has no such parameter."
     CONTROL_CHARACTERS = "control_characters", 400, "A parameter has control characters."
     INVALID_LIMIT = "invalid_limit", 400, "The limit is a whole number from 1 on."
     INVALID_OFFSET = "invalid_offset", 400, "The offset is a whole number from 0 to 2^63-1."
@@ -126,6 +127,12 @@ class ErrorCode(StrEnum):
     NOT_FOUND = "not_found", 404, "There is nothing at this path."
     ACCOUNT_NOT_FOUND = "account_not_found", 404, "The account is not on the ledger."
     CONTRACT_NOT_FOUND = "contract_not_found", 404, "The contract is not on the ledger."
+    SKILL_NOT_FOUND = "SKILL_NOT_FOUND", 404, "There is no skill of this slug."
+    SKILL_VERSION_NOT_FOUND = (
+        "SKILL_VERSION_NOT_FOUND",
+        404,
+        "The skill has no such version: GET /v1/skills/{slug}/versions lists them.",
+    )
     METHOD_NOT_ALLOWED = "method_not_allowed", 405, "This path does not take this method."
     REQUEST_TIMEOUT = "request_timeout", 408, "The body did not arrive in time."
     NAME_TAKEN = "name_taken", 409, "The name is taken: choose another."

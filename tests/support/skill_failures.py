@@ -1,0 +1,482 @@
+"""A request for each error of each action: the service answers it with the error's code."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stellar_sdk import Keypair
+
+from farebox.kernel.addresses import contract_address
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Database
+from farebox.x402.headers import encode_header
+from support import node_proxy
+from support.agent import REMOTE_URL, insert_resource
+from support.callers import bearer, create_key, send_request
+from support.paid_gateway import WRAPPERS
+from support.payments import Draft
+from support.skill_calls import ErrorKey, Json
+from support.skill_performances import (
+    RESOURCE,
+    SkillStage,
+    both,
+    challenged,
+    created,
+    own_terms,
+    prepared,
+)
+from support.stage import key_of
+from support.upstream import answers, drops
+from support.waiting import until
+from support.wallet_payments import HashSigner, text_of
+from support.wallet_sign_in import add_signatures, new_session
+
+NOWHERE: Final = "0" * 64
+NO_WRAPPER: Final = {"id": "wrp_" + "0" * 22}
+FUTURENET: Final = "stellar:futurenet"
+MUXED: Final = "MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVAAAAAAAAAAAAAJLK"
+PRIVATE: Final = "https://private.example.com/"
+OUT: Final = ("getLatestLedger", "simulateTransaction", "getNetwork", "getVersionInfo", "getHealth")
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A request that fails: the input or the body, and the headers of its credential."""
+
+    value: Json | bytes
+    headers: Mapping[str, str]
+
+
+Failure = Callable[[SkillStage], Awaitable[Failing]]
+
+
+def sending(value: Json | bytes, **headers: str) -> Failure:
+    """A request that needs nothing of the stage."""
+
+    async def make(stage: SkillStage) -> Failing:
+        del stage
+        return Failing(value, headers)
+
+    return make
+
+
+def without(status: str, value: Json) -> Failure:
+    """A request about a resource that answers with this status."""
+
+    async def make(stage: SkillStage) -> Failing:
+        stage.shop.upstream.answer = answers(b"{}", status=status)
+        return Failing(value, {})
+
+    return make
+
+
+async def foreign_cursor(stage: SkillStage) -> Failing:
+    """A cursor of another query."""
+    for index in range(2):
+        await stage.serve(name=f"Quixotic tide tables {index}")
+    value = {"query": "quixotic tide tables", "limit": 1}
+    page = await stage.perform("x402-discover", "search", value)
+    return Failing({"query": "weather", "limit": 1, "cursor": page["pagination"]["cursor"]}, {})
+
+
+async def silent_resource(stage: SkillStage) -> Failing:
+    """A resource that ends each connection."""
+    stage.shop.upstream.answer = drops()
+    return Failing({"url": RESOURCE}, {})
+
+
+async def undescribed_resource(stage: SkillStage) -> Failing:
+    """A resource whose 402 has terms and no description."""
+    offer = await stage.shop.offer(await stage.serve())
+    bare = {"x402Version": 2, "resource": {"url": RESOURCE}, "accepts": offer["accepts"]}
+    header = f"PAYMENT-REQUIRED: {encode_header(bare)}"
+    stage.shop.upstream.answer = answers(b"{}", status="402 Pay", headers=(header,))
+    return Failing({"url": RESOURCE}, {})
+
+
+def calling_silence(**more: str) -> Failure:
+    """A listed resource that ends each connection."""
+
+    async def make(stage: SkillStage) -> Failing:
+        url = Secret(stage.shop.stage.environment["FAREBOX_DATABASE_URL"])
+        async with Database(url, connections=1) as database, database.connection() as db:
+            await insert_resource(db, REMOTE_URL)
+        stage.shop.upstream.answer = drops()
+        return Failing({"url": REMOTE_URL, **more}, {})
+
+    return make
+
+
+def preparing(payer: str | None = None, **terms: Any) -> Failure:
+    """A preparation with another payer, or with members of its terms changed."""
+
+    async def make(stage: SkillStage) -> Failing:
+        requirements = own_terms(stage) | terms
+        return Failing({"requirements": requirements, "payer": payer or stage.payer.address}, {})
+
+    return make
+
+
+def completing(slug: str, key: Keypair | None = None, amount: str = "", **members: str) -> Failure:
+    """A completion by another key, for another amount, or with other members."""
+
+    async def make(stage: SkillStage) -> Failing:
+        terms = own_terms(stage)
+        unsigned = await prepared(stage, slug, terms)
+        signature = text_of(HashSigner(key or key_of(stage.payer)).sign(unsigned))
+        changed = terms | ({"amount": amount} if amount else {})
+        value = {"entry": unsigned["entry"], "signature": signature, "requirements": changed}
+        return Failing(value | members, {})
+
+    return make
+
+
+Change = Callable[[SkillStage, Draft], Json]
+
+
+def paying(change: Change, **fields: Any) -> Failure:
+    """A payment with fields of its draft changed, in the request that `change` makes."""
+
+    async def make(stage: SkillStage) -> Failing:
+        return Failing(change(stage, await stage.draft(**fields)), {})
+
+    return make
+
+
+def with_terms(**terms: Any) -> Failure:
+    """A payment for other terms than it was signed for."""
+    return paying(lambda _, draft: both(draft.request(**terms)))
+
+
+def unread(stage: SkillStage, draft: Draft) -> Json:
+    """A payload of another form."""
+    return {"paymentPayload": {"x402Version": 2}, "paymentRequirements": draft.terms()}
+
+
+def other_accepted(stage: SkillStage, draft: Draft) -> Json:
+    """Terms that the buyer has not accepted."""
+    return both(draft.request()) | {"paymentRequirements": draft.terms(amount="2")}
+
+
+def other_recipient(stage: SkillStage, draft: Draft) -> Json:
+    """Terms of another recipient than the signed one."""
+    payees = stage.shop.stage.networks[stage.network].scene.payees
+    return both(draft.request(payTo=payees[1].address))
+
+
+def signed_elsewhere(stage: SkillStage, draft: Draft) -> Json:
+    """A signature for the other network."""
+    (other,) = [each for each in Network if each is not stage.network]
+    return both(draft.request(draft.envelope(draft.entry(network=other))))
+
+
+async def expired(stage: SkillStage) -> Failing:
+    """An authorization that was good until the ledger before the last one."""
+    latest = await stage.shop.stage.ledger(stage.network).latest()
+    return Failing(both((await stage.draft(expires_at_ledger=latest - 2)).request()), {})
+
+
+async def without_node(stage: SkillStage) -> Failing:
+    """A payment while the network's node does not answer."""
+    draft = await stage.draft()
+    for method in OUT:
+        stage.shop.stage.node(stage.network).on(method, node_proxy.http(503))
+    return Failing(both(draft.request()), {})
+
+
+async def settled_before(stage: SkillStage) -> Failing:
+    """A payment that another request has settled."""
+    draft = await stage.draft()
+    await stage.shop.stage.assert_settles(draft.request())
+    return Failing(both(draft.request(maxTimeoutSeconds=901)), {})
+
+
+async def odd_idempotency_key(stage: SkillStage) -> Failing:
+    """A key with a space in it."""
+    return Failing({**both((await stage.draft()).request()), "idempotencyKey": "a b"}, {})
+
+
+async def reused_idempotency_key(stage: SkillStage) -> Failing:
+    """A key that the same payment used with another body."""
+    draft = await stage.draft()
+    first = {**both(draft.request()), "idempotencyKey": "order-7"}
+    await stage.caller.perform("x402-facilitate", "settle", first)
+    return Failing({**first, **both(draft.request(maxTimeoutSeconds=901))}, {})
+
+
+def selling(value: Json) -> Failure:
+    """A request of the seller."""
+
+    async def make(stage: SkillStage) -> Failing:
+        return Failing(value, stage.shop.seller.headers)
+
+    return make
+
+
+def weakly(value: Json) -> Failure:
+    """A request with a key of the seller that may only read."""
+
+    async def make(stage: SkillStage) -> Failing:
+        seller = stage.shop.seller.headers
+        key = await create_key(stage.shop.client, seller, scopes=["read"])
+        return Failing(value, bearer(key["key"]))
+
+    return make
+
+
+def creating(**members: Any) -> Failure:
+    """A wrapper with members changed."""
+
+    async def make(stage: SkillStage) -> Failing:
+        value = stage.shop.body(network=stage.network) | members
+        return Failing(value, stage.shop.seller.headers)
+
+    return make
+
+
+def changing(**members: Any) -> Failure:
+    """A change of a wrapper."""
+
+    async def make(stage: SkillStage) -> Failing:
+        return Failing({"id": await created(stage), **members}, stage.shop.seller.headers)
+
+    return make
+
+
+async def enabling_a_private_upstream(stage: SkillStage) -> Failing:
+    """A wrapper whose upstream was stored before it was refused."""
+    wrapper = {"id": await created(stage)}
+    await stage.shop.set_upstream(wrapper, PRIVATE)
+    return Failing(wrapper, stage.shop.seller.headers)
+
+
+async def taken_slug(stage: SkillStage) -> Failing:
+    """The slug of another owner's wrapper."""
+    slug = f"taken-{stage.network.label}"
+    value = stage.shop.body(network=stage.network) | {"slug": slug}
+    token = await new_session(stage.shop.client, network=stage.network)
+    await send_request(stage.shop.client, "POST", WRAPPERS, bearer(token), value)
+    return Failing(value, stage.shop.seller.headers)
+
+
+def signing_in(**members: str) -> Failure:
+    """A challenge for an account, with members changed."""
+
+    async def make(stage: SkillStage) -> Failing:
+        value = {"network": stage.network.value, "address": Keypair.random().public_key}
+        return Failing(value | members, {})
+
+    return make
+
+
+async def operators_account(stage: SkillStage) -> Failing:
+    """The relayer as a wallet."""
+    secret = stage.shop.stage.environment["FAREBOX_RELAYER_SECRET_TESTNET"]
+    address = Keypair.from_secret(secret).public_key
+    return Failing({"network": stage.network.value, "address": address}, {})
+
+
+async def contract_without_web_auth(stage: SkillStage) -> Failing:
+    """A contract account on the network without a web-auth contract."""
+    value = {"network": Network.PUBNET.value, "address": contract_address(bytes(32))}
+    return Failing(value, {})
+
+
+async def signed_challenge(stage: SkillStage, key: Keypair, signer: Keypair) -> Json:
+    """The input of verify: a challenge of `key` that `signer` has signed."""
+    made = await challenged(stage, key.public_key)
+    document = add_signatures(made["transactionXdr"], stage.network, signer)
+    return {"network": stage.network.value, "transactionXdr": document}
+
+
+async def used_challenge(stage: SkillStage) -> Failing:
+    """A challenge that has given a session."""
+    key = Keypair.random()
+    value = await signed_challenge(stage, key, key)
+    await stage.perform("wallet-auth", "verify", value)
+    return Failing(value, {})
+
+
+async def foreign_signature(stage: SkillStage) -> Failing:
+    """A challenge that another key has signed."""
+    return Failing(await signed_challenge(stage, Keypair.random(), Keypair.random()), {})
+
+
+def on_network(**members: Any) -> Failure:
+    """A read on the network."""
+
+    async def make(stage: SkillStage) -> Failing:
+        return Failing({"network": stage.network.value} | members, {})
+
+    return make
+
+
+async def unknown_account(stage: SkillStage) -> Failing:
+    """An account that nobody has created."""
+    value = {"network": stage.network.value, "address": Keypair.random().public_key}
+    return Failing(value, {})
+
+
+async def network_without_node(stage: SkillStage) -> Failing:
+    """The networks while the node of one does not answer."""
+    for method in OUT:
+        stage.shop.stage.node(stage.network).on(method, node_proxy.http(503))
+
+    async def is_known() -> bool:
+        shown = (await stage.shop.client.get("/v1/networks")).json()["networks"]
+        return any(each.get("reason") == "rpc_unavailable" for each in shown)
+
+    await until(is_known)
+    return Failing({}, {})
+
+
+PAYER: Final = Keypair.random().public_key
+NOBODY: Final = "https://nobody.example.com/"
+_CALLS: Final[dict[str, Failure]] = {
+    "HTTPS_REQUIRED": sending({"url": "http://nobody.example.com/"}),
+    "INVALID_ARGUMENTS": sending({"url": NOBODY, "colour": "red"}),
+    "RESOURCE_NOT_CATALOGED": sending({"url": NOBODY}),
+}
+_PREPARE: Final[dict[str, Failure]] = {
+    "invalid_address": preparing("x"),
+    "invalid_exact_stellar_fees_sponsored_unsupported": preparing(extra={}),
+    "invalid_network": preparing(network=FUTURENET),
+    "invalid_payment_requirements": preparing(amount="1.5"),
+    "muxed_account_unsupported": preparing(MUXED),
+    "unsupported_scheme": preparing(scheme="upto"),
+}
+_SETTLE: Final[dict[str, Failure]] = {
+    "accepted_mismatch": paying(other_accepted),
+    "duplicate_settlement": settled_before,
+    "insufficient_funds": paying(lambda _, draft: both(draft.request()), amount=10**18),
+    "invalid_exact_stellar_payload_invalid_signature": paying(signed_elsewhere),
+    "invalid_exact_stellar_payload_wrong_amount": with_terms(amount="2"),
+    "invalid_exact_stellar_payload_wrong_recipient": paying(other_recipient),
+    "invalid_exact_stellar_signature_expired": expired,
+    "invalid_json": sending(b"{"),
+    "invalid_network": with_terms(network=FUTURENET),
+    "invalid_payload": paying(unread),
+    "invalid_payment_requirements": with_terms(amount="1.5"),
+    "network_unavailable": without_node,
+    "unsupported_scheme": with_terms(scheme="upto"),
+}
+_KEYS: Final[dict[str, Failure]] = {
+    "idempotency_key_reused": reused_idempotency_key,
+    "invalid_idempotency_key": odd_idempotency_key,
+}
+_ACCOUNT: Final[dict[str, Failure]] = {
+    "account_not_found": unknown_account,
+    "invalid_address": on_network(address="x"),
+    "muxed_account_unsupported": on_network(address=MUXED),
+    "unsupported_network": sending({"network": FUTURENET, "address": PAYER}),
+}
+_ASSETS: Final[dict[str, Failure]] = {
+    "invalid_asset": on_network(address=PAYER, asset=["USD"]),
+    "too_many_parameters": on_network(address=PAYER, asset=["native"] * 11),
+}
+_CONTRACT: Final[dict[str, Failure]] = {
+    "contract_not_found": on_network(contract=contract_address(bytes(32))),
+    "invalid_address": on_network(contract=PAYER),
+    "unsupported_network": sending({"network": FUTURENET, "contract": contract_address(bytes(32))}),
+}
+_NO_PAYMENT: Final[dict[str, Failure]] = {"not_found": sending({"transaction": NOWHERE})}
+_OWNED: Final[dict[str, Failure]] = {
+    "not_found": selling(NO_WRAPPER),
+    "scope_missing": weakly(NO_WRAPPER),
+    "unauthenticated": sending(NO_WRAPPER),
+}
+_FAILURES: Final[dict[tuple[str, str], dict[str, Failure]]] = {
+    ("account-status", "balances"): _ACCOUNT | _ASSETS,
+    ("account-status", "reserves"): _ACCOUNT,
+    ("account-status", "signers"): _ACCOUNT,
+    ("account-status", "trustlines"): _ACCOUNT | _ASSETS,
+    ("contract-inspect", "spec"): _CONTRACT,
+    ("contract-inspect", "wasm_hash"): _CONTRACT,
+    **{
+        ("network-status", name): {"rpc_unavailable": network_without_node}
+        for name in ("fees", "ledger", "protocol")
+    },
+    ("receipt-verify", "verify"): _NO_PAYMENT,
+    ("transaction-track", "payment_status"): _NO_PAYMENT,
+    ("transaction-track", "settlement_status"): _NO_PAYMENT,
+    **{
+        (slug, "complete"): {
+            "invalid_entry": completing(slug, entry="AAAA"),
+            "invalid_exact_stellar_payload_invalid_signature": completing(slug, Keypair.random()),
+            "invalid_exact_stellar_payload_wrong_amount": completing(slug, amount="2"),
+            "invalid_signature": completing(slug, signature="zz"),
+        }
+        for slug in ("token-transfer", "x402-pay")
+    },
+    ("token-transfer", "prepare"): _PREPARE,
+    ("token-transfer", "settle"): _SETTLE | _KEYS,
+    ("x402-facilitate", "settle"): _SETTLE | _KEYS,
+    ("x402-facilitate", "verify"): _SETTLE,
+    ("wallet-auth", "challenge"): {
+        "account_not_allowed": operators_account,
+        "contract_login_unavailable": contract_without_web_auth,
+        "invalid_address": signing_in(address="x"),
+        "invalid_request": sending({}),
+        "muxed_account_unsupported": signing_in(address=MUXED),
+        "unknown_home_domain": signing_in(homeDomain="other.example.com"),
+        "unsupported_network": signing_in(network=FUTURENET),
+    },
+    ("wallet-auth", "verify"): {
+        "challenge_not_open": used_challenge,
+        "invalid_challenge": on_network(transactionXdr="AAAA"),
+        "invalid_request": on_network(),
+        "signature_refused": foreign_signature,
+    },
+    ("x402-discover", "browse"): {
+        "invalid_limit": sending({"limit": 0}),
+        "invalid_offset": sending({"offset": -1}),
+    },
+    ("x402-discover", "describe"): {
+        "bazaar_missing": undescribed_resource,
+        "invalid_validation_request": sending({}),
+        "origin_no_answer": silent_resource,
+        "origin_no_payment_asked": without("200 OK", {"url": RESOURCE}),
+        "origin_not_called": sending({"url": PRIVATE}),
+    },
+    ("x402-discover", "search"): {
+        "QUERY_REQUIRED": sending({}),
+        "cursor_mismatch": foreign_cursor,
+        "invalid_cursor": sending({"query": "weather", "cursor": "nonsense"}),
+        "invalid_limit": sending({"query": "weather", "limit": 0}),
+        "query_too_long": sending({"query": "x" * 2_001}),
+    },
+    ("x402-pay", "paid_call"): {
+        **_CALLS,
+        "INVALID_PAYMENT_SIGNATURE": sending({"url": NOBODY, "paymentSignature": "%%%"}),
+        "PAID_CALL_FAILED": calling_silence(paymentSignature=encode_header({"x402Version": 2})),
+    },
+    ("x402-pay", "prepare"): _PREPARE,
+    ("x402-pay", "quote"): {**_CALLS, "PAID_CALL_FAILED": calling_silence()},
+    ("x402-sell", "analytics"): {
+        **_OWNED,
+        "invalid_filter": changing(days=0),
+        "invalid_limit": changing(limit=0),
+    },
+    ("x402-sell", "check"): _OWNED,
+    ("x402-sell", "create"): {
+        "invalid_request": creating(name=5),
+        "invalid_wrapper": creating(upstreamUrl=PRIVATE),
+        "scope_missing": weakly({"name": "x"}),
+        "slug_taken": taken_slug,
+        "unauthenticated": sending({"name": "x"}),
+    },
+    ("x402-sell", "delete"): _OWNED,
+    ("x402-sell", "disable"): _OWNED,
+    ("x402-sell", "enable"): {**_OWNED, "invalid_wrapper": enabling_a_private_upstream},
+    ("x402-sell", "update"): {
+        **_OWNED,
+        "invalid_request": changing(name=5),
+        "invalid_wrapper": changing(upstreamUrl=PRIVATE),
+    },
+}
+FAILURES: Final[dict[ErrorKey, Failure]] = {
+    (*key, code): failure
+    for key, failures in _FAILURES.items()
+    for code, failure in failures.items()
+}
