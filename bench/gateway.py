@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from statistics import median
 from typing import Final
 
@@ -29,6 +28,7 @@ from bench.gateway_setup import (
 )
 from bench.load import Result
 from bench.measure import Requests, Rounds, load, median_ratio, per_second
+from bench.process_use import resident_mb
 from e2e.machine import ROOT, RunFailed, say, scratch_folder
 from e2e.packages import install
 from e2e.report import run_and_report
@@ -43,7 +43,6 @@ MOST_HEALTH_MS: Final = 100.0
 MOST_GROWTH: Final = 1.3
 _SLUG: Final = "bench-0"
 _READER_BYTES_PER_S: Final = 250_000
-_PAGE: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +237,7 @@ async def _stream(setup: GatewaySetup, size: Size, envelopes: Sequence[str]) -> 
     host, _, port = setup.ours.url.partition("//")[2].partition(":")
     requests = [each.decode() for each in setup.paid_requests(_SLUG, "/10m", envelopes)]
     plan = ReadersPlan(host, int(port), requests, _READER_BYTES_PER_S, size.reading_s)
-    before = _resident_mb(setup)
+    before = resident_mb(setup.ours.process.pid)
     reading = asyncio.create_task(generate_load("gateway_readers", plan))
     health: list[float] = []
     most = before
@@ -248,7 +247,7 @@ async def _stream(setup: GatewaySetup, size: Size, envelopes: Sequence[str]) -> 
             async with session.get(f"{setup.ours.url}/health/live") as response:
                 await response.read()
             health.append((time.perf_counter() - started) * 1000)
-            most = max(most, _resident_mb(setup))
+            most = max(most, resident_mb(setup.ours.process.pid))
             await asyncio.sleep(0.05)
     read = msgspec.json.decode(await reading, type=ReadersResult)
     if read.started != size.readers:
@@ -260,11 +259,6 @@ async def _stream(setup: GatewaySetup, size: Size, envelopes: Sequence[str]) -> 
         "readers": size.readers,
         "read_mb": read.read_mb,
     }
-
-
-def _resident_mb(setup: GatewaySetup) -> float:
-    pages = int(Path(f"/proc/{setup.ours.process.pid}/statm").read_text().split()[1])
-    return pages * _PAGE / 1e6
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ class Result(msgspec.Struct, frozen=True):
     p99_ms: float
     busy: float
     first_unexpected: str = ""
+    p95_ms: float = 0.0
 
 
 @dataclass(slots=True)
@@ -155,6 +156,7 @@ class _Generator:
             p99_ms=ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))] * 1000,
             busy=busy,
             first_unexpected=self._first_unexpected,
+            p95_ms=ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))] * 1000,
         )
 
 

@@ -44,6 +44,11 @@ class Rounds:
         return median(r.p50_ms for r in self.results)
 
     @property
+    def p95_ms(self) -> float:
+        """Median of the rounds' 95th percentile."""
+        return median(r.p95_ms for r in self.results)
+
+    @property
     def p99_ms(self) -> float:
         """Median of the rounds' 99th percentile."""
         return median(r.p99_ms for r in self.results)

@@ -36,8 +36,8 @@ from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
 
 MOST_TO_FOUND_S: Final = 5.0
-_SLUG: Final = "quixotic-reports"
-_WORDS: Final = "quixotic reports of the harbour"
+SLUG: Final = "quixotic-reports"
+WORDS: Final = "quixotic reports of the harbour"
 _FOUND_WITHIN_S: Final = 30.0
 
 
@@ -74,7 +74,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     with scratch_folder("farebox-gateway-") as scratch:
         async with _replicas(scratch, api, key) as (stage, urls):
             seller = Seller(urls[0], key)
-            found_s = await _sell(seller, stage, api)
+            found_s = await sell_reports(seller, stage, api)
             tallies = await asyncio.gather(
                 *(_buy(stage, market, urls, count) for market in stage.markets)
             )
@@ -130,7 +130,7 @@ async def _replicas(
         yield stage, [stage.service_url, second.url]
 
 
-async def _sell(seller: Seller, stage: Stage, api: WrappedApi) -> float:
+async def sell_reports(seller: Seller, stage: Stage, api: WrappedApi) -> float:
     """Create and enable the wrapper; return the seconds until a search has found it."""
     secret = await seller.send(
         "POST",
@@ -140,7 +140,7 @@ async def _sell(seller: Seller, stage: Stage, api: WrappedApi) -> float:
     body = {
         "name": "Quixotic reports",
         "description": "Quixotic reports of the harbour",
-        "slug": _SLUG,
+        "slug": SLUG,
         "upstreamUrl": f"https://{NAME}/report",
         "authType": "bearer",
         "secretId": secret["id"],
@@ -151,8 +151,8 @@ async def _sell(seller: Seller, stage: Stage, api: WrappedApi) -> float:
     wrapper = await seller.send("POST", "/v1/wrappers", body)
     await seller.send("POST", f"/v1/wrappers/{wrapper['id']}/enable")
     while time.monotonic() - began < _FOUND_WITHIN_S:
-        result = await seller.send("GET", f"/discovery/search?query={_WORDS.replace(' ', '%20')}")
-        if any(_SLUG in each["resource"] for each in result["resources"]):
+        result = await seller.send("GET", f"/discovery/search?query={WORDS.replace(' ', '%20')}")
+        if any(SLUG in each["resource"] for each in result["resources"]):
             return time.monotonic() - began
         await asyncio.sleep(0.1)
     raise RunFailed("the search does not find the wrapper")
@@ -171,7 +171,7 @@ async def _buy(stage: Stage, market: Market, urls: list[str], count: int) -> lis
     """Buy at each replica in turn."""
     tallies = []
     for url in urls:
-        own = replace(market, path=f"/gateway/{_SLUG}?from={market.network.name}")
+        own = replace(market, path=f"/gateway/{SLUG}?from={market.network.name}")
         tallies.append(await pay_with_npm(replace(stage, seller_url=url), own, count))
     return tallies
 
@@ -181,7 +181,7 @@ async def _conformance(urls: list[str], scratch: Path) -> list[str]:
     failed = []
     for url in urls:
         failed += await failed_checks("live", url, scratch=scratch)
-        failed += await failed_checks("resource", f"{url}/gateway/{_SLUG}", scratch=scratch)
+        failed += await failed_checks("resource", f"{url}/gateway/{SLUG}", scratch=scratch)
     return failed
 
 

@@ -1,4 +1,4 @@
-"""E2E=pages: the snippets of `docs/sell.md`, `docs/buy.md` and `docs/gateway.md`, taken and run.
+"""E2E=pages: the snippets of `docs/sell.md`, `buy.md`, `gateway.md` and `wallets.md`, run.
 
 A stage of two devnets with the service replaces the public test network, so that the same commands
 run locally; the ledger shows at the end what was paid.
@@ -21,9 +21,10 @@ from farebox.local.gateway_settings import gateway_settings, operator_setting
 from farebox.local.wrapped_api import NAME, WrappedApi
 from farebox.stellar.known_tokens import USDC
 
-PAGES: Final = tuple(ROOT / "docs" / name for name in ("sell.md", "buy.md", "gateway.md"))
+_NAMES: Final = ("sell.md", "buy.md", "gateway.md", "wallets.md")
+PAGES: Final = tuple(ROOT / "docs" / name for name in _NAMES)
 PRICE_UNITS: Final = 100_000
-PURCHASES: Final = 2  # one by `farebox pay`, one by fetch
+PURCHASES: Final = 3  # one by `farebox pay`, one by fetch, one by a signed hash
 GATEWAY_UNITS: Final = 10_000  # one purchase through the gateway
 _OPERATOR_KEY: Final = "operator-key-of-the-pages-run"
 

@@ -43,6 +43,7 @@ PROOFS: Final = (  # minutes on two quiet cores
     SizedProof("limits_fair", {"SEEDS": "2"}, counted="requests"),  # 1
     SizedProof("hostile", {"SEEDS": "1"}, counted="seeds"),  # 2
     SizedProof("queries", {"COUNT": "10000"}, counted="asked"),  # 1
+    SizedProof("mcp", {"COUNT": "20000"}, counted="sent"),  # 2
     SizedProof("soak", {"SOAK_MINUTES": "3"}, counted="payments"),  # 4
 )
 

@@ -20,7 +20,7 @@ _VALID_VALUES: Final = {
     "offset": ("0", "1", "300", "1000000", str(2**63 - 1)),
     "explain": ("true", "false", "1", "0"),
 }
-_HOSTILE: Final = (
+HOSTILE_TEXTS: Final = (
     "",
     " ",
     "\x00",
@@ -163,7 +163,7 @@ def _value(random: Random, name: str, vocabulary: QueryVocabulary) -> str:
     elif name in _VALID_VALUES and rng < 0.7:
         text = random.choice(_VALID_VALUES[name])
     elif rng < 0.9:
-        text = random.choice(_HOSTILE)
+        text = random.choice(HOSTILE_TEXTS)
     else:
         text = "".join(chr(_codepoint(random)) for _ in range(random.randrange(1, 30)))
     encoded = quote(text, safe=random.choice(("", "'()*!:/", "-._~")))
@@ -196,7 +196,7 @@ def _word(random: Random, vocabulary: QueryVocabulary) -> str:
         return f"-{word}"
     if rng < 0.25:
         return f'"{word}"'
-    return random.choice(_HOSTILE)[:40] if rng < 0.3 else word
+    return random.choice(HOSTILE_TEXTS)[:40] if rng < 0.3 else word
 
 
 def _codepoint(random: Random) -> int:

@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import asyncpg
@@ -19,6 +18,7 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, DevnetOptions, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
+from prove.database_link import socket_path_of
 from prove.fork_server import ForkServer
 
 NETWORK: Final = Network.TESTNET
@@ -53,8 +53,7 @@ class Server:
     @property
     def socket_path(self) -> Path:
         """The socket of the database server."""
-        (folder,) = parse_qs(urlsplit(self.postgres.url.reveal()).query)["host"]
-        return Path(folder) / ".s.PGSQL.5432"
+        return socket_path_of(self.postgres.url.reveal())
 
     def url_of(self, database: str) -> str:
         """Return the URL of a database without a proxy."""

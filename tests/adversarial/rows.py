@@ -8,6 +8,7 @@ from adversarial.catalog_rows import CATALOG_ROWS
 from adversarial.gateway_rows import GATEWAY_ROWS
 from adversarial.payment_rows import PAYMENT_ROWS
 from adversarial.reliability_rows import RELIABILITY_ROWS
+from adversarial.wallet_rows import WALLET_ROWS
 
 ROWS: Final = (
     *PAYMENT_ROWS,
@@ -16,4 +17,5 @@ ROWS: Final = (
     *GATEWAY_ROWS,
     *AGENT_ROWS,
     *ACCOUNT_ROWS,
+    *WALLET_ROWS,
 )

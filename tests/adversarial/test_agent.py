@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from support.asgi import ClientDisconnected
 from support.listings import Listed, list_many
 from support.paid_gateway import NAMES, ORIGIN, OTHER_NAME, PaidGateway
 from support.promises import case, promise
+from support.serve_process import ServeProcess
 from support.upstream import Answer, answers
 from support.waiting import until
 
@@ -119,6 +121,7 @@ async def test_other_spelling_of_a_tool_is_unknown(agent: Agent, name: object) -
         ({}, "QUERY_REQUIRED"),
         ({"query": ""}, "QUERY_REQUIRED"),
         ({"query": " \n"}, "QUERY_REQUIRED"),
+        ({"query": "\x00"}, "QUERY_REQUIRED"),
         ({"query": 7}, "INVALID_ARGUMENTS"),
         ({"query": None}, "INVALID_ARGUMENTS"),
         ({"query": "x" * 10_240}, "INVALID_ARGUMENTS"),
@@ -172,6 +175,14 @@ async def test_results_fit_the_schemas_of_the_listed_tools(
     payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
     paid = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
     validators["paid_call"].validate(paid)
+
+
+async def test_query_with_control_characters_is_searched_without_them(
+    agent: Agent, catalog: Database
+) -> None:
+    await list_many(catalog, [Listed("https://t.example.com", "tides", description="Tides.")])
+    found = await agent.call("search_services", {"query": "\u0000\uff54ides\n"})
+    assert len(found["structuredContent"]["resources"]) == 1
 
 
 @promise("paid-call:https-only", "mcp:https-required")
@@ -397,3 +408,32 @@ async def test_paid_call_to_a_wrapper_is_completed_and_kept_when_its_caller_leav
     content = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
     assert (content["body"], content["isPaid"]) == ("sunny", True)
     assert len(shop.upstream.requests) == 1
+
+
+async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
+    shop: PaidGateway, agent: Agent, catalog: Database
+) -> None:
+    shop.upstream.answer = answers(b"x" * (4 * 1024 * 1024))
+    await insert(catalog, REMOTE_URL)
+    environment = shop.stage.environment | {"FAREBOX_AGENT_CALLS": "1"}
+    async with ServeProcess(environment) as served:
+        host, port = served.url.removeprefix("http://").split(":")
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connection, (host, int(port)))
+        reader, writer = await asyncio.open_connection(sock=connection, limit=1024)
+        params = {"name": "paid_call", "arguments": {"url": REMOTE_URL}}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        body = json.dumps(request).encode()
+        head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {len(body)}\r\n"
+        writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
+        await reader.readline()
+        answer = await served.post("/mcp", request)
+        assert answer["error"]["data"]["cause"] == "too_many_calls"
+        writer.transport.abort()
+
+        async def is_free() -> bool:
+            return "result" in await served.post("/mcp", request)
+
+        await until(is_free)

@@ -17,6 +17,12 @@ from support.stage import service
 from support.upstream import answers, drops
 
 
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
 @case("GW-055")
 @promise("gateway:unpaid-is-402", "wrapper:base-unit-price", "wrapper:what-a-seller-supplies")
 async def test_offer_has_the_exact_terms_and_this_resource(shop: PaidGateway) -> None:
@@ -149,7 +155,9 @@ async def test_quota_holds_exactly_and_starts_again_with_the_month(shop: PaidGat
         wrapper["id"],
     )
     assert (await shop.buy(wrapper)).status == 200
-    (row,) = await shop.stage.query("SELECT month, month_count FROM wrapper_counters")
+    (row,) = await shop.stage.query(
+        "SELECT month, month_count FROM wrapper_counters WHERE wrapper_id = $1", wrapper["id"]
+    )
     assert row["month_count"] == 1
     assert row["month"].day == 1
 

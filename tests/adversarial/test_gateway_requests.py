@@ -17,6 +17,12 @@ from support.upstream import answers, says
 from support.waiting import until
 
 
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
 def sent(shop: PaidGateway) -> bytes:
     """The one request that reached the upstream."""
     (request,) = shop.upstream.requests

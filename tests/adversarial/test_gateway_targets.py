@@ -39,6 +39,12 @@ REFUSED = [
 ]
 
 
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
 def code_of(answer: Answer) -> str:
     return str(answer.json()["error"]["code"])
 

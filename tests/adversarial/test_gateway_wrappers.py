@@ -14,6 +14,12 @@ from support.promises import case, promise
 from support.upstream import answers
 
 
+@pytest.fixture
+async def shop(shared_shop: PaidGateway) -> PaidGateway:
+    """The service that these tests share."""
+    return shared_shop
+
+
 @case("GW-068")
 @pytest.mark.parametrize(
     "amount", ["0", "-1", "1.5", "1e3", "", " 1", "00", str(2**127), "9" * 400, 1, None, "０"]

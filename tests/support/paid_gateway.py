@@ -1,6 +1,7 @@
 """The whole service with its gateway, a TLS upstream behind it, and a seller who has signed in."""
 
 import base64
+import itertools
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -36,6 +37,7 @@ NAMES: Final = (
 )
 OTHER_NAME: Final = "other.example.com"  # of the same server, whose certificate does not have it
 PAYMENTS: Final = "/v1/payments"
+_SLUGS: Final = itertools.count(100)
 Json = dict[str, Any]
 
 
@@ -72,8 +74,10 @@ class PaidGateway:
         } | members
 
     async def create(self, *, network: Network = Network.TESTNET, **members: Any) -> Json:
-        """Create a wrapper; None leaves a member out."""
-        body = self.body(network=network, **members)
+        """Create a wrapper with a slug that no test has used; None leaves a member out."""
+        body: Json = {"slug": f"city-weather-{next(_SLUGS)}"} | self.body(
+            network=network, **members
+        )
         given = {name: value for name, value in body.items() if value is not None}
         answer = await self.send("POST", WRAPPERS, given)
         assert answer.status == 201, answer.body

@@ -61,13 +61,17 @@ class ServeProcess:
         return await asyncio.wait_for(self._process.wait(), _STOP_S)
 
     async def settle(self, body: object) -> Json:
-        """Settle; return the outcome.
+        """Settle; return the outcome; raises as `post`."""
+        return await self.post("/settle", body)
+
+    async def post(self, path: str, body: object) -> Json:
+        """Post a JSON body; return that of the response.
 
         Raises:
             aiohttp.ClientError: the process died before it answered.
         """
         assert self._session is not None
-        async with self._session.post(self.url + "/settle", json=body) as answer:
+        async with self._session.post(self.url + path, json=body) as answer:
             return msgspec.json.decode(await answer.read(), type=Json)
 
     async def _until_ready(self) -> None:

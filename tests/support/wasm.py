@@ -109,6 +109,17 @@ def endless_account() -> bytes:
     return _module([], forever + _constant(_VOID), _CHECK_AUTH)
 
 
+def endless_token() -> bytes:
+    """A token whose balance is worked out until it is stopped."""
+    forever = b"\x03\x40\x0c\x00\x0b"
+    return _module([], forever + _constant(_VOID), "balance", takes=1)
+
+
+def described(wasm: bytes, section: bytes) -> bytes:
+    """The module with a section that describes its functions."""
+    return wasm + _section(0, _text("contractspecv0") + section)
+
+
 def careless_web_auth() -> bytes:
     """A web-auth contract that asks for no authorization."""
     return _module([], _constant(_VOID), "web_auth_verify", takes=1)

@@ -15,6 +15,7 @@ from farebox.mcp.handler import RpcHandler
 from farebox.mcp.http import mcp_endpoints
 from farebox.mcp.paid_call import CallRoutes, PaidCalls
 from farebox.mcp.search_services import SearchServices
+from farebox.mcp.unsent_responses import UnsentResponses
 from farebox.outbound.local_client import LocalClient
 from farebox.web.endpoint import Endpoint
 
@@ -44,10 +45,13 @@ def build_agents(
         outbound=outbound,
         local=LocalClient() if settings.lists_local_urls else None,
     )
-    calls = PaidCalls(pools.searching, reader, routes, max_calls=most)
+    unsent = UnsentResponses()
+    calls = PaidCalls(
+        pools.searching, reader, routes, max_calls=most, count_unsent=lambda: unsent.count
+    )
     handler = RpcHandler(SearchServices(catalog.search), calls)
     return AgentServices(
-        endpoints=mcp_endpoints(handler, origin=gateway_url(settings).origin),
+        endpoints=mcp_endpoints(handler, unsent, origin=gateway_url(settings).origin),
         tasks=(),
         resources=[outbound, reader, _closed_at_end(calls)],
     )

@@ -54,7 +54,8 @@ class NetworkComponent:
         funding: OperatorFunding,
         clock: Clock,
     ) -> None:
-        self._network, self._rpc, self._ledgers, self._state = network, rpc, ledgers, state
+        self._network, self._rpc, self._ledgers = network, rpc, ledgers
+        self.state = state
         self._funding, self._clock = funding, clock
         self._node_reasons: tuple[str, ...] = (_NOT_CHECKED,)
         self._account_faults: tuple[StartFault, ...] = ()
@@ -131,8 +132,8 @@ class NetworkComponent:
         return ()
 
     async def _learn_cadence(self) -> None:
-        await self._state.refresh()
-        settings = self._state.settings
+        await self.state.refresh()
+        settings = self.state.settings
         target_s = settings.target_close_ms / 1000 if settings is not None else None
         self._ledgers.learn_cadence(await self._rpc.health(), target_s=target_s)
 

@@ -63,7 +63,6 @@ class NetworkServices:
     verified: VerificationNetwork
     rpc: RpcNodes
     ledgers: LedgerClock
-    state: NetworkState
     part: NetworkComponent
     sender: PaymentSender
     operators: OperatorAccounts
@@ -96,7 +95,6 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
         verified=VerificationNetwork(rules, operators, slots, ledgers, state, budget),
         rpc=rpc,
         ledgers=ledgers,
-        state=state,
         part=part,
         sender=PaymentSender(sending, shared.journal, shared.releaser, clock, shared.timeouts),
         operators=operators,

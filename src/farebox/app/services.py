@@ -8,12 +8,11 @@ import structlog
 
 from farebox.app.account_services import build_accounts
 from farebox.app.agent_services import build_agents
-from farebox.app.assembly import Feature, Loop, Services, join_features
-from farebox.app.catalog_services import CatalogServices, build_catalog
+from farebox.app.assembly import Loop, Services, join_features
+from farebox.app.catalog_services import build_catalog
 from farebox.app.database_pools import Pools, build_pools
-from farebox.app.explorer_services import build_explorer
 from farebox.app.facilitator_services import build_facilitator
-from farebox.app.gateway_services import GatewayNeeds, GatewayServices, build_gateway, gateway_sales
+from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
 from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
@@ -21,9 +20,9 @@ from farebox.app.network_services import NetworkServices, SharedWiring, build_ne
 from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
-from farebox.app.signing_services import build_signing
 from farebox.app.skill_services import build_skills
 from farebox.app.vault_services import build_vault
+from farebox.app.wallet_services import build_wallets
 from farebox.facilitator.journal.claim_release import ClaimReleaser
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settling.send_payment import SettleTimeouts
@@ -34,7 +33,6 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
-from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
@@ -84,18 +82,17 @@ def build_services(settings: Settings) -> Services:
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
-    agents = _for_agents(settings, pools, clock, networks, catalog, gateway)
+    agents = build_agents(settings, pools, catalog, gateway)
+    wallets = build_wallets(networks, pools.upkeep, clock)
+    callers = (agents, wallets, build_skills(settings))
     features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, *agents
+        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, *callers
     )
+    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
+    pruning = restart_on_failure(Loop("prune", pruner.run), clock)
     return Services(
         endpoints=features.endpoints,
-        tasks=[
-            Loop("clock", clock.run),
-            *(loop for each in networks.values() for loop in each.tasks),
-            *features.tasks,
-            _prune(pools, clock, ledgers),
-        ],
+        tasks=[Loop("clock", clock.run), *_loops(networks), *features.tasks, pruning],
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
         protect=ingress.protect,
@@ -111,27 +108,8 @@ def _pools(settings: Settings) -> Pools:
     return build_pools(settings.database_url, settings.connections)
 
 
-def _for_agents(
-    settings: Settings,
-    pools: Pools,
-    clock: Clock,
-    networks: Mapping[Network, NetworkServices],
-    catalog: CatalogServices,
-    gateway: GatewayServices,
-) -> list[Feature]:
-    """Build what agents and their wallets use."""
-    verified = {name: each.verified for name, each in networks.items()}
-    return [
-        build_agents(settings, pools, catalog, gateway),
-        build_signing(verified, clock),
-        build_explorer(networks, pools.searching),
-        build_skills(settings),
-    ]
-
-
-def _prune(pools: Pools, clock: Clock, ledgers: Mapping[Network, LedgerClock]) -> Loop:
-    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
-    return restart_on_failure(Loop("prune", pruner.run), clock)
+def _loops(networks: Mapping[Network, NetworkServices]) -> list[Loop]:
+    return [loop for each in networks.values() for loop in each.tasks]
 
 
 def _shared(settings: Settings, pools: Pools, clock: Clock) -> SharedWiring:

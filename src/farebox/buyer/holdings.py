@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from stellar_sdk import Account, Asset, Keypair, TransactionBuilder
-from stellar_sdk import xdr as stellar_xdr
+from stellar_sdk import Account, Asset, TransactionBuilder
 
 from farebox.buyer.seller_client import SellerClient, SellerRequest
 from farebox.buyer.wallet import Wallet
@@ -13,13 +12,15 @@ from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import CommandRefused
 from farebox.kernel.networks import Network
-from farebox.stellar.known_tokens import USDC, format_units
+from farebox.stellar.asset_contract import USDC_CODE, USDC_ISSUERS
+from farebox.stellar.known_tokens import format_units
 from farebox.stellar.rpc import (
     LedgerStatus,
     SendStatus,
     TransactionFound,
 )
 from farebox.stellar.soroban_rpc import SorobanRpc
+from farebox.stellar.trustline import read_trustline, trustline_key
 
 _FEE: Final = 10_000  # stroops an operation, at most
 _POLL_S: Final = 0.25
@@ -59,26 +60,14 @@ async def read_holdings(node: SorobanRpc, network: Network, address: Address) ->
     account = await node.account(address)
     if account is None:
         return Holdings(None, None)
-    key = _trustline_key(network, address)
+    key = trustline_key(address, code=USDC_CODE, issuer=USDC_ISSUERS[network])
     entries = (await node.ledger_entries([key])).entries
-    if not entries:
-        return Holdings(account.balance, None)
-    line = stellar_xdr.LedgerEntryData.from_xdr_bytes(entries[0].data).trust_line
-    return Holdings(account.balance, BaseUnits(line.balance.int64) if line else None)
+    line = read_trustline(entries[0].data, key) if entries else None
+    return Holdings(account.balance, None if line is None else line.balance)
 
 
 def _usdc(network: Network) -> Asset:
-    return Asset("USDC", USDC[network].issuer)
-
-
-def _trustline_key(network: Network, address: Address) -> bytes:
-    return stellar_xdr.LedgerKey(
-        stellar_xdr.LedgerEntryType.TRUSTLINE,
-        trust_line=stellar_xdr.LedgerKeyTrustLine(
-            Keypair.from_public_key(address).xdr_account_id(),
-            _usdc(network).to_trust_line_asset_xdr_object(),
-        ),
-    ).to_xdr_bytes()
+    return Asset(USDC_CODE, USDC_ISSUERS[network])
 
 
 class WalletFunder:

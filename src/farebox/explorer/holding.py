@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from farebox.explorer.ledger_reads import FoundEntries
-from farebox.kernel.addresses import Address, parse_contract
+from farebox.kernel.addresses import Address, parse_account, parse_contract
 from farebox.kernel.networks import Network
 from farebox.stellar.account_entry import AccountEntry, Liabilities
 from farebox.stellar.asset_contract import USDC_CODE, USDC_ISSUERS, asset_contract
@@ -36,9 +36,9 @@ class Asset:
     name: str | None = None
 
     @property
-    def issuer(self) -> str:
-        """The G… address of a classic asset's issuer; empty for every other one."""
-        return "" if self.name is None else self.name.partition(":")[2]
+    def issuer(self) -> Address | None:
+        """The issuer of a classic asset; None for the native one and for other tokens."""
+        return None if self.name is None else parse_account(self.name.partition(":")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,10 @@ def holding_keys(holder: Address, asset: Asset, *, is_classic: bool) -> tuple[by
     """The ledger keys that show what `holder` holds of a classic asset."""
     if not is_classic:
         return (balance_key(asset.contract, holder),)
-    key = None if asset.name is None else trustline_key(holder, asset.name)
-    return () if key is None else (key,)
+    if asset.name is None or asset.issuer is None:
+        return ()
+    code, _, _ = asset.name.partition(":")
+    return (trustline_key(holder, code=code, issuer=asset.issuer),)
 
 
 def judge_classic_holding(

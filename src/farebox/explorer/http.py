@@ -25,6 +25,7 @@ from farebox.kernel.networks import Network, parse_network
 from farebox.web.endpoint import (
     Endpoint,
     Example,
+    JsonSchema,
     Parameter,
     ParameterLocation,
     Rate,
@@ -42,12 +43,16 @@ MAX_ASSETS: Final = 10  # that one request names
 _READ_COST: Final = 5  # tokens: a read calls the node
 _MUXED: Final = ("M", "W")
 _encode: Final = msgspec.json.Encoder().encode
-_NETWORK: Final = Parameter(
+
+
+def _in_path(name: str, description: str, schema: JsonSchema) -> Parameter:
+    return Parameter(name, description, schema, ParameterLocation.PATH, is_required=True)
+
+
+_NETWORK: Final = _in_path(
     "network",
     "The CAIP-2 id of a network that is served.",
     one_of(*(each.value for each in Network)),
-    ParameterLocation.PATH,
-    is_required=True,
 )
 _ACCOUNT_EXAMPLE: Final = "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
 _USDC_EXAMPLE: Final = {
@@ -97,13 +102,7 @@ ACCOUNT: Final = RouteDeclaration(
     responses={200: ResponseDeclaration("The account.", AccountBody)},
     parameters=(
         _NETWORK,
-        Parameter(
-            "address",
-            "A G… account or a C… contract.",
-            text(max_length=56),
-            ParameterLocation.PATH,
-            is_required=True,
-        ),
+        _in_path("address", "A G… account or a C… contract.", text(max_length=56)),
         Parameter(
             "asset",
             f"CODE:ISSUER or a C… token contract; may be repeated, {MAX_ASSETS} times at most.",
@@ -165,13 +164,7 @@ CONTRACT: Final = RouteDeclaration(
     responses={200: ResponseDeclaration("The contract.", ContractBody)},
     parameters=(
         _NETWORK,
-        Parameter(
-            "contract",
-            "The C… address of the contract.",
-            text(max_length=56),
-            ParameterLocation.PATH,
-            is_required=True,
-        ),
+        _in_path("contract", "The C… address of the contract.", text(max_length=56)),
     ),
     rate=Rate(RateClass.DISCOVERY, cost=_READ_COST),
     errors=(
@@ -227,7 +220,7 @@ class ShowNetworks:
         self._networks = networks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send_json(send, 200, _encode(networks_body(await self._networks.read())))
+        await send_json(send, 200, _encode(networks_body(self._networks.read())))
 
 
 class ShowAccount:

@@ -11,10 +11,18 @@ from farebox.kernel.networks import Network
 from farebox.stellar.rpc import LedgerEntry, RawSimulation
 from farebox.stellar.soroban_rpc import SorobanRpc
 
-ENTRY_SLOTS: Final = 8  # of the connections to a node, which settlements share
-SIMULATION_SLOTS: Final = 2  # a simulation runs a stranger's code
-SLOT_WAIT_S: Final = 2.0
-DEADLINE_S: Final = 10.0  # of all reads of one request
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """The limits of one network's reads: how many at once, and how long they may take."""
+
+    entries: int = 8  # of the connections to a node, which settlements share
+    simulations: int = 2  # each runs a stranger's code
+    slot_wait_s: float = 2.0
+    deadline_s: float = 10.0  # of all reads of one request
+
+
+DEFAULT_LIMITS: Final = ReadLimits()
 
 
 class ReadUnavailable(Outage):
@@ -44,12 +52,14 @@ class FoundEntries:
 
 
 class LedgerReads:
-    """Reads ledger entries and simulates calls; more than the slots wait, for two seconds."""
+    """Reads ledger entries and simulates calls; those over the limits wait for a slot."""
 
-    def __init__(self, network: Network, node: SorobanRpc) -> None:
-        self._network, self._node = network, node
-        self._entry_slots = asyncio.Semaphore(ENTRY_SLOTS)
-        self._simulation_slots = asyncio.Semaphore(SIMULATION_SLOTS)
+    def __init__(
+        self, network: Network, node: SorobanRpc, limits: ReadLimits = DEFAULT_LIMITS
+    ) -> None:
+        self._network, self._node, self._limits = network, node, limits
+        self._entry_slots = asyncio.Semaphore(limits.entries)
+        self._simulation_slots = asyncio.Semaphore(limits.simulations)
 
     @asynccontextmanager
     async def within_deadline(self) -> AsyncIterator[None]:
@@ -59,7 +69,7 @@ class LedgerReads:
             ReadUnavailable: they took too long together.
         """
         try:
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout(self._limits.deadline_s):
                 yield
         except TimeoutError:
             raise ReadUnavailable(self._network, "it took too long") from None
@@ -86,7 +96,7 @@ class LedgerReads:
     @asynccontextmanager
     async def _slot(self, slots: asyncio.Semaphore) -> AsyncIterator[None]:
         try:
-            async with asyncio.timeout(SLOT_WAIT_S):
+            async with asyncio.timeout(self._limits.slot_wait_s):
                 await slots.acquire()
         except TimeoutError:
             raise ReadUnavailable(self._network, "too many reads are under way") from None

@@ -1,4 +1,4 @@
-"""Read the networks: which are served, and how they are now; no call to a node is made."""
+"""Read the networks: which are served, and how they are now; no call is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,15 +31,15 @@ class NetworkCondition(Protocol):
         ...
 
 
-class MeanFeeSource(Protocol):
-    """Reads what the newest payments cost on average."""
+class PaymentFees(Protocol):
+    """What the newest payments of each network cost on average, read without a call."""
 
-    async def read(self, network: Network) -> Stroops | None: ...
+    def of(self, network: Network) -> Stroops | None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class ServedNetwork:
-    """The parts of a served network that show how it is."""
+class ObservedNetwork:
+    """The parts of a network that is served, as they show how it is."""
 
     ledgers: Ledgers
     facts: NetworkFacts
@@ -62,14 +62,14 @@ class NetworkReport:
 class NetworksReader:
     """Reports on every network that Farebox knows."""
 
-    def __init__(self, served: Mapping[Network, ServedNetwork], fees: MeanFeeSource) -> None:
+    def __init__(self, served: Mapping[Network, ObservedNetwork], fees: PaymentFees) -> None:
         self._served, self._fees = served, fees
 
-    async def read(self) -> tuple[NetworkReport, ...]:
+    def read(self) -> tuple[NetworkReport, ...]:
         """Report on each network, in the order in which they are declared."""
-        return tuple([await self._report(network) for network in Network])
+        return tuple(self._report(network) for network in Network)
 
-    async def _report(self, network: Network) -> NetworkReport:
+    def _report(self, network: Network) -> NetworkReport:
         own = self._served.get(network)
         if own is None:
             return NetworkReport(network, is_served=False, reason=NOT_SERVED)
@@ -86,5 +86,5 @@ class NetworksReader:
             reading=reading,
             protocol_version=own.facts.protocol_version,
             fees=own.facts.fees,
-            mean_fee=await self._fees.read(network),
+            mean_fee=self._fees.of(network),
         )

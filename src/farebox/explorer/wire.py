@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from farebox.catalog.tokens.token import Token, TokenKind
+from farebox.catalog.wire import AmountText, TokenBody, token_body
 from farebox.explorer.holding import Holding, HoldingState
 from farebox.explorer.read_account import Account
 from farebox.explorer.read_contract import Contract, InterfaceState
@@ -16,11 +16,6 @@ from farebox.kernel.pages import Moment
 from farebox.stellar.account_entry import AccountEntry, SignerKind
 from farebox.stellar.asset_contract import USDC_CODE, USDC_ISSUERS, usdc_contract
 
-AmountText = Annotated[
-    str, Meta(extra_json_schema={"pattern": "^[0-9]+$"}, description="Base units.")
-]
-IntegerText = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9]+$"})]
-HexHash = Annotated[str, Meta(extra_json_schema={"pattern": "^[0-9a-f]{64}$"})]
 Weight = Annotated[int, Meta(ge=0, le=255)]
 SignerType = Literal[
     "ed25519_public_key", "preauth_tx", "sha256_hash", "ed25519_signed_payload_signer"
@@ -44,8 +39,8 @@ class LedgerBody(msgspec.Struct, frozen=True, rename="camel"):
 class FeesBody(msgspec.Struct, frozen=True, rename="camel"):
     """Fees in stroops, which the facilitator pays.
 
-    The first two are inclusion fees of recent contract calls. `meanPayment` is the whole fee of the
-    newest payments settled here.
+    The first two are inclusion fees of recent contract calls, 0 where there were none.
+    `meanPayment` is the whole fee of the newest payments settled here.
     """
 
     inclusion_p99: AmountText
@@ -116,16 +111,6 @@ class ThresholdsBody(msgspec.Struct, frozen=True):
     high: Weight
 
 
-class CodeBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The code that a contract runs; `code` and `issuer` are those of an asset contract."""
-
-    kind: TokenKind
-    wasm_hash: HexHash | UnsetType = UNSET
-    code: str | UnsetType = UNSET
-    issuer: str | UnsetType = UNSET
-    owner: str | UnsetType = UNSET
-
-
 class AccountBody(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """An account; `kind` says which members it has.
 
@@ -139,11 +124,11 @@ class AccountBody(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     exists: bool
     latest_ledger: int
     balances: list[BalanceBody]
-    sequence: IntegerText | UnsetType = UNSET
+    sequence: AmountText | UnsetType = UNSET
     minimum_reserve: AmountText | UnsetType = UNSET
     signers: list[SignerBody] | UnsetType = UNSET
     thresholds: ThresholdsBody | UnsetType = UNSET
-    contract: CodeBody | UnsetType = UNSET
+    contract: TokenBody | UnsetType = UNSET
 
 
 class InputBody(msgspec.Struct, frozen=True):
@@ -161,7 +146,7 @@ class FunctionBody(msgspec.Struct, frozen=True):
     output: str | None
 
 
-class ContractBody(CodeBody, frozen=True, rename="camel", kw_only=True):
+class ContractBody(TokenBody, frozen=True, rename="camel", kw_only=True):
     """A contract. `functions` is null unless `interface` is `read`; its words are a stranger's."""
 
     network: Network
@@ -206,7 +191,7 @@ def account_body(account: Account, network: Network) -> AccountBody:
         exists=account.exists,
         latest_ledger=account.latest_ledger,
         balances=[_balance_body(each) for each in account.holdings],
-        contract=UNSET if code is None else _code_body(code),
+        contract=UNSET if code is None else token_body(code),
     )
     if entry is None:
         return body
@@ -248,19 +233,9 @@ def _balance_body(holding: Holding) -> BalanceBody:
     )
 
 
-def _code_body(token: Token) -> CodeBody:
-    return CodeBody(
-        kind=token.kind,
-        wasm_hash=UNSET if token.wasm_hash is None else token.wasm_hash.hex(),
-        code=token.code or UNSET,
-        issuer=token.issuer or UNSET,
-        owner=token.owner or UNSET,
-    )
-
-
 def contract_body(contract: Contract, network: Network) -> ContractBody:
     """Render a contract."""
-    code = _code_body(contract.token)
+    code = token_body(contract.token)
     is_read = contract.interface is InterfaceState.READ
     functions = [
         FunctionBody(each.name, [InputBody(one.name, one.type) for one in each.inputs], each.output)

@@ -10,7 +10,7 @@ from farebox.catalog.discovery.canonical_url import MAX_URL
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.mcp.rpc_error import RpcError, RpcReason
-from farebox.search.query.expression import MAX_QUERY
+from farebox.search.query.expression import MAX_QUERY, normalize_query
 from farebox.x402.headers import decode_header, encode_header
 
 DEFAULT_HITS: Final = 10
@@ -61,8 +61,11 @@ def read_search_arguments(arguments: Mapping[str, Any]) -> SearchArguments:
     query, limit = arguments.get("query", ""), arguments.get("limit", DEFAULT_HITS)
     if not isinstance(query, str) or len(query) > MAX_QUERY:
         raise _invalid(f"query is a string of at most {MAX_QUERY} characters.")
-    if not query.strip():
+    query = normalize_query(query)
+    if not query:
         raise RpcError(RpcReason.QUERY_REQUIRED)
+    if len(query) > MAX_QUERY:
+        raise _invalid(f"query is a string of at most {MAX_QUERY} characters.")
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_HITS:
         raise _invalid(f"limit is a whole number from 1 to {MAX_HITS}.")
     network = arguments.get("network")

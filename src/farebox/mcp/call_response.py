@@ -1,6 +1,7 @@
 """The response to a paid call, and the result that an agent gets of it."""
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,10 +14,12 @@ from farebox.x402.headers import PAYMENT_REQUIRED, PAYMENT_RESPONSE, decode_head
 from farebox.x402.wire import X402_VERSION
 
 MAX_RESPONSE_BYTES: Final = 5 * 1024 * 1024
+MAX_TEXT_CHARS: Final = 1024 * 1024  # of the text that repeats `structuredContent`
 RECEIPT_META: Final = "x402/payment-response"  # x402's MCP transport
 _PAYMENT_REQUIRED_STATUS: Final = 402
 _FAILED: Final = 400
 _PENDING: Final = "settlement_pending"
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -63,8 +66,11 @@ class ToolResult:
     meta: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the `result` of the response."""
+        """Return the `result` of the response; the text leaves a body above 1 MB out."""
         text = msgspec.json.encode(self.content).decode()
+        if len(text) > MAX_TEXT_CHARS:
+            shown = {name: value for name, value in self.content.items() if name != "body"}
+            text = msgspec.json.encode({**shown, "bodyOmitted": True}).decode()
         result: dict[str, Any] = {
             "content": [{"type": "text", "text": text}],
             "structuredContent": self.content,
@@ -123,8 +129,7 @@ def _advice(
     response: CallResponse, receipt: dict[str, Any] | None, *, has_payment: bool, is_error: bool
 ) -> dict[str, Any]:
     """Say what happened to the payment where the call failed, and what to do next."""
-    wait = response.header("retry-after")
-    waiting = {"retryAfterSeconds": int(wait)} if wait and wait.isdigit() else {}
+    waiting = _waiting(response.header("retry-after") or "")
     if not has_payment:
         action = NextAction.RETRY if is_error else NextAction.COMPLETE
         outcome = {"outcome": CallOutcome.NOT_SENT.value} if is_error else {}
@@ -142,6 +147,11 @@ def _advice(
     else:
         action, outcome_of = NextAction.RECONCILE, CallOutcome.UNKNOWN
     return {"outcome": outcome_of.value, "nextAction": action.value, **waiting}
+
+
+def _waiting(text: str) -> dict[str, Any]:
+    """Read a Retry-After in seconds (RFC 9110, section 10.2.3); nothing for any other text."""
+    return {"retryAfterSeconds": int(text)} if _SECONDS.fullmatch(text) else {}
 
 
 def _is_settled(receipt: dict[str, Any] | None) -> bool:

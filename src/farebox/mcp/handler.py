@@ -8,7 +8,7 @@ import structlog
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import CommandRefused, Outage, Refusal
 from farebox.mcp.call_arguments import read_call_arguments, read_search_arguments
-from farebox.mcp.call_response import ToolResult
+from farebox.mcp.call_response import CallOutcome, ToolResult
 from farebox.mcp.jsonrpc import RpcRequest
 from farebox.mcp.paid_call import PaidCalls
 from farebox.mcp.prepared_call import Sender
@@ -44,11 +44,10 @@ class RpcHandler:
         except Refusal as error:
             if isinstance(error, CommandRefused):
                 raise
-            wait = {} if error.retry_after_s is None else {"retryAfterSeconds": error.retry_after_s}
-            raise RpcError(error.code, error.message, wait) from None
+            raise RpcError(error.code, error.message, _wait(error.retry_after_s)) from None
         except Outage as error:
             log.warning("mcp.outage", part=error.part, cause=type(error.__cause__).__name__)
-            wait = {"retryAfterSeconds": error.repeat_after_s}
+            wait = _wait(error.repeat_after_s)
             raise RpcError(ErrorCode.SERVICE_UNAVAILABLE, data=wait) from None
 
     async def _dispatch(self, call: RpcRequest, sender: Sender) -> dict[str, Any]:
@@ -82,7 +81,16 @@ class RpcHandler:
             raise RpcError(RpcReason.INVALID_ARGUMENTS, "arguments is an object.")
         if name == ToolName.SEARCH:
             return ToolResult(await self._search.find(read_search_arguments(arguments)))
-        return await self._calls.call(read_call_arguments(arguments, params.get("_meta")), sender)
+        try:
+            read = read_call_arguments(arguments, params.get("_meta"))
+            return await self._calls.call(read, sender)
+        except RpcError as error:  # every failure says what happened to the payment
+            data = {"outcome": CallOutcome.NOT_SENT.value, **error.data}
+            raise RpcError(error.reason, error.message, data) from None
+
+
+def _wait(seconds: int | None) -> dict[str, object]:
+    return {} if seconds is None else {"retryAfterSeconds": seconds}
 
 
 def _list_tools(params: dict[str, Any]) -> dict[str, Any]:

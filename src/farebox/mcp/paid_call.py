@@ -48,13 +48,24 @@ class CallRoutes:
 
 
 class PaidCalls:
-    """The use case of the tool; at most `max_calls` calls are in progress."""
+    """The use case of the tool.
+
+    At most `max_calls` calls are in progress; `count_unsent` counts further large responses that
+    are in memory.
+    """
 
     def __init__(
-        self, database: Database, reader: DiscoveryReader, routes: CallRoutes, *, max_calls: int
+        self,
+        database: Database,
+        reader: DiscoveryReader,
+        routes: CallRoutes,
+        *,
+        max_calls: int,
+        count_unsent: Callable[[], int],
     ) -> None:
         self._database, self._reader, self._routes = database, reader, routes
-        self._max_calls, self._tasks = max_calls, set[asyncio.Task[CallResponse]]()
+        self._max_calls, self._count_unsent = max_calls, count_unsent
+        self._tasks = set[asyncio.Task[CallResponse]]()
 
     async def close(self) -> None:
         """End the calls that are still in progress."""
@@ -81,7 +92,7 @@ class PaidCalls:
 
     async def _complete(self, call: PreparedCall, sender: Sender) -> CallResponse:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
-        if len(self._tasks) >= self._max_calls:
+        if len(self._tasks) + self._count_unsent() >= self._max_calls:
             raise paid_call_failed(BUSY, has_payment=False)
         task = asyncio.create_task(self._send(call, sender))
         self._tasks.add(task)
@@ -123,6 +134,8 @@ class PaidCalls:
 
     async def _find(self, url: str) -> Listing:
         """Find the listing whose canonical URL is `url`, to the letter."""
+        if "\0" in url:  # PostgreSQL takes no text with it
+            raise RpcError(RpcReason.RESOURCE_NOT_CATALOGED)
         async with self._database.connection() as db:
             found = await listing_store.find_listings(db, listing_key(url))
             exact = next((each for each in found if each.resource.url == url), None)

@@ -8,6 +8,7 @@ from farebox.kernel.networks import Network
 from farebox.mcp.call_arguments import DEFAULT_HITS, MAX_HITS, CallMethod
 from farebox.mcp.call_response import CallOutcome, NextAction
 from farebox.search.query.expression import MAX_QUERY
+from farebox.x402.wire import X402_VERSION
 
 
 class ToolName(StrEnum):
@@ -40,7 +41,7 @@ _SEARCH_INPUT: Final = {
 _SEARCH_OUTPUT: Final = {
     "type": "object",
     "properties": {
-        "x402Version": {"const": 2},
+        "x402Version": {"const": X402_VERSION},
         "resources": {
             "type": "array",
             "description": "The best first; `callWith` says how to call each.",
@@ -99,11 +100,22 @@ _CALL_OUTPUT: Final = {
         },
         "paymentResponse": {**_ANY_OBJECT, "description": "The receipt, decoded."},
         "paymentResponseHeader": {"type": "string", "description": "The receipt as it was sent."},
+        "x402Version": {"const": X402_VERSION},
+        "accepts": {
+            "type": "array",
+            "items": _ANY_OBJECT,
+            "description": "Of a challenge: the terms, one of which the wallet signs.",
+        },
         "outcome": {"enum": [each.value for each in CallOutcome]},
         "nextAction": {"enum": [each.value for each in NextAction]},
         "retryAfterSeconds": {"type": "integer"},
     },
-    "required": ["status", "bodyEncoding", "body", "isPaid", "nextAction"],
+    "required": ["nextAction"],
+    # clients judge an error's structuredContent too, and a challenge is one
+    "anyOf": [
+        {"required": ["status", "bodyEncoding", "body", "isPaid"]},
+        {"required": ["x402Version", "accepts"]},
+    ],
 }
 
 TOOLS: Final[tuple[dict[str, Any], ...]] = (

@@ -1,7 +1,5 @@
 """`/discovery/search`: the declared route and its handler."""
 
-import re
-import unicodedata
 from typing import Final
 
 import msgspec
@@ -25,7 +23,7 @@ from farebox.catalog.http import (
     QUERY_ERRORS,
 )
 from farebox.kernel.error_codes import ErrorCode
-from farebox.search.query.expression import MAX_QUERY
+from farebox.search.query.expression import MAX_QUERY, normalize_query
 from farebox.search.search import QueryRequired, Search, SearchRequest
 from farebox.search.wire import SearchBody, search_body
 from farebox.web.endpoint import (
@@ -42,7 +40,6 @@ from farebox.web.responses import send_json
 
 _encode: Final = msgspec.json.Encoder().encode
 _KNOWN: Final = FILTER_NAMES | {"query", "limit", "cursor", "explain"}
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 SEARCH: Final = RouteDeclaration(
     method="GET",
@@ -100,16 +97,13 @@ class SearchEndpoint:
 
 
 def _query(parameters: QueryParameters) -> str:
-    """What is searched for; text pasted from elsewhere may have line breaks in it.
-
-    Full-width letters and signs, ligatures and the like are read as their plain forms (NFKC).
-    """
+    """What is searched for."""
     given = set(parameters.values.get("query", ()))
     if len(given) > 1:
         raise InvalidQueryString(
             ErrorCode.REPEATED_PARAMETER, "The parameter query has two values."
         )
-    query = _CONTROLS.sub(" ", unicodedata.normalize("NFKC", given.pop())).strip() if given else ""
+    query = normalize_query(given.pop()) if given else ""
     if not query:
         raise QueryRequired
     if len(query) > MAX_QUERY:

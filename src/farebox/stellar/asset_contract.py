@@ -26,13 +26,13 @@ def asset_contract(name: str, network: Network) -> Address | None:
     belong to no other contract, so an event that names the asset whose id its contract has proves
     that the contract is the asset's own.
     """
-    asset = asset_xdr(name)
+    asset = _asset_xdr(name)
     return None if asset is None else _contract_of(asset, network)
 
 
 def credit_contract(code: str, issuer: Address, network: Network) -> Address:
     """The asset contract of an asset that an account issues; `code` has 1 to 12 characters."""
-    return _contract_of(_credit_xdr(code, issuer), network)
+    return _contract_of(credit_xdr(code, issuer), network)
 
 
 def native_contract(network: Network) -> Address:
@@ -45,18 +45,18 @@ def _contract_of(asset: bytes, network: Network) -> Address:
     return contract_address(hashlib.sha256(preimage).digest())
 
 
-def asset_xdr(name: str) -> bytes | None:
-    """A classic asset (XDR) by its name, `native` or `CODE:ISSUER`; None for any other text."""
+def _asset_xdr(name: str) -> bytes | None:
     if name == "native":
         return _NATIVE
     code, _, issuer = name.partition(":")
     account = parse_account(issuer)
     if account is None or not _CODE.match(code):
         return None
-    return _credit_xdr(code, account)
+    return credit_xdr(code, account)
 
 
-def _credit_xdr(code: str, issuer: Address) -> bytes:
+def credit_xdr(code: str, issuer: Address) -> bytes:
+    """An asset that an account issues (XDR); `code` has 1 to 12 characters."""
     kind, width = (_ALPHANUM4, 4) if len(code) <= 4 else (_ALPHANUM12, 12)
     return kind + code.encode().ljust(width, b"\0") + _ED25519 + raw_key(issuer)
 

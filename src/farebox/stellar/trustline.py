@@ -6,7 +6,7 @@ from typing import Final
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.amounts import BaseUnits
 from farebox.stellar.account_entry import NO_LIABILITIES, Liabilities, read_liabilities
-from farebox.stellar.asset_contract import asset_xdr
+from farebox.stellar.asset_contract import credit_xdr
 from farebox.stellar.xdr_reader import Malformed, XdrReader
 
 _TRUSTLINE: Final = (1).to_bytes(4, "big")  # LedgerEntryType, and the arm of its key
@@ -32,13 +32,9 @@ class Trustline:
     liabilities: Liabilities
 
 
-def trustline_key(account: Address, asset: str) -> bytes | None:
-    """The ledger key (XDR) of the trustline of a G… account for `CODE:ISSUER`.
-
-    None for a text that names no classic asset but the native one, which needs no trustline.
-    """
-    encoded = None if asset == "native" else asset_xdr(asset)
-    return None if encoded is None else _TRUSTLINE + _ED25519 + raw_key(account) + encoded
+def trustline_key(account: Address, *, code: str, issuer: Address) -> bytes:
+    """The ledger key (XDR) of the trustline of a G… account for an issued asset."""
+    return _TRUSTLINE + _ED25519 + raw_key(account) + credit_xdr(code, issuer)
 
 
 def read_trustline(data: bytes, key: bytes) -> Trustline | None:

@@ -67,15 +67,8 @@ def test_every_error_code_is_declared_by_a_route_or_is_general(endpoints: list[E
 @pytest.mark.parametrize(
     "feature",
     [
-        "accounts",
-        "audit",
-        "catalog",
-        "facilitator",
-        "gateway",
-        "ingress",
-        "search",
-        "skills",
-        "vault",
+        *("accounts", "audit", "catalog", "explorer", "facilitator", "gateway", "ingress"),
+        *("search", "signing", "skills", "vault"),
     ],
 )
 def test_feature_declares_every_error_code_it_raises(

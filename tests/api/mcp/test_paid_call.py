@@ -219,3 +219,8 @@ async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
     assert found["isError"] is False
     gate.set()
     assert {each["body"] for each in await asyncio.gather(*calls)} == {"late"}
+
+
+async def test_url_that_no_database_text_can_hold_is_not_cataloged(agent: Agent) -> None:
+    error = await agent.refused_call(f"{REMOTE_URL}\x00")
+    assert (error["code"], error["data"]["reason"]) == (-32002, "RESOURCE_NOT_CATALOGED")

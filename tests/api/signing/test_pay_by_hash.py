@@ -9,6 +9,7 @@ from farebox.kernel.networks import Network
 from farebox.x402.headers import decode_header
 from support.contracts import wallet
 from support.paid_gateway import PaidGateway
+from support.promises import case
 from support.stage import Stage, key_of
 from support.wallet_payments import HashSigner, complete, payment_body, prepare, text_of
 
@@ -38,6 +39,7 @@ async def test_contract_account_pays_with_a_signed_hash(stage: Stage, network: N
     await stage.assert_settles({"paymentPayload": payload, "paymentRequirements": terms})
 
 
+@case("WA-009")
 async def test_wrong_signature_of_a_contract_account_is_refused_by_the_verification(
     stage: Stage,
 ) -> None:

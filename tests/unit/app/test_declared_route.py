@@ -115,6 +115,15 @@ async def test_cors_header_is_sent_when_declared() -> None:
         assert ("access-control-allow-origin" in answer.headers) is is_open
 
 
+async def test_cors_of_a_path_with_parameters_holds_for_each_of_its_paths() -> None:
+    route = declare("GET", "/things/{id}", is_cross_origin=True)
+    service = client(Endpoint(route, whoami))
+    for path, is_open in (("/things/5", True), ("/things/", False), ("/things/5/x", False)):
+        preflight = await service.request("OPTIONS", path)
+        assert (preflight.status == 204) is is_open, path
+        assert ("access-control-allow-origin" in preflight.headers) is is_open, path
+
+
 async def test_openapi_document_has_the_route_with_types_codes_and_examples() -> None:
     service = client(things(access=Access(Grant.READ), errors=(ErrorCode.NAME_TAKEN,)))
     document = (await service.get("/v1/openapi.json")).json()

@@ -16,6 +16,7 @@ from prove import (
     database_control,
     hostile_control,
     limits_fair_control,
+    mcp_control,
     nodes_control,
 )
 from prove.broken_build import sources_with_changes, sources_with_ends
@@ -27,6 +28,7 @@ BUILDS: dict[str, Build] = {
     "auth": auth_control.careless_sources,
     "catalog": catalog_control.coupled_sources,
     "hostile": hostile_control.unbounded_sources,
+    "mcp": mcp_control.leaking_sources,
 }
 for fair in limits_fair_control.Control:
     build = partial(limits_fair_control.broken_sources, control=fair)

@@ -11,6 +11,7 @@ from farebox.stellar.rpc import (
     FeeStats,
     LedgerEntries,
     LedgerEntry,
+    NodeNetwork,
     RpcUnavailable,
 )
 from support.fake_rpc import FakeRpc
@@ -34,6 +35,7 @@ class Node(FakeRpc):
         self.is_away = False
         self.fails_settings = False
         self.settings_reads = 0
+        self.protocol_version = 29
 
     async def fee_stats(self) -> FeeStats:
         self._answer()
@@ -48,6 +50,10 @@ class Node(FakeRpc):
             LedgerEntry(key, self.settings[key], None) for key in keys if key in self.settings
         )
         return LedgerEntries(found, latest_ledger=10)
+
+    async def network(self) -> NodeNetwork:
+        self._answer()
+        return NodeNetwork(Network.PUBNET.passphrase, self.protocol_version)
 
     def _answer(self) -> None:
         if self.is_away:
@@ -86,15 +92,27 @@ async def test_settings_are_read_at_their_interval_and_a_change_is_seen() -> Non
     assert state.settings != before
 
 
+async def test_protocol_is_read_with_the_settings_and_an_upgrade_is_seen() -> None:
+    node = Node()
+    state, time = state_on(node)
+    seen = [state.protocol_version]
+    for turned_s, protocol in ((0, 29), (29, 30), (1, 30)):
+        time.turn(turned_s)
+        node.protocol_version = protocol
+        await state.refresh()
+        seen.append(state.protocol_version)
+    assert seen == [None, 29, 29, 30]
+
+
 async def test_network_state_keeps_the_last_values_through_an_outage() -> None:
     node = Node()
     state, time = state_on(node)
     await state.refresh()
-    known = (state.fees, state.settings)
+    known = (state.fees, state.settings, state.protocol_version)
     node.is_away = True
     time.turn(1_000)
     await state.refresh()
-    assert (state.fees, state.settings) == known
+    assert (state.fees, state.settings, state.protocol_version) == known
 
 
 async def test_network_state_keeps_the_last_settings_when_new_ones_are_not_understood() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from farebox.kernel.networks import Network
 from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason
-from farebox.x402.wire import Unacceptable, read_payment
+from farebox.x402.wire import Unacceptable, read_payment, read_requirements
 
 Json = dict[str, Any]
 ASSET = "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
@@ -151,3 +151,36 @@ def test_refused_body_names_the_member_to_change(raw: bytes, member: str) -> Non
     read = read_payment(raw)
     assert isinstance(read, Unacceptable)
     assert read.member == member
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"scheme": "upto"},
+        {"network": "eip155:1"},
+        {"network": None},
+        {"amount": "01"},
+        {"payTo": "M" + "A" * 68},
+        {"maxTimeoutSeconds": 60.0},
+        {"extra": None},
+        {"more": [1, 2]},
+    ],
+)
+def test_requirements_alone_are_read_like_those_of_a_payment(changes: Json) -> None:
+    terms = TERMS | changes
+    alone, payment = read_requirements(json.dumps(terms).encode()), read_payment(body(terms))
+    if isinstance(payment, Payment):
+        assert alone == payment.terms
+    else:
+        assert isinstance(alone, Unacceptable)
+        assert (alone.reason, alone.member) == (payment.reason, payment.member)
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"null", b"7", b"{", b'{"amount":"1","amount":"2"}', b"[" * 5_000]
+)
+def test_text_that_is_no_requirements_is_refused(raw: bytes) -> None:
+    read = read_requirements(raw)
+    assert isinstance(read, Unacceptable)
+    assert read.reason is Reason.INVALID_PAYMENT_REQUIREMENTS

@@ -6,6 +6,7 @@ What a sentence quotes may be what is to be worked on: see `quotations`.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,6 +19,7 @@ MAX_EXAMPLES: Final = 4  # what else is quoted is to the letter: each is looked 
 MAX_TERMS: Final = 40  # in all; those behind are not read
 
 _QUOTES: Final = str.maketrans("“”„«»＂", '""""""')
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _SIGNS: Final = frozenset(("OR", "|", "||"))
 _TOKEN: Final = re.compile(
     r'(?P<minus>(?<!\S)-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)"|(?P<word>[^\s"]+))'
@@ -85,6 +87,14 @@ class Expression:
     def may_be_relaxed(self) -> bool:
         """Whether other words may do too: never with quotes or `or`: they are meant."""
         return len(self.branches) == 1 and not any(term.is_quoted for term in self.terms)
+
+
+def normalize_query(text: str) -> str:
+    """Return the query as it is read; text pasted from elsewhere may have line breaks in it.
+
+    Full-width letters and signs, ligatures and the like are read as their plain forms (NFKC).
+    """
+    return _CONTROLS.sub(" ", unicodedata.normalize("NFKC", text)).strip()
 
 
 def parse(text: str) -> Expression:

@@ -1,0 +1,48 @@
+"""Large responses that their callers have not read yet: their number is bounded with the calls."""
+
+import asyncio
+from typing import Final
+
+from starlette.requests import ClientDisconnect
+from starlette.types import Send
+
+from farebox.web.responses import JSON_TYPE, send_json
+
+LARGE_BYTES: Final = 64 * 1024
+STALL_S: Final = 30.0  # until the caller takes more of a response
+_PIECE_BYTES: Final = 16 * 1024
+
+
+class UnsentResponses:
+    """Writes responses; `count` large ones are in memory because their callers read slowly."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    async def write(self, send: Send, body: bytes) -> None:
+        """Write a 200 with this JSON; a large one in pieces, as fast as the caller takes them.
+
+        Raises:
+            ClientDisconnect: the caller took nothing for 30 seconds.
+        """
+        if len(body) <= LARGE_BYTES:
+            await send_json(send, 200, body)
+            return
+        self.count += 1
+        try:
+            await _write_in_pieces(send, body)
+        finally:
+            self.count -= 1
+
+
+async def _write_in_pieces(send: Send, body: bytes) -> None:
+    headers = [JSON_TYPE, (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    for start in range(0, len(body), _PIECE_BYTES):
+        end = start + _PIECE_BYTES
+        piece = {"body": body[start:end], "more_body": end < len(body)}
+        try:
+            async with asyncio.timeout(STALL_S):
+                await send({"type": "http.response.body", **piece})
+        except TimeoutError:
+            raise ClientDisconnect from None
