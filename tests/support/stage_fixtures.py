@@ -37,7 +37,7 @@ from support.stage import (
 from support.upstream import answers
 from support.wasm import announcing_account, silent_account, spending_account
 
-_WRITTEN: Final = (
+WRITTEN: Final = (
     "request_names",
     "settlements",
     "sponsor_spend",
@@ -96,7 +96,7 @@ async def shop(stage: Stage, gateway_database: str, tmp_path: Path) -> AsyncIter
     """A service with its gateway, and a seller."""
     async with paid_gateway(stage, gateway_database, tmp_path) as opened:
         yield opened
-        for table in _WRITTEN:
+        for table in WRITTEN:
             await opened.stage.query(f"DELETE FROM {table}")
 
 
@@ -114,7 +114,7 @@ async def kept_shop(
     folder = tmp_path_factory.mktemp("kept_shop")
     async with paid_gateway(stage, gateway_database, folder) as opened:
         yield opened
-        for table in _WRITTEN:
+        for table in WRITTEN:
             await opened.stage.query(f"DELETE FROM {table}")
 
 
@@ -182,7 +182,7 @@ async def _clear(stage: Stage) -> None:
     for each in stage.networks.values():
         each.node.reset()
     await _two_ledgers_after_an_open_end(stage)
-    for table in _WRITTEN:
+    for table in WRITTEN:
         await stage.query(f"DELETE FROM {table}")
 
 

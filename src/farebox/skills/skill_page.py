@@ -62,12 +62,12 @@ def _frontmatter(version: SkillVersion) -> list[str]:
 
 
 def _safety(safety: SkillSafety) -> Iterator[str]:
-    if not safety.moves_funds:
+    if safety.moves_funds:
+        final = "can be taken back" if safety.reversible else "cannot be taken back"
+        yield f"- It moves funds: at most `{safety.max_exposure}`, and a payment {final}."
+        yield "- Ask the user before each payment."
+    else:
         yield "- It moves no funds."
-        return
-    bound = safety.max_exposure
-    final = "can be taken back" if safety.reversible else "cannot be taken back"
-    yield f"- It moves funds: at most `{bound}`, and a payment {final}. Ask the user first."
     if safety.requires_wallet_signature:
         yield "- The wallet signs. Never ask for a secret key or a recovery phrase."
 

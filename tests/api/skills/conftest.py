@@ -1,6 +1,7 @@
 """A service with its gateway and a web-auth contract, and a caller that has read its specs."""
 
 from collections.abc import AsyncIterator
+from typing import Final
 
 import pytest
 
@@ -9,36 +10,45 @@ from support.asgi import AsgiClient
 from support.paid_gateway import PaidGateway, paid_gateway
 from support.skill_calls import SkillCaller, read_specs
 from support.stage import Stage, environment_for, until_ready
-from support.stage_fixtures import Networks
+from support.stage_fixtures import WRITTEN, Networks
 from support.upstream import answers
 from support.wallet_sign_in import SERVER
 from support.web_auth import web_auth
 
-TABLES = ("settlements", "listings", "gateway_payments", "ingress_counts", "challenges")
+# a slug that is used again would be served from memory, so wrappers stay until the service ends
+BETWEEN: Final = ("settlements", "listings", "gateway_payments", "ingress_counts", "challenges")
 
 
 @pytest.fixture(scope="session")
+async def web_auth_contract(stage_networks: Networks) -> str:
+    """The web-auth contract of testnet."""
+    testnet = stage_networks[Network.TESTNET].ledger
+    await testnet.fund(SERVER.public_key)
+    return (await web_auth(testnet)).contract
+
+
+@pytest.fixture(scope="module")
 async def skill_shop(
     stage_client: AsgiClient,
     stage_networks: Networks,
     stage_database: str,
     gateway_database: str,
+    web_auth_contract: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[PaidGateway]:
     """The service; contract accounts can sign in on testnet."""
-    testnet = stage_networks[Network.TESTNET].ledger
-    await testnet.fund(SERVER.public_key)
-    contract = (await web_auth(testnet)).contract
     environment = environment_for(stage_networks, stage_database)
     stage = Stage(stage_client, stage_networks, environment)
     folder = tmp_path_factory.mktemp("skill_shop")
     async with paid_gateway(
-        stage, gateway_database, folder, FAREBOX_WEB_AUTH_CONTRACT_TESTNET=contract
+        stage, gateway_database, folder, FAREBOX_WEB_AUTH_CONTRACT_TESTNET=web_auth_contract
     ) as opened:
         yield opened
+        for table in WRITTEN:
+            await opened.stage.query(f"DELETE FROM {table}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def skill_caller(skill_shop: PaidGateway) -> SkillCaller:
     """A caller that has read the specs from the service."""
     return SkillCaller(skill_shop.client, await read_specs(skill_shop.client))
@@ -46,14 +56,11 @@ async def skill_caller(skill_shop: PaidGateway) -> SkillCaller:
 
 @pytest.fixture
 async def shop(skill_shop: PaidGateway) -> AsyncIterator[PaidGateway]:
-    """The service without payments and listings of other tests.
-
-    Their wrappers stay: a slug that is used again would be served from memory.
-    """
+    """The service without payments and listings of other tests."""
     for each in skill_shop.stage.networks.values():
         each.node.reset()
     await until_ready(skill_shop.client)
     yield skill_shop
-    for table in TABLES:
+    for table in BETWEEN:
         await skill_shop.stage.query(f"DELETE FROM {table}")
     skill_shop.upstream.answer = answers(b"sunny")
