@@ -34,7 +34,7 @@ from farebox.cli.exits import (
 from farebox.facilitator.budgets.budget_store import read_mean_fee
 from farebox.facilitator.budgets.limit_sentences import describe_limits
 from farebox.kernel.amounts import Stroops
-from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.errors import CommandRefused, Outage, Refusal
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.faults import DatabaseUnavailable
@@ -191,7 +191,10 @@ def _serve(
     settings: Settings, listener: socket.socket, protocol: type[BoundedHttpProtocol]
 ) -> None:
     servers: list[_AnnouncingServer] = []
-    app = create_app(settings, stop=lambda: servers[0].stop())
+    try:
+        app = create_app(settings, stop=lambda: servers[0].stop())
+    except CommandRefused as refused:
+        raise command_failure(refused) from refused
     gc.freeze()  # modules and services stay: exclude them from collections
     config = uvicorn.Config(
         app,

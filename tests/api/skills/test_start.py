@@ -1,0 +1,72 @@
+"""`farebox serve` does not start with a spec that breaks a rule, and says which."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+from stellar_sdk import Keypair
+
+from farebox.kernel.secret import Secret
+from support.serve_process import SOURCES
+
+SPEC: Final = "skills/specs/x402-pay/1.0.0.json"
+USER_ACTION: Final = 2  # exit code
+TIMEOUT_S: Final = 60
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package that a test may break."""
+    folder = tmp_path / "fbx-test-src"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(SOURCES / "farebox", folder / "farebox", ignore=ignored)
+    return folder
+
+
+def start(package: Path, url: Secret[str]) -> subprocess.CompletedProcess[str]:
+    """Start a service from this package; it ends by itself, or is ended."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FAREBOX_")}
+    settings = {
+        "PYTHONPATH": str(package),
+        "FAREBOX_DATABASE_URL": url.reveal(),
+        "FAREBOX_DATA_DIR": str(package),
+        "FAREBOX_PORT": "0",
+        "FAREBOX_RPC_URL_TESTNET": "http://127.0.0.1:9/",
+        "FAREBOX_RELAYER_SECRET_TESTNET": Keypair.random().secret,
+        "FAREBOX_SEARCH_SEMANTIC": "off",
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "farebox", "serve"],
+        env=kept | settings,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "fault"),
+    [
+        ('"status": "available"', '"status": "ready"', "x402-pay/1.0.0.json: status: "),
+        ('"custody": "none",', "", 'safety: "custody" is a required property'),
+        ('"endpoint": "prepare"', '"endpoint": "prepared"', "there is no endpoint prepared"),
+    ],
+)
+def test_service_refuses_to_start_and_names_the_fault(
+    package: Path, postgres_url: Secret[str], right: str, wrong: str, fault: str
+) -> None:
+    path = package / "farebox" / SPEC
+    text = path.read_text()
+    assert right in text
+    path.write_text(text.replace(right, wrong, 1))
+    ended = start(package, postgres_url)
+    assert ended.returncode == USER_ACTION, ended.stderr
+    assert "The skills cannot be served" in ended.stderr
+    assert fault in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
