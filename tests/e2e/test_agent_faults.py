@@ -1,9 +1,8 @@
 """The short form of `make prove PROOF=mcp`, and its control."""
 
-from pathlib import Path
-
 import pytest
 
+from e2e.machine import scratch_folder
 from eval.labelled import Labelled, read_labelled
 from prove.mcp import CONTROL, figures_of, holds, is_caught, run_control
 from prove.mcp_case import Case, Outcome, run_case
@@ -23,27 +22,17 @@ def labelled() -> Labelled:
     return read_labelled()
 
 
-def folder_of(factory: pytest.TempPathFactory, name: str) -> Path:
-    """A folder that PostgreSQL's user can traverse."""
-    folder = factory.mktemp(name)
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o711)
-    return folder
-
-
-async def test_every_message_gets_a_response_of_its_own(
-    labelled: Labelled, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    async with open_scenery(folder_of(tmp_path_factory, "agents"), labelled) as scenery:
-        outcome = await run_case(scenery, Case(seed=2, count=COUNT))
+async def test_every_message_gets_a_response_of_its_own(labelled: Labelled) -> None:
+    with scratch_folder("fbx-test-") as folder:
+        async with open_scenery(folder, labelled) as scenery:
+            outcome = await run_case(scenery, Case(seed=2, count=COUNT))
     assert holds(outcome), figures_of(outcome)
     assert figures_of(outcome)["sent"] == COUNT
 
 
-async def test_control_build_that_lets_exceptions_out_is_detected(
-    labelled: Labelled, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    control = await run_control(folder_of(tmp_path_factory, "leaking"), labelled)
+async def test_control_build_that_lets_exceptions_out_is_detected(labelled: Labelled) -> None:
+    with scratch_folder("fbx-test-") as folder:
+        control = await run_control(folder, labelled)
     assert is_caught(control), figures_of(control)
 
 
