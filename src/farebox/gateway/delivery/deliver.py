@@ -1,5 +1,6 @@
 """Send a paid request to the upstream, and pass the response on to the buyer."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
@@ -32,6 +33,7 @@ from farebox.storage.pool import Database
 
 _RECORD_TRIES: Final = 5
 _RECORD_PAUSE_S: Final = 0.2
+_LENGTH: Final = re.compile(r"[0-9]{1,18}\Z", re.ASCII)  # int() refuses 4,301 digits, and `²`
 _EVENT_ENDS: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")  # WHATWG HTML, server-sent events
 
 log = structlog.get_logger(__name__)
@@ -264,7 +266,7 @@ def _has_event(text: bytes) -> bool:
 
 def _length_of(response: OutboundResponse) -> int | None:
     value = response.header("content-length")
-    return int(value) if value is not None and value.isdigit() else None
+    return int(value) if value is not None and _LENGTH.match(value) else None
 
 
 def _host_of(url: str) -> str:
