@@ -211,7 +211,7 @@ async def test_credential_is_not_read(shared_client: AsgiClient) -> None:
     assert answer.status == 200
 
 
-async def test_head_and_other_methods(shared_client: AsgiClient) -> None:
+async def test_head_is_answered_and_other_methods_are_refused(shared_client: AsgiClient) -> None:
     assert (await shared_client.request("HEAD", SPEC)).status == 200
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         assert (await shared_client.request(method, SPEC)).status == 405
