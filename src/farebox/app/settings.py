@@ -185,7 +185,7 @@ class OutboundSettings:
         "requests of the gateway to upstreams that are in progress at a time; a further one is "
         "answered 503 before anything is charged")
     agent_calls: int = setting("AGENT_CALLS", rules.whole(1, 1_000), "32",
-        "calls of `paid_call` that are in progress at a time; a further one is told to wait")
+        "calls of `paid_call` that are in progress at a time; a further one is refused")
     test_authority: Path | None = optional("OUTBOUND_TEST_AUTHORITY", rules.readable_file,
         "a PEM file trusted by calls to other people's addresses", is_local=True)
     test_resolver: LoopbackResolver | None = optional(

@@ -1,4 +1,4 @@
-"""A paid call to somebody else's resource."""
+"""A paid call to a resource outside this service."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol

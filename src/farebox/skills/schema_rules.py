@@ -1,6 +1,6 @@
 """Rules for the JSON schemas and examples of a skill's actions.
 
-Whoever reads a spec calls the service with nothing else: a schema has to be valid by itself, its
+A reader of a spec calls the service with nothing else: a schema has to be valid by itself, its
 amounts have to survive every JSON parser, and an address says nothing without its network.
 """
 
