@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -74,9 +74,10 @@ class Replica:
     is_ready: bool = False
 
     async def kill(self) -> None:
-        """Send SIGKILL and wait until the process has ended."""
+        """Send SIGKILL, unless the process has ended by itself, and wait until it has ended."""
         self.is_alive = False
-        os.kill(self.process_id, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(self.process_id, signal.SIGKILL)
         await wait_until_ended(self.process_id)
 
 
@@ -135,20 +136,27 @@ class Environment:
             "FAREBOX_RELAYER_SECRET_TESTNET": self.world.prepared.relayer.reveal(),
             "FAREBOX_LOG_FILE": str(self.folder / f"{name}.jsonl"),
         }
-        output, log = self.folder / f"{name}.out", self.folder / f"{name}.err"
+        output = self.folder / f"{name}.out"
         merged = {**SETTINGS, **self.settings, **own, **(settings or {})}
-        process_id = await self.world.fork_server.serve(merged, output=output, log=log)
-        replica = Replica(name, interceptor, sql, process_id, "")
+        replica = Replica(name, interceptor, sql, await self._fork(merged, name), "")
         self.replicas.append(replica)
         try:
             async with asyncio.timeout(_START_S):
-                replica.url = await _wait_for_url(output)
-                await self._wait_until_ready(replica.url)
+                while not (url := await _read_url_when_listening(replica.process_id, output)):
+                    # as a service manager does when a start fails
+                    replica.process_id = await self._fork(merged, name)
+                replica.url = url
+                await self._wait_until_ready(url)
                 await interceptor.wait_until_quiet(_QUIET_S)
         except TimeoutError as error:
+            log = self.folder / f"{name}.err"
             raise RunFailed(f"replica {name} did not become ready:\n{tail(log)}") from error
         replica.is_ready = True
         return replica
+
+    async def _fork(self, settings: Mapping[str, str], name: str) -> int:
+        output, log = self.folder / f"{name}.out", self.folder / f"{name}.err"
+        return await self.world.fork_server.serve(settings, output=output, log=log)
 
     async def _wait_until_ready(self, url: str) -> None:
         while True:
@@ -192,16 +200,26 @@ class Environment:
             return await find_drift(self.db)
 
 
-async def _wait_for_url(output: Path) -> str:
-    while True:
-        if (url := _read_url(output)) is not None:
-            return url
+async def _read_url_when_listening(process_id: int, output: Path) -> str:
+    """Return the URL that the process prints, or "" when it ended before."""
+    while not (url := _read_url(output)):
+        if not _is_running(process_id):
+            return ""
         await asyncio.sleep(_LOOK_S)
+    return url
 
 
-def _read_url(output: Path) -> str | None:
+def _is_running(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _read_url(output: Path) -> str:
     line, newline, _ = (output.read_bytes() if output.exists() else b"").partition(b"\n")
-    return str(msgspec.json.decode(line)["url"]) if newline else None
+    return str(msgspec.json.decode(line)["url"]) if newline else ""
 
 
 def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> bytes:
