@@ -1,4 +1,4 @@
-"""The distribution's Chromium under Playwright, and a visitor who records what a page must not do."""
+"""The distribution's Chromium, and a visitor who records what a page must not do."""
 
 import contextlib
 import json
