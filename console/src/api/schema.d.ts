@@ -1,4 +1,4 @@
-// schema 817531d3176a535e4926694bb65c413638c20ec70da932603b3839c8933f000d types 2685bb2289bdb095d2d1c1edf50bd3d7055c94755f66b9b11770183b57cfa8a7
+// schema 2e147b87558198430e4e79350811a607bbe3f06fc75712ab1b292acbef0a68ff types d5081edbaf6e9dcf342adc91c5f25a68ac46f1d6ff139efb98de82a9f60648ef
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -1000,701 +1000,48 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * ErrorBody
-         * @description The error body of every route that has no shape of its own.
-         */
-        ErrorBody: {
-            error: components["schemas"]["ErrorDetail"];
-        };
-        /**
-         * ErrorDetail
-         * @description `code` is for programs and stays; `message` is for people; `requestId` is in the log.
-         */
-        ErrorDetail: {
-            code: components["schemas"]["ErrorCode"];
-            message: string;
-            requestId: string;
-        };
-        /**
-         * ErrorCode
-         * @description A code never changes its meaning; the sentence is for people and may change.
-         * @enum {unknown}
-         */
-        ErrorCode: "QUERY_REQUIRED" | "SKILL_NOT_FOUND" | "SKILL_VERSION_NOT_FOUND" | "account_archived" | "account_not_allowed" | "account_not_found" | "body_too_large" | "challenge_not_open" | "conflicting_parameters" | "contract_login_unavailable" | "contract_not_found" | "control_characters" | "cross_site_request" | "cursor_expired" | "cursor_mismatch" | "empty_parameter" | "head_too_large" | "host_not_allowed" | "internal_error" | "invalid_action" | "invalid_address" | "invalid_asset" | "invalid_challenge" | "invalid_cursor" | "invalid_entry" | "invalid_expiry" | "invalid_filter" | "invalid_flag" | "invalid_limit" | "invalid_name" | "invalid_offset" | "invalid_payment_header" | "invalid_period" | "invalid_query_string" | "invalid_refund" | "invalid_request" | "invalid_signature" | "invalid_validation_request" | "invalid_value" | "invalid_wrapper" | "key_revoked" | "malformed_http" | "memo_unsupported" | "method_not_allowed" | "monthly_quota_used" | "muxed_account_unsupported" | "name_taken" | "not_forwarded" | "not_found" | "origin_not_allowed" | "pay_to_required" | "payment_not_owed" | "payment_used" | "query_string_too_long" | "query_too_long" | "quota_reached" | "repeated_parameter" | "request_timeout" | "scope_missing" | "secret_in_use" | "service_unavailable" | "session_required" | "settlement_pending" | "sign_in_unavailable" | "signature_refused" | "slug_taken" | "too_many_connections" | "too_many_keys" | "too_many_listings" | "too_many_parameters" | "too_many_requests" | "too_many_secrets" | "too_many_wrappers" | "unauthenticated" | "unknown_home_domain" | "unknown_parameter" | "unsupported_media_type" | "unsupported_network" | "upstream_failed" | "upstream_timeout" | "upstream_unavailable" | "url_too_long" | "value_not_for_header" | "vault_unavailable";
-        /**
-         * PaymentRequestBody
-         * @description The body of `/verify` and `/settle`, as the API schema declares it.
+         * AccountBody
+         * @description An account; `kind` says which members it has.
          *
-         *         `x402/wire.py` reads it rule by rule, so that the first broken rule has its own reason.
+         *         A classic `account` has sequence, reserve, signers and thresholds; a `contract` has its code,
+         *         unless `exists` is false: it holds tokens and is not on the ledger itself.
          */
-        PaymentRequestBody: {
+        AccountBody: {
+            address: string;
+            balances: components["schemas"]["BalanceBody"][];
+            contract?: components["schemas"]["TokenBody"];
+            exists: boolean;
             /** @enum {unknown} */
-            x402Version?: 2;
-            /** @description As in the PAYMENT-SIGNATURE header. */
-            paymentPayload: Record<string, never>;
-            paymentRequirements: components["schemas"]["RequirementsBody"];
-        };
-        /**
-         * RequirementsBody
-         * @description `paymentRequirements`: the seller's terms.
-         */
-        RequirementsBody: {
-            /** @enum {unknown} */
-            scheme: "exact";
+            kind: "account" | "contract";
+            latestLedger: number;
+            minimumReserve?: string;
             network: components["schemas"]["Network"];
-            asset: string;
-            amount: string;
-            payTo: string;
-            maxTimeoutSeconds: number;
-            extra?: components["schemas"]["SponsoredFees"];
+            sequence?: string;
+            signers?: components["schemas"]["SignerBody"][];
+            thresholds?: components["schemas"]["ThresholdsBody"];
         };
         /**
-         * Network
-         * @description A network by its CAIP-2 id, spelled the same on every surface.
-         * @enum {unknown}
-         */
-        Network: "stellar:pubnet" | "stellar:testnet";
-        /**
-         * SponsoredFees
-         * @description The service pays the network fees.
-         */
-        SponsoredFees: {
-            /** @constant */
-            areFeesSponsored: true;
-        };
-        /**
-         * VerifyResponse
-         * @description The body of a verdict. An unknown member is left out: stock clients refuse a null.
-         */
-        VerifyResponse: {
-            isValid: boolean;
-            invalidReason?: components["schemas"]["Reason"];
-            invalidMessage?: string;
-            /** @description The G… or C… address that pays. */
-            payer?: string;
-            extra?: components["schemas"]["PaymentExtra"];
-        };
-        /**
-         * Reason
-         * @description A machine-readable reason code.
-         * @enum {unknown}
-         */
-        Reason: "accepted_mismatch" | "body_too_large" | "cross_site_request" | "duplicate_settlement" | "idempotency_key_reused" | "insufficient_funds" | "invalid_exact_stellar_fees_sponsored_unsupported" | "invalid_exact_stellar_payload_auth_not_for_transfer" | "invalid_exact_stellar_payload_event_missing_contract_id" | "invalid_exact_stellar_payload_event_muxed_id" | "invalid_exact_stellar_payload_event_not_transfer" | "invalid_exact_stellar_payload_event_wrong_amount" | "invalid_exact_stellar_payload_event_wrong_asset" | "invalid_exact_stellar_payload_event_wrong_from" | "invalid_exact_stellar_payload_event_wrong_to" | "invalid_exact_stellar_payload_facilitator_in_auth" | "invalid_exact_stellar_payload_facilitator_is_payer" | "invalid_exact_stellar_payload_facilitator_is_recipient" | "invalid_exact_stellar_payload_fee_exceeds_maximum" | "invalid_exact_stellar_payload_has_subinvocations" | "invalid_exact_stellar_payload_invalid_signature" | "invalid_exact_stellar_payload_malformed" | "invalid_exact_stellar_payload_missing_payer_signature" | "invalid_exact_stellar_payload_multiple_transfers" | "invalid_exact_stellar_payload_muxed_recipient_unsupported" | "invalid_exact_stellar_payload_no_auth_entries" | "invalid_exact_stellar_payload_no_transfer_events" | "invalid_exact_stellar_payload_payer_is_recipient" | "invalid_exact_stellar_payload_restore_required" | "invalid_exact_stellar_payload_simulation_failed" | "invalid_exact_stellar_payload_unexpected_auth_entry" | "invalid_exact_stellar_payload_unexpected_pending_signatures" | "invalid_exact_stellar_payload_unsafe_tx_or_op_source" | "invalid_exact_stellar_payload_unsupported_credential_type" | "invalid_exact_stellar_payload_wrong_amount" | "invalid_exact_stellar_payload_wrong_asset" | "invalid_exact_stellar_payload_wrong_function_name" | "invalid_exact_stellar_payload_wrong_operation" | "invalid_exact_stellar_payload_wrong_recipient" | "invalid_exact_stellar_signature_expiration_too_far" | "invalid_exact_stellar_signature_expired" | "invalid_exact_stellar_signature_expires_too_soon" | "invalid_idempotency_key" | "invalid_json" | "invalid_network" | "invalid_payload" | "invalid_payment_identifier" | "invalid_payment_requirements" | "invalid_x402_version" | "method_not_allowed" | "network_mismatch" | "network_unavailable" | "payer_stopped" | "payment_identifier_required" | "payment_identifier_reused" | "request_timeout" | "scope_missing" | "service_unavailable" | "settle_exact_stellar_foreign_landing" | "settle_exact_stellar_outcome_unproven" | "settle_exact_stellar_transaction_failed" | "settle_exact_stellar_transaction_submission_failed" | "settlement_pending" | "sponsor_balance_low" | "sponsor_budget_exhausted" | "sponsor_stopped" | "too_many_requests" | "unauthenticated" | "unexpected_settle_error" | "unexpected_verify_error" | "unsupported_asset" | "unsupported_media_type" | "unsupported_scheme";
-        /**
-         * PaymentExtra
-         * @description `extra` of a response: warnings, or the transaction that settled the payment before.
-         */
-        PaymentExtra: {
-            warnings?: string[];
-            transaction?: string;
-        };
-        /**
-         * SettleResponse
-         * @description The body of an outcome. An unknown member is left out: stock clients refuse a null.
-         */
-        SettleResponse: {
-            success: boolean;
-            errorReason?: string;
-            errorMessage?: string;
-            /** @description The transaction's hash; empty when nothing was sent. */
-            transaction: string;
-            /** @description As it was sent; empty when it was not. */
-            network: string;
-            /** @description The G… or C… address that pays. */
-            payer?: string;
-            extra?: components["schemas"]["PaymentExtra"];
-        };
-        /**
-         * SupportedBody
-         * @description Every configured network, also while its node is unavailable.
-         */
-        SupportedBody: {
-            kinds: components["schemas"]["KindBody"][];
-            extensions: string[];
-            signers: {
-                [key: string]: string[];
-            };
-        };
-        /**
-         * KindBody
-         * @description A scheme on a network that the service settles.
-         */
-        KindBody: {
-            /** @enum {unknown} */
-            x402Version: 2;
-            /** @enum {unknown} */
-            scheme: "exact";
-            network: components["schemas"]["Network"];
-            extra: components["schemas"]["SponsoredFees"];
-        };
-        /**
-         * SettlementBody
-         * @description The status of a settlement; `landedAs` is the hash of another transaction that landed.
-         */
-        SettlementBody: {
-            transaction: string;
-            network: components["schemas"]["Network"];
-            /** @enum {unknown} */
-            status: "confirmed" | "failed" | "pending" | "unproven";
-            /** @description The G… or C… address that pays. */
-            payer: string;
-            payTo: string;
-            asset: string;
-            amount: string;
-            landedAs?: string;
-            reason?: string;
-        };
-        /**
-         * ReasonsBody
-         * @description The reason codes of payments, of a listing, and of the errors at `/mcp`.
-         */
-        ReasonsBody: {
-            errors: components["schemas"]["ReasonBody"][];
-            listing: components["schemas"]["ListingReasonBody"][];
-            mcp: components["schemas"]["ListingReasonBody"][];
-        };
-        /**
-         * ReasonBody
-         * @description A reason code of `/verify` and `/settle`.
-         */
-        ReasonBody: {
-            code: components["schemas"]["Reason"];
-            message: string;
-            retry: components["schemas"]["Retry"];
-        };
-        /**
-         * Retry
-         * @description Whether a caller may repeat the same request.
-         * @enum {unknown}
-         */
-        Retry: "later" | "never" | "reconcile";
-        /**
-         * ListingReasonBody
-         * @description A code of the listing report.
-         */
-        ListingReasonBody: {
-            code: string;
-            message: string;
-        };
-        /**
-         * BrowseBody
-         * @description A page of listings.
-         */
-        BrowseBody: {
-            /** @enum {unknown} */
-            x402Version: 2;
-            items: components["schemas"]["ListingBody"][];
-            pagination: components["schemas"]["OffsetPaginationBody"];
-            unappliedFilters?: string[];
-        };
-        /**
-         * ListingBody
-         * @description A listing; `untrusted` names the members that hold a stranger's words.
+         * AnalyticsBody
+         * @description The analytics of a wrapper: `owed` counts payments that are to be paid back.
          *
-         *         `explain` is only in the results of a search that asks for it.
+         *         `payments` are the last hundred.
          */
-        ListingBody: {
-            resource: string;
-            type: components["schemas"]["ListingType"];
-            /** @enum {unknown} */
-            x402Version: 2;
-            description?: string;
-            mimeType?: string;
-            serviceName?: string;
-            tags?: string[];
-            iconUrl?: string;
-            extensions: Record<string, never>;
-            toolName?: string;
-            method?: string;
-            accepts: components["schemas"]["ListedTermsBody"][];
-            tokens?: {
-                [key: string]: components["schemas"]["TokenBody"];
-            };
-            /** Format: date-time */
-            lastUpdated: string;
-            network: components["schemas"]["Network"];
-            ownership: components["schemas"]["Ownership"];
-            quality: components["schemas"]["QualityBody"];
-            probe?: components["schemas"]["ProbeBody"];
-            untrusted: string[];
-            explain?: Record<string, never>;
+        AnalyticsBody: {
+            days: components["schemas"]["DayBody"][];
+            owed: number;
+            pagination: components["schemas"]["PaginationBody"];
+            payments: components["schemas"]["LandedPaymentBody"][];
+            requests: components["schemas"]["RecordedRequestBody"][];
+            summary: components["schemas"]["SummaryBody"];
         };
         /**
-         * ListingType
-         * @description The kind of the paid resource.
-         * @enum {unknown}
+         * AssetBody
+         * @description A classic asset and its contract.
          */
-        ListingType: "http" | "mcp";
-        /**
-         * ListedTermsBody
-         * @description The last settled terms of one scheme and asset.
-         */
-        ListedTermsBody: {
-            scheme: string;
-            network: components["schemas"]["Network"];
-            asset: string;
-            amount: string;
-            payTo: string;
-            maxTimeoutSeconds: number;
-            extra: components["schemas"]["TermsExtraBody"];
-        };
-        /**
-         * TermsExtraBody
-         * @description The service pays the network fees.
-         */
-        TermsExtraBody: {
-            /** @constant */
-            areFeesSponsored: true;
-        };
-        /**
-         * TokenBody
-         * @description The contract behind an asset's address.
-         */
-        TokenBody: {
-            kind: components["schemas"]["TokenKind"];
-            code?: string;
-            issuer?: string;
-            wasmHash?: string;
-            owner?: string;
-        };
-        /**
-         * TokenKind
-         * @description The kind of contract at a token's address.
-         * @enum {unknown}
-         */
-        TokenKind: "absent" | "asset_contract" | "external" | "wasm";
-        /**
-         * Ownership
-         * @description Whether the recipient is proven to control the resource.
-         * @enum {unknown}
-         */
-        Ownership: "unverified" | "verified";
-        /**
-         * QualityBody
-         * @description The settled use of a listing.
-         */
-        QualityBody: {
-            payers: number;
-            settlements: number;
-            /** Format: date-time */
-            listedAt: string;
-            /** Format: date-time */
-            lastSettledAt: string;
-        };
-        /**
-         * ProbeBody
-         * @description The state of the resource as its liveness probes found it.
-         */
-        ProbeBody: {
-            state: components["schemas"]["ProbeState"];
-            /** Format: date-time */
-            checkedAt: string;
-            /** Format: date-time */
-            since?: string;
-        };
-        /**
-         * ProbeState
-         * @description How a resource answers unpaid requests.
-         * @enum {unknown}
-         */
-        ProbeState: "confirmed" | "no_payment_asked" | "not_called" | "other_recipient" | "unknown" | "unreachable" | "unreadable";
-        /**
-         * OffsetPaginationBody
-         * @description The place of a page in its list.
-         */
-        OffsetPaginationBody: {
-            limit: number;
-            offset: number;
-            total: number;
-        };
-        /**
-         * MerchantBody
-         * @description A page of the listings of one recipient.
-         */
-        MerchantBody: {
-            payTo: string;
-            resources: components["schemas"]["ListingBody"][];
-            pagination: components["schemas"]["OffsetPaginationBody"];
-            unappliedFilters?: string[];
-        };
-        /**
-         * SearchBody
-         * @description A page of results, the best first.
-         */
-        SearchBody: {
-            /** @enum {unknown} */
-            x402Version: 2;
-            resources: components["schemas"]["ListingBody"][];
-            partialResults: boolean;
-            pagination: components["schemas"]["CursorPaginationBody"];
-            /** @constant */
-            truncated?: true;
-            explain?: Record<string, never>;
-            unappliedFilters?: string[];
-        };
-        /**
-         * CursorPaginationBody
-         * @description The cursor of the next page; null on the last.
-         */
-        CursorPaginationBody: {
-            limit: number;
-            cursor: string | null;
-        };
-        /**
-         * ValidationRequest
-         * @description `paymentPayload`, or `resource` with `extensions`, or `url`.
-         */
-        ValidationRequest: {
-            /** @default null */
-            url?: string | null;
-            /** @default null */
-            method?: string | null;
-            /** @default null */
-            paymentPayload?: components["schemas"]["SubmittedPayload"] | null;
-            /** @default null */
-            paymentRequirements?: unknown;
-            resource?: unknown;
-            extensions?: unknown;
-            /** @default null */
-            payTo?: unknown;
-        };
-        /**
-         * SubmittedPayload
-         * @description The members of a payment payload that are validated.
-         */
-        SubmittedPayload: {
-            resource?: unknown;
-            extensions?: unknown;
-            /** @default null */
-            accepted?: unknown;
-        };
-        /**
-         * ReportBody
-         * @description The report; `listing` is the part of the listing that describes the resource.
-         */
-        ReportBody: {
-            isValid: boolean;
-            reasons: components["schemas"]["FlawBody"][];
-            warnings: components["schemas"]["FieldWarningBody"][];
-            key?: string;
-            listing?: components["schemas"]["ResourceBody"];
-            offers?: components["schemas"]["OfferBody"][];
-        };
-        /**
-         * FlawBody
-         * @description A reason why the resource would not be listed.
-         */
-        FlawBody: {
+        AssetBody: {
             code: string;
-            message: string;
-        };
-        /**
-         * FieldWarningBody
-         * @description A member that a listing would leave out or change.
-         */
-        FieldWarningBody: {
-            field: string;
-            message: string;
-        };
-        /**
-         * ResourceBody
-         * @description A resource and its metadata; `extensions` as they were settled, to the letter.
-         */
-        ResourceBody: {
-            resource: string;
-            type: components["schemas"]["ListingType"];
-            /** @enum {unknown} */
-            x402Version: 2;
-            description?: string;
-            mimeType?: string;
-            serviceName?: string;
-            tags?: string[];
-            iconUrl?: string;
-            extensions: Record<string, never>;
-            toolName?: string;
-            method?: string;
-        };
-        /**
-         * OfferBody
-         * @description A way to pay that the URL's own 402 names.
-         */
-        OfferBody: {
-            scheme: string;
-            network: components["schemas"]["Network"];
-            asset: string;
-            amount: string;
-            payTo: string;
-        };
-        /**
-         * CreateKeyRequest
-         * @description What a new key is to be; without scopes it may read.
-         */
-        CreateKeyRequest: {
-            name: string;
-            /** @default null */
-            expiresAt?: string | null;
-            /** @default null */
-            expiresInSeconds?: number | null;
-            /** @default null */
-            scopes?: components["schemas"]["Grant"][] | null;
-        };
-        /**
-         * Grant
-         * @description A scope of a personal key; a session and the operator have every scope.
-         * @enum {unknown}
-         */
-        Grant: "automation" | "facilitator" | "read" | "wrappers";
-        /**
-         * IssuedKeyBody
-         * @description A key that was just made, with the key itself.
-         */
-        IssuedKeyBody: {
-            id: string;
-            name: string;
-            prefix: string;
-            scopes: components["schemas"]["Grant"][];
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
-            expiresAt: string | null;
-            revokedAt: string | null;
-            lastUsedAt: string | null;
-            replacedBy: string | null;
-            key: string;
-        };
-        /**
-         * KeyListBody
-         * @description Some of the caller's keys, newest first.
-         */
-        KeyListBody: {
-            items: components["schemas"]["KeyBody"][];
-            pagination: components["schemas"]["PaginationBody"];
-        };
-        /**
-         * KeyBody
-         * @description What is shown of a key, never the key itself.
-         */
-        KeyBody: {
-            id: string;
-            name: string;
-            prefix: string;
-            scopes: components["schemas"]["Grant"][];
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
-            expiresAt: string | null;
-            revokedAt: string | null;
-            lastUsedAt: string | null;
-            replacedBy: string | null;
-        };
-        /**
-         * PaginationBody
-         * @description The size of the page, and the cursor of the next one.
-         */
-        PaginationBody: {
-            limit: number;
-            nextCursor: string | null;
-        };
-        /**
-         * RotateKeyRequest
-         * @description How long the old key works still, in seconds.
-         */
-        RotateKeyRequest: {
-            /** @default 0 */
-            overlapSeconds?: number;
-        };
-        /**
-         * ChallengeRequest
-         * @description Who wants to sign in. `homeDomain` must be the service's; a memo is refused.
-         */
-        ChallengeRequest: {
-            network: string;
-            address: string;
-            /** @default null */
-            homeDomain?: string | null;
-            /** @default null */
-            memo?: string | number | null;
-        };
-        /**
-         * ChallengeBody
-         * @description A challenge: one of the two documents, to be signed and sent back.
-         */
-        ChallengeBody: {
-            network: components["schemas"]["Network"];
-            networkPassphrase: string;
-            address: string;
-            homeDomain: string;
-            webAuthDomain: string;
-            signingKey: string;
-            /** Format: date-time */
-            expiresAt: string;
-            transactionXdr?: string;
-            authorizationEntriesXdr?: string;
-        };
-        /**
-         * VerifyRequest
-         * @description A signed challenge, one of the two documents. `address`, if given, must be its account.
-         */
-        VerifyRequest: {
-            network: string;
-            /** @default null */
-            transactionXdr?: string | null;
-            /** @default null */
-            authorizationEntriesXdr?: string | null;
-            /** @default null */
-            address?: string | null;
-            /** @default token */
-            delivery?: components["schemas"]["Delivery"];
-        };
-        /**
-         * Delivery
-         * @description How a new session is handed over.
-         * @enum {unknown}
-         */
-        Delivery: "cookie" | "token";
-        /**
-         * SessionBody
-         * @description A new session: its token, or what goes with the cookie that holds it.
-         */
-        SessionBody: {
-            user: components["schemas"]["UserBody"];
-            /** Format: date-time */
-            expiresAt: string;
-            token?: string;
-            csrf?: components["schemas"]["CsrfBody"];
-        };
-        /**
-         * UserBody
-         * @description Whose records are meant; the operator has no wallet.
-         */
-        UserBody: {
-            id: string;
-            network?: components["schemas"]["Network"];
-            address?: string;
-        };
-        /**
-         * CsrfBody
-         * @description What a page sends along with its cookie when it changes something.
-         */
-        CsrfBody: {
-            header: string;
-            value: string;
-        };
-        /**
-         * MeBody
-         * @description Who the caller is; `expiresAt` is the session's.
-         */
-        MeBody: {
-            user: components["schemas"]["UserBody"];
-            kind: components["schemas"]["CallerKind"];
-            scopes: components["schemas"]["Grant"][];
-            /** Format: date-time */
-            expiresAt?: string;
-        };
-        /**
-         * CallerKind
-         * @description The kind of the credential.
-         * @enum {unknown}
-         */
-        CallerKind: "key" | "operator" | "service" | "session";
-        /**
-         * LogoutRequest
-         * @description Which sessions end: the one that asks, or all of the wallet's.
-         */
-        LogoutRequest: {
-            /** @default false */
-            everywhere?: boolean;
-        };
-        /**
-         * LogoutBody
-         * @description How many sessions ended.
-         */
-        LogoutBody: {
-            ended: number;
-        };
-        /**
-         * UsageResponse
-         * @description The days with any usage, the newest first.
-         */
-        UsageResponse: {
-            from: string;
-            to: string;
-            items: components["schemas"]["UsageDayBody"][];
-        };
-        /**
-         * UsageDayBody
-         * @description One UTC day on one network; `feesSponsored` in stroops.
-         */
-        UsageDayBody: {
-            date: string;
-            network: string;
-            verifications: components["schemas"]["VerificationsBody"];
-            settlements: components["schemas"]["SettlementsBody"];
-            feesSponsored: string;
-        };
-        /**
-         * VerificationsBody
-         * @description Responses of `/verify`.
-         */
-        VerificationsBody: {
-            accepted: number;
-            refused: number;
-        };
-        /**
-         * SettlementsBody
-         * @description Settlements by status; `refused` are those refused before anything was sent.
-         */
-        SettlementsBody: {
-            accepted: number;
-            failed: number;
-            pending: number;
-            refused: number;
-        };
-        /**
-         * CreateSecretRequest
-         * @description A secret to be kept; without a purpose it is for a request header.
-         */
-        CreateSecretRequest: {
-            name: string;
-            value: string;
-            /** @default header */
-            purpose?: components["schemas"]["Purpose"];
-        };
-        /**
-         * Purpose
-         * @description The permitted use of a secret.
-         * @enum {unknown}
-         */
-        Purpose: "bearer" | "header" | "other";
-        /**
-         * SecretBody
-         * @description A secret without its value; `updatedAt` is when it was given the value last.
-         */
-        SecretBody: {
-            id: string;
-            name: string;
-            purpose: components["schemas"]["Purpose"];
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
-        };
-        /**
-         * SecretListBody
-         * @description Some of the caller's secrets, newest first.
-         */
-        SecretListBody: {
-            items: components["schemas"]["SecretBody"][];
-            pagination: components["schemas"]["PaginationBody"];
-        };
-        /**
-         * RotateSecretRequest
-         * @description The value that a secret is to have from now on.
-         */
-        RotateSecretRequest: {
-            value: string;
+            contract: string;
+            issuer: string;
         };
         /**
          * AuditBody
@@ -1709,228 +1056,217 @@ export interface components {
          * @description One audit event: who did what to which record, when, and in which request.
          */
         AuditEventBody: {
-            id: string;
             action: string;
-            subject: string;
             actor: string;
             actorId: string | null;
-            requestId: string;
             /** Format: date-time */
             doneAt: string;
-        };
-        /**
-         * CreateWrapperRequest
-         * @description A new wrapper; without a slug one is derived from its name.
-         */
-        CreateWrapperRequest: {
-            name?: string;
-            description?: string;
-            tags?: string[];
-            mimeType?: string;
-            upstreamUrl?: string;
-            authType?: components["schemas"]["UpstreamAuth"];
-            authHeader?: string | null;
-            secretId?: string | null;
-            accepts?: components["schemas"]["TermBody"][];
-            network?: components["schemas"]["Network"];
-            asset?: string;
-            /** @description Base units. */
-            amount?: string;
-            payTo?: string;
-            method?: ("DELETE" | "GET" | "PATCH" | "POST" | "PUT") | null;
-            routes?: components["schemas"]["RouteBody"][];
-            otherPaths?: components["schemas"]["OtherPaths"];
-            requestsPerMinute?: number;
-            monthlyRequestQuota?: number;
-            maxConcurrentRequests?: number;
-            maxRequestBytes?: number;
-            maxResponseBytes?: number;
-            timeoutSeconds?: number;
-            keepAnswerBytes?: number;
-            isRepeatable?: boolean;
-            slug?: string;
-        };
-        /**
-         * UpstreamAuth
-         * @description How the upstream takes the wrapper's secret.
-         * @enum {unknown}
-         */
-        UpstreamAuth: "bearer" | "header" | "none";
-        /**
-         * TermBody
-         * @description One way to pay for a request; `amount` is in base units of the token.
-         */
-        TermBody: {
-            network: components["schemas"]["Network"];
-            asset: string;
-            /** @description Base units. */
-            amount: string;
-            payTo: string;
-        };
-        /**
-         * RouteBody
-         * @description A method and a path with a price of its own: `amount` with one term, else `accepts`.
-         */
-        RouteBody: {
-            /** @enum {unknown} */
-            method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
-            path: string;
-            /** @description Base units. */
-            amount?: string;
-            accepts?: components["schemas"]["TermBody"][];
-            description?: string;
-            /** @description A JSON Schema, 2 KB at most. */
-            input?: Record<string, never>;
-            /** @description A JSON Schema, 2 KB at most. */
-            output?: Record<string, never>;
-        };
-        /**
-         * OtherPaths
-         * @description What a request costs that matches no route of a wrapper with routes.
-         * @enum {unknown}
-         */
-        OtherPaths: "base" | "refused";
-        /**
-         * WrapperBody
-         * @description A wrapper as its owner sees it; `endpoint` is the URL that buyers pay at.
-         */
-        WrapperBody: {
             id: string;
-            slug: string;
-            endpoint: string;
-            /** @enum {unknown} */
-            scheme: "exact";
-            enabled: boolean;
-            name: string;
-            description: string;
-            tags: string[];
-            mimeType: string;
-            upstreamUrl: string;
-            authType: components["schemas"]["UpstreamAuth"];
-            authHeader: string | null;
-            secretId: string | null;
-            accepts: components["schemas"]["TermBody"][];
-            method: ("DELETE" | "GET" | "PATCH" | "POST" | "PUT") | null;
-            routes: components["schemas"]["RouteBody"][];
-            otherPaths: components["schemas"]["OtherPaths"];
-            requestsPerMinute: number;
-            monthlyRequestQuota: number;
-            maxConcurrentRequests: number;
-            maxRequestBytes: number;
-            maxResponseBytes: number;
-            timeoutSeconds: number;
-            keepAnswerBytes: number;
-            isRepeatable: boolean;
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
+            requestId: string;
+            subject: string;
         };
         /**
-         * WrapperListBody
-         * @description Some of the caller's wrappers, newest first.
+         * AuthMode
+         * @description What a caller has to show or to sign.
+         * @enum {unknown}
          */
-        WrapperListBody: {
-            items: components["schemas"]["WrapperBody"][];
-            pagination: components["schemas"]["PaginationBody"];
-        };
+        AuthMode: "api_key" | "none" | "smart_account_session" | "user_session" | "wallet_auth_entry" | "wallet_transaction" | "x402";
         /**
-         * SlugBody
-         * @description The slug of a name; `modified`: the name's own slug is taken.
-         */
-        SlugBody: {
-            slug: string;
-            available: boolean;
-            modified: boolean;
-        };
-        /**
-         * WrapperFields
-         * @description The members of a wrapper that its owner writes; those left out keep their value.
+         * BalanceBody
+         * @description A balance. `asset` is `native`, `CODE:ISSUER`, or the contract of a token without a name.
          *
-         *         `network`, `asset`, `amount` and `payTo` are short for `accepts` with one entry.
+         *         `balance` is null where `state` says why there is none. The liabilities and the limit are those
+         *         of a classic account; the authorization is the issuer's.
          */
-        WrapperFields: {
-            name?: string;
-            description?: string;
-            tags?: string[];
-            mimeType?: string;
-            upstreamUrl?: string;
-            authType?: components["schemas"]["UpstreamAuth"];
-            authHeader?: string | null;
-            secretId?: string | null;
-            accepts?: components["schemas"]["TermBody"][];
-            network?: components["schemas"]["Network"];
-            asset?: string;
-            /** @description Base units. */
-            amount?: string;
-            payTo?: string;
-            method?: ("DELETE" | "GET" | "PATCH" | "POST" | "PUT") | null;
-            routes?: components["schemas"]["RouteBody"][];
-            otherPaths?: components["schemas"]["OtherPaths"];
-            requestsPerMinute?: number;
-            monthlyRequestQuota?: number;
-            maxConcurrentRequests?: number;
-            maxRequestBytes?: number;
-            maxResponseBytes?: number;
-            timeoutSeconds?: number;
-            keepAnswerBytes?: number;
-            isRepeatable?: boolean;
+        BalanceBody: {
+            asset: string;
+            balance: string | null;
+            buyingLiabilities?: string;
+            contract: string;
+            isAuthorized?: boolean;
+            isAuthorizedToMaintainLiabilities?: boolean;
+            isClawbackEnabled?: boolean;
+            limit?: string;
+            sellingLiabilities?: string;
+            state: components["schemas"]["HoldingState"];
+        };
+        /**
+         * BrowseBody
+         * @description A page of listings.
+         */
+        BrowseBody: {
+            items: components["schemas"]["ListingBody"][];
+            pagination: components["schemas"]["OffsetPaginationBody"];
+            unappliedFilters?: string[];
+            /** @enum {unknown} */
+            x402Version: 2;
+        };
+        /**
+         * CallerKind
+         * @description The kind of the credential.
+         * @enum {unknown}
+         */
+        CallerKind: "key" | "operator" | "service" | "session";
+        /**
+         * ChallengeBody
+         * @description A challenge: one of the two documents, to be signed and sent back.
+         */
+        ChallengeBody: {
+            address: string;
+            authorizationEntriesXdr?: string;
+            /** Format: date-time */
+            expiresAt: string;
+            homeDomain: string;
+            network: components["schemas"]["Network"];
+            networkPassphrase: string;
+            signingKey: string;
+            transactionXdr?: string;
+            webAuthDomain: string;
+        };
+        /**
+         * ChallengeRequest
+         * @description Who wants to sign in. `homeDomain` must be the service's; a memo is refused.
+         */
+        ChallengeRequest: {
+            address: string;
+            /** @default null */
+            homeDomain?: string | null;
+            /** @default null */
+            memo?: string | number | null;
+            network: string;
         };
         /**
          * CheckBody
          * @description The result of a dry run; `offer` is what an unpaid request gets.
          */
         CheckBody: {
+            credentialProblem: string | null;
+            offer: Record<string, never>;
             ready: boolean;
             settingsProblem: string | null;
-            credentialProblem: string | null;
             upstream: components["schemas"]["CheckedUpstreamBody"];
-            offer: Record<string, never>;
         };
         /**
          * CheckedUpstreamBody
          * @description The response of the upstream to a HEAD request with the credential; null without one.
          */
         CheckedUpstreamBody: {
-            status: number | null;
             latencyMs: number | null;
             problem: string | null;
+            status: number | null;
         };
         /**
-         * AnalyticsBody
-         * @description The analytics of a wrapper: `owed` counts payments that are to be paid back.
-         *
-         *         `payments` are the last hundred.
+         * CompleteRequest
+         * @description The prepared entry, its signature, and the payment option that it was prepared for.
          */
-        AnalyticsBody: {
-            summary: components["schemas"]["SummaryBody"];
-            owed: number;
-            days: components["schemas"]["DayBody"][];
-            payments: components["schemas"]["LandedPaymentBody"][];
-            requests: components["schemas"]["RecordedRequestBody"][];
-            pagination: components["schemas"]["PaginationBody"];
+        CompleteRequest: {
+            /** @description A SorobanAuthorizationEntry, base64 XDR. */
+            entry: string;
+            /** @description As in the seller's 402. */
+            extensions?: Record<string, never>;
+            /** @description The G… address of the signer, where it is not the payer's own key. */
+            publicKey?: string;
+            requirements: components["schemas"]["RequirementsBody"];
+            /** @description As in the seller's 402. */
+            resource?: Record<string, never>;
+            /** @description Of a G… payer 64 bytes, base64 or hex. Of a C… payer the SCVal that its __check_auth takes, base64 XDR. */
+            signature: string;
         };
         /**
-         * SummaryBody
-         * @description Counts and latencies of requests; a latency is null without requests.
-         *
-         *         The percentiles are those of delivered requests, within a fifth.
+         * CompletedBody
+         * @description A payment; `paymentSignature` is the value of the header PAYMENT-SIGNATURE.
          */
-        SummaryBody: {
-            requests: number;
-            successful: number;
-            averageLatencyMs: number | null;
-            p50LatencyMs: number | null;
-            p95LatencyMs: number | null;
-            p99LatencyMs: number | null;
-            requestBytes: number;
-            responseBytes: number;
-            outcomes: {
-                [key: string]: number;
-            };
-            errors: {
-                [key: string]: number;
-            };
+        CompletedBody: {
+            paymentPayload: Record<string, never>;
+            paymentSignature: string;
+        };
+        /**
+         * ContractBody
+         * @description A contract. `functions` is null unless `interface` is `read`; its words are a stranger's.
+         */
+        ContractBody: {
+            code?: string;
+            contract: string;
+            functions: components["schemas"]["FunctionBody"][] | null;
+            interface: components["schemas"]["InterfaceState"];
+            isArchived: boolean;
+            issuer?: string;
+            kind: components["schemas"]["TokenKind"];
+            latestLedger: number;
+            network: components["schemas"]["Network"];
+            owner?: string;
+            wasmHash?: string;
+        };
+        /**
+         * CreateKeyRequest
+         * @description What a new key is to be; without scopes it may read.
+         */
+        CreateKeyRequest: {
+            /** @default null */
+            expiresAt?: string | null;
+            /** @default null */
+            expiresInSeconds?: number | null;
+            name: string;
+            /** @default null */
+            scopes?: components["schemas"]["Grant"][] | null;
+        };
+        /**
+         * CreateSecretRequest
+         * @description A secret to be kept; without a purpose it is for a request header.
+         */
+        CreateSecretRequest: {
+            name: string;
+            /** @default header */
+            purpose?: components["schemas"]["Purpose"];
+            value: string;
+        };
+        /**
+         * CreateWrapperRequest
+         * @description A new wrapper; without a slug one is derived from its name.
+         */
+        CreateWrapperRequest: {
+            accepts?: components["schemas"]["TermBody"][];
+            /** @description Base units. */
+            amount?: string;
+            asset?: string;
+            authHeader?: string | null;
+            authType?: components["schemas"]["UpstreamAuth"];
+            description?: string;
+            isRepeatable?: boolean;
+            keepAnswerBytes?: number;
+            maxConcurrentRequests?: number;
+            maxRequestBytes?: number;
+            maxResponseBytes?: number;
+            method?: ("DELETE" | "GET" | "PATCH" | "POST" | "PUT") | null;
+            mimeType?: string;
+            monthlyRequestQuota?: number;
+            name?: string;
+            network?: components["schemas"]["Network"];
+            otherPaths?: components["schemas"]["OtherPaths"];
+            payTo?: string;
+            requestsPerMinute?: number;
+            routes?: components["schemas"]["RouteBody"][];
+            secretId?: string | null;
+            slug?: string;
+            tags?: string[];
+            timeoutSeconds?: number;
+            upstreamUrl?: string;
+        };
+        /**
+         * CsrfBody
+         * @description What a page sends along with its cookie when it changes something.
+         */
+        CsrfBody: {
+            header: string;
+            value: string;
+        };
+        /**
+         * CursorPaginationBody
+         * @description The cursor of the next page; null on the last.
+         */
+        CursorPaginationBody: {
+            cursor: string | null;
+            limit: number;
         };
         /**
          * DayBody
@@ -1939,50 +1275,387 @@ export interface components {
         DayBody: {
             /** Format: date */
             day: string;
-            summary: components["schemas"]["SummaryBody"];
             revenue: components["schemas"]["RevenueBody"][];
+            summary: components["schemas"]["SummaryBody"];
         };
         /**
-         * RevenueBody
-         * @description The payments in one token; `amount` is in base units.
+         * Delivery
+         * @description How a new session is handed over.
+         * @enum {unknown}
          */
-        RevenueBody: {
-            network: string;
-            asset: string;
-            amount: string;
-            payments: number;
+        Delivery: "cookie" | "token";
+        /**
+         * ErrorBody
+         * @description The error body of every route that has no shape of its own.
+         */
+        ErrorBody: {
+            error: components["schemas"]["ErrorDetail"];
+        };
+        /**
+         * ErrorCode
+         * @description A code never changes its meaning; the sentence is for people and may change.
+         * @enum {unknown}
+         */
+        ErrorCode: "QUERY_REQUIRED" | "SKILL_NOT_FOUND" | "SKILL_VERSION_NOT_FOUND" | "account_archived" | "account_not_allowed" | "account_not_found" | "body_too_large" | "challenge_not_open" | "conflicting_parameters" | "contract_login_unavailable" | "contract_not_found" | "control_characters" | "cross_site_request" | "cursor_expired" | "cursor_mismatch" | "empty_parameter" | "head_too_large" | "host_not_allowed" | "internal_error" | "invalid_action" | "invalid_address" | "invalid_asset" | "invalid_challenge" | "invalid_cursor" | "invalid_entry" | "invalid_expiry" | "invalid_filter" | "invalid_flag" | "invalid_limit" | "invalid_name" | "invalid_offset" | "invalid_payment_header" | "invalid_period" | "invalid_query_string" | "invalid_refund" | "invalid_request" | "invalid_signature" | "invalid_validation_request" | "invalid_value" | "invalid_wrapper" | "key_revoked" | "malformed_http" | "memo_unsupported" | "method_not_allowed" | "monthly_quota_used" | "muxed_account_unsupported" | "name_taken" | "not_forwarded" | "not_found" | "origin_not_allowed" | "pay_to_required" | "payment_not_owed" | "payment_used" | "query_string_too_long" | "query_too_long" | "quota_reached" | "repeated_parameter" | "request_timeout" | "scope_missing" | "secret_in_use" | "service_unavailable" | "session_required" | "settlement_pending" | "sign_in_unavailable" | "signature_refused" | "slug_taken" | "too_many_connections" | "too_many_keys" | "too_many_listings" | "too_many_parameters" | "too_many_requests" | "too_many_secrets" | "too_many_wrappers" | "unauthenticated" | "unknown_home_domain" | "unknown_parameter" | "unsupported_media_type" | "unsupported_network" | "upstream_failed" | "upstream_timeout" | "upstream_unavailable" | "url_too_long" | "value_not_for_header" | "vault_unavailable";
+        /**
+         * ErrorDetail
+         * @description `code` is for programs and stays; `message` is for people; `requestId` is in the log.
+         */
+        ErrorDetail: {
+            code: components["schemas"]["ErrorCode"];
+            message: string;
+            requestId: string;
+        };
+        /**
+         * FeesBody
+         * @description Fees in stroops, which the facilitator pays.
+         *
+         *         The first two are inclusion fees of recent contract calls, 0 where there were none.
+         *         `meanPayment` is the whole fee of the newest payments settled here.
+         */
+        FeesBody: {
+            inclusionMax: string;
+            inclusionP99: string;
+            meanPayment?: string;
+        };
+        /**
+         * FieldWarningBody
+         * @description A member that a listing would leave out or change.
+         */
+        FieldWarningBody: {
+            field: string;
+            message: string;
+        };
+        /**
+         * FlawBody
+         * @description A reason why the resource would not be listed.
+         */
+        FlawBody: {
+            code: string;
+            message: string;
+        };
+        /**
+         * FunctionBody
+         * @description A function; `output` is null where it returns nothing.
+         */
+        FunctionBody: {
+            inputs: components["schemas"]["InputBody"][];
+            name: string;
+            output: string | null;
+        };
+        /**
+         * Grant
+         * @description A scope of a personal key; a session and the operator have every scope.
+         * @enum {unknown}
+         */
+        Grant: "automation" | "facilitator" | "read" | "wrappers";
+        /**
+         * HoldingState
+         * @description What a balance means.
+         * @enum {unknown}
+         */
+        HoldingState: "archived" | "held" | "issuer" | "no_contract" | "no_trustline" | "not_a_token";
+        /**
+         * InputBody
+         * @description A parameter; `type` is as in Rust: `i128`, `Vec<Address>`.
+         */
+        InputBody: {
+            name: string;
+            type: string;
+        };
+        /**
+         * InterfaceState
+         * @description Whether the functions of a contract are known, and why not.
+         * @enum {unknown}
+         */
+        InterfaceState: "built_in" | "elsewhere" | "no_code" | "not_described" | "read" | "unreadable";
+        /**
+         * IssuedKeyBody
+         * @description A key that was just made, with the key itself.
+         */
+        IssuedKeyBody: {
+            /** Format: date-time */
+            createdAt: string;
+            expiresAt: string | null;
+            id: string;
+            key: string;
+            lastUsedAt: string | null;
+            name: string;
+            prefix: string;
+            replacedBy: string | null;
+            revokedAt: string | null;
+            scopes: components["schemas"]["Grant"][];
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * KeyBody
+         * @description What is shown of a key, never the key itself.
+         */
+        KeyBody: {
+            /** Format: date-time */
+            createdAt: string;
+            expiresAt: string | null;
+            id: string;
+            lastUsedAt: string | null;
+            name: string;
+            prefix: string;
+            replacedBy: string | null;
+            revokedAt: string | null;
+            scopes: components["schemas"]["Grant"][];
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * KeyListBody
+         * @description Some of the caller's keys, newest first.
+         */
+        KeyListBody: {
+            items: components["schemas"]["KeyBody"][];
+            pagination: components["schemas"]["PaginationBody"];
+        };
+        /**
+         * KindBody
+         * @description A scheme on a network that the service settles.
+         */
+        KindBody: {
+            extra: components["schemas"]["SponsoredFees"];
+            network: components["schemas"]["Network"];
+            /** @enum {unknown} */
+            scheme: "exact";
+            /** @enum {unknown} */
+            x402Version: 2;
         };
         /**
          * LandedPaymentBody
          * @description One payment that has landed; `/v1/payments` shows more of it.
          */
         LandedPaymentBody: {
-            network: string;
-            asset: string;
             amount: string;
+            asset: string;
+            network: string;
             payTo: string;
-            transaction: string;
-            state: string;
             /** Format: date-time */
             settledAt: string;
+            state: string;
+            transaction: string;
         };
         /**
-         * RecordedRequestBody
-         * @description One request; it holds no header, no body and no query.
+         * LedgerBody
+         * @description The latest ledger; `secondsPerLedger` is as observed.
          */
-        RecordedRequestBody: {
-            requestId: string;
-            method: string;
-            path: string;
-            status: number;
-            outcome: string;
-            errorCode: string | null;
-            durationMs: number;
-            requestBytes: number;
-            responseBytes: number;
-            transaction: string | null;
+        LedgerBody: {
             /** Format: date-time */
-            at: string;
+            closedAt: string;
+            secondsPerLedger: number;
+            sequence: number;
+        };
+        /**
+         * ListedTermsBody
+         * @description The last settled terms of one scheme and asset.
+         */
+        ListedTermsBody: {
+            amount: string;
+            asset: string;
+            extra: components["schemas"]["TermsExtraBody"];
+            maxTimeoutSeconds: number;
+            network: components["schemas"]["Network"];
+            payTo: string;
+            scheme: string;
+        };
+        /**
+         * ListingBody
+         * @description A listing; `untrusted` names the members that hold a stranger's words.
+         *
+         *         `explain` is only in the results of a search that asks for it.
+         */
+        ListingBody: {
+            accepts: components["schemas"]["ListedTermsBody"][];
+            description?: string;
+            explain?: Record<string, never>;
+            extensions: Record<string, never>;
+            iconUrl?: string;
+            /** Format: date-time */
+            lastUpdated: string;
+            method?: string;
+            mimeType?: string;
+            network: components["schemas"]["Network"];
+            ownership: components["schemas"]["Ownership"];
+            probe?: components["schemas"]["ProbeBody"];
+            quality: components["schemas"]["QualityBody"];
+            resource: string;
+            serviceName?: string;
+            tags?: string[];
+            tokens?: {
+                [key: string]: components["schemas"]["TokenBody"];
+            };
+            toolName?: string;
+            type: components["schemas"]["ListingType"];
+            untrusted: string[];
+            /** @enum {unknown} */
+            x402Version: 2;
+        };
+        /**
+         * ListingReasonBody
+         * @description A code of the listing report.
+         */
+        ListingReasonBody: {
+            code: string;
+            message: string;
+        };
+        /**
+         * ListingType
+         * @description The kind of the paid resource.
+         * @enum {unknown}
+         */
+        ListingType: "http" | "mcp";
+        /**
+         * LiveBody
+         * @description The process runs.
+         */
+        LiveBody: {
+            /** @enum {unknown} */
+            status: "ok";
+        };
+        /**
+         * LogoutBody
+         * @description How many sessions ended.
+         */
+        LogoutBody: {
+            ended: number;
+        };
+        /**
+         * LogoutRequest
+         * @description Which sessions end: the one that asks, or all of the wallet's.
+         */
+        LogoutRequest: {
+            /** @default false */
+            everywhere?: boolean;
+        };
+        /**
+         * MeBody
+         * @description Who the caller is; `expiresAt` is the session's.
+         */
+        MeBody: {
+            /** Format: date-time */
+            expiresAt?: string;
+            kind: components["schemas"]["CallerKind"];
+            scopes: components["schemas"]["Grant"][];
+            user: components["schemas"]["UserBody"];
+        };
+        /**
+         * MerchantBody
+         * @description A page of the listings of one recipient.
+         */
+        MerchantBody: {
+            pagination: components["schemas"]["OffsetPaginationBody"];
+            payTo: string;
+            resources: components["schemas"]["ListingBody"][];
+            unappliedFilters?: string[];
+        };
+        /**
+         * Network
+         * @description A network by its CAIP-2 id, spelled the same on every surface.
+         * @enum {unknown}
+         */
+        Network: "stellar:pubnet" | "stellar:testnet";
+        /**
+         * NetworkBody
+         * @description A network. While it is not available, `reason` says why and `ledger` is left out.
+         */
+        NetworkBody: {
+            available: boolean;
+            fees?: components["schemas"]["FeesBody"];
+            isServed: boolean;
+            ledger?: components["schemas"]["LedgerBody"];
+            network: components["schemas"]["Network"];
+            passphrase: string;
+            protocolVersion?: number;
+            reason?: string;
+            usdc: components["schemas"]["AssetBody"];
+        };
+        /**
+         * NetworksBody
+         * @description Every network that Farebox knows.
+         */
+        NetworksBody: {
+            networks: components["schemas"]["NetworkBody"][];
+        };
+        /**
+         * OfferBody
+         * @description A way to pay that the URL's own 402 names.
+         */
+        OfferBody: {
+            amount: string;
+            asset: string;
+            network: components["schemas"]["Network"];
+            payTo: string;
+            scheme: string;
+        };
+        /**
+         * OffsetPaginationBody
+         * @description The place of a page in its list.
+         */
+        OffsetPaginationBody: {
+            limit: number;
+            offset: number;
+            total: number;
+        };
+        /**
+         * OtherPaths
+         * @description What a request costs that matches no route of a wrapper with routes.
+         * @enum {unknown}
+         */
+        OtherPaths: "base" | "refused";
+        /**
+         * Ownership
+         * @description Whether the recipient is proven to control the resource.
+         * @enum {unknown}
+         */
+        Ownership: "unverified" | "verified";
+        /**
+         * PaginationBody
+         * @description The size of the page, and the cursor of the next one.
+         */
+        PaginationBody: {
+            limit: number;
+            nextCursor: string | null;
+        };
+        /**
+         * PartBody
+         * @description The state of one part; `reasons` are machine-readable codes.
+         */
+        PartBody: {
+            reasons?: string[];
+            /** @enum {unknown} */
+            status: "ok" | "unavailable";
+        };
+        /**
+         * PaymentBody
+         * @description A payment; `sale` is shown to the owner of the wrapper that made it.
+         */
+        PaymentBody: {
+            amount: string;
+            asset: string;
+            attemptsLeft: number;
+            network: string;
+            payTo: string;
+            receipt: components["schemas"]["ReceiptBody"];
+            refund: string | null;
+            sale?: components["schemas"]["SaleBody"];
+            /** Format: date-time */
+            sentAt: string;
+            settledAt: string | null;
+            state: components["schemas"]["RecordState"];
+            transaction: string;
+        };
+        /**
+         * PaymentExtra
+         * @description `extra` of a response: warnings, or the transaction that settled the payment before.
+         */
+        PaymentExtra: {
+            transaction?: string;
+            warnings?: string[];
         };
         /**
          * PaymentListBody
@@ -1993,102 +1666,26 @@ export interface components {
             pagination: components["schemas"]["PaginationBody"];
         };
         /**
-         * PaymentBody
-         * @description A payment; `sale` is shown to the owner of the wrapper that made it.
+         * PaymentRequestBody
+         * @description The body of `/verify` and `/settle`, as the API schema declares it.
+         *
+         *         `x402/wire.py` reads it rule by rule, so that the first broken rule has its own reason.
          */
-        PaymentBody: {
-            transaction: string;
-            network: string;
-            asset: string;
-            amount: string;
-            payTo: string;
-            state: components["schemas"]["RecordState"];
-            receipt: components["schemas"]["ReceiptBody"];
-            /** Format: date-time */
-            sentAt: string;
-            settledAt: string | null;
-            attemptsLeft: number;
-            refund: string | null;
-            sale?: components["schemas"]["SaleBody"];
-        };
-        /**
-         * RecordState
-         * @description The state of a payment; the last four are those of a sale at the gateway.
-         * @enum {unknown}
-         */
-        RecordState: "delivered" | "failed" | "owed" | "paid" | "pending" | "refunded" | "settled" | "unproven";
-        /**
-         * ReceiptBody
-         * @description The members of `PAYMENT-RESPONSE`.
-         */
-        ReceiptBody: {
-            success: boolean;
-            transaction: string;
-            network: string;
-            payer: string;
-            errorReason?: string;
-        };
-        /**
-         * SaleBody
-         * @description The part of a payment that its wrapper's owner alone sees.
-         */
-        SaleBody: {
-            wrapper: string;
-            slug: string;
-            method: string;
-            path: string;
-            attempts: number;
-            upstreamStatus: number | null;
-            paidAt: string | null;
-            endedAt: string | null;
-        };
-        /**
-         * RefundRequest
-         * @description The transaction that paid an owed payment back.
-         */
-        RefundRequest: {
-            /** @description 64 lower-case hex digits. */
-            transaction: string;
-        };
-        /**
-         * RpcRequestBody
-         * @description A request, or a notification, which has no id.
-         */
-        RpcRequestBody: {
-            jsonrpc: string;
-            method: string;
-            /** @default null */
-            id?: string | number | null;
-            /** @default {} */
-            params?: Record<string, never>;
-        };
-        /**
-         * RpcResponseBody
-         * @description A response: it has a result or an error.
-         */
-        RpcResponseBody: {
-            jsonrpc: string;
-            id: string | number | null;
-            result?: Record<string, never>;
-            error?: components["schemas"]["RpcErrorBody"];
-        };
-        /**
-         * RpcErrorBody
-         * @description An error of JSON-RPC 2.0; `data.reason` is for programs and stays.
-         */
-        RpcErrorBody: {
-            code: number;
-            message: string;
-            data: Record<string, never>;
+        PaymentRequestBody: {
+            /** @description As in the PAYMENT-SIGNATURE header. */
+            paymentPayload: Record<string, never>;
+            paymentRequirements: components["schemas"]["RequirementsBody"];
+            /** @enum {unknown} */
+            x402Version?: 2;
         };
         /**
          * PrepareRequest
          * @description One payment option of a 402 (a member of its `accepts`), and the account that will pay.
          */
         PrepareRequest: {
-            requirements: components["schemas"]["RequirementsBody"];
             /** @description The G… or C… address that pays. */
             payer: string;
+            requirements: components["schemas"]["RequirementsBody"];
         };
         /**
          * PreparedBody
@@ -2097,23 +1694,129 @@ export interface components {
         PreparedBody: {
             /** @description A SorobanAuthorizationEntry, base64 XDR. */
             entry: string;
-            hash: string;
-            /** @description A HashIDPreimage, base64 XDR. */
-            preimage: string;
             expirationLedger: number;
             /** Format: date-time */
             expiresAt: string;
+            hash: string;
             network: components["schemas"]["Network"];
             /** @description The G… or C… address that pays. */
             payer: string;
+            /** @description A HashIDPreimage, base64 XDR. */
+            preimage: string;
             statements: string[];
         };
         /**
-         * RefusedPaymentBody
-         * @description The facilitator would refuse the payment.
+         * ProbeBody
+         * @description The state of the resource as its liveness probes found it.
          */
-        RefusedPaymentBody: {
-            error: components["schemas"]["RefusedDetail"];
+        ProbeBody: {
+            /** Format: date-time */
+            checkedAt: string;
+            /** Format: date-time */
+            since?: string;
+            state: components["schemas"]["ProbeState"];
+        };
+        /**
+         * ProbeState
+         * @description How a resource answers unpaid requests.
+         * @enum {unknown}
+         */
+        ProbeState: "confirmed" | "no_payment_asked" | "not_called" | "other_recipient" | "unknown" | "unreachable" | "unreadable";
+        /**
+         * Purpose
+         * @description The permitted use of a secret.
+         * @enum {unknown}
+         */
+        Purpose: "bearer" | "header" | "other";
+        /**
+         * QualityBody
+         * @description The settled use of a listing.
+         */
+        QualityBody: {
+            /** Format: date-time */
+            lastSettledAt: string;
+            /** Format: date-time */
+            listedAt: string;
+            payers: number;
+            settlements: number;
+        };
+        /**
+         * ReadyBody
+         * @description The state of the service and of each of its parts.
+         */
+        ReadyBody: {
+            parts: {
+                [key: string]: components["schemas"]["PartBody"];
+            };
+            /** @enum {unknown} */
+            status: "ok" | "unavailable";
+        };
+        /**
+         * Reason
+         * @description A machine-readable reason code.
+         * @enum {unknown}
+         */
+        Reason: "accepted_mismatch" | "body_too_large" | "cross_site_request" | "duplicate_settlement" | "idempotency_key_reused" | "insufficient_funds" | "invalid_exact_stellar_fees_sponsored_unsupported" | "invalid_exact_stellar_payload_auth_not_for_transfer" | "invalid_exact_stellar_payload_event_missing_contract_id" | "invalid_exact_stellar_payload_event_muxed_id" | "invalid_exact_stellar_payload_event_not_transfer" | "invalid_exact_stellar_payload_event_wrong_amount" | "invalid_exact_stellar_payload_event_wrong_asset" | "invalid_exact_stellar_payload_event_wrong_from" | "invalid_exact_stellar_payload_event_wrong_to" | "invalid_exact_stellar_payload_facilitator_in_auth" | "invalid_exact_stellar_payload_facilitator_is_payer" | "invalid_exact_stellar_payload_facilitator_is_recipient" | "invalid_exact_stellar_payload_fee_exceeds_maximum" | "invalid_exact_stellar_payload_has_subinvocations" | "invalid_exact_stellar_payload_invalid_signature" | "invalid_exact_stellar_payload_malformed" | "invalid_exact_stellar_payload_missing_payer_signature" | "invalid_exact_stellar_payload_multiple_transfers" | "invalid_exact_stellar_payload_muxed_recipient_unsupported" | "invalid_exact_stellar_payload_no_auth_entries" | "invalid_exact_stellar_payload_no_transfer_events" | "invalid_exact_stellar_payload_payer_is_recipient" | "invalid_exact_stellar_payload_restore_required" | "invalid_exact_stellar_payload_simulation_failed" | "invalid_exact_stellar_payload_unexpected_auth_entry" | "invalid_exact_stellar_payload_unexpected_pending_signatures" | "invalid_exact_stellar_payload_unsafe_tx_or_op_source" | "invalid_exact_stellar_payload_unsupported_credential_type" | "invalid_exact_stellar_payload_wrong_amount" | "invalid_exact_stellar_payload_wrong_asset" | "invalid_exact_stellar_payload_wrong_function_name" | "invalid_exact_stellar_payload_wrong_operation" | "invalid_exact_stellar_payload_wrong_recipient" | "invalid_exact_stellar_signature_expiration_too_far" | "invalid_exact_stellar_signature_expired" | "invalid_exact_stellar_signature_expires_too_soon" | "invalid_idempotency_key" | "invalid_json" | "invalid_network" | "invalid_payload" | "invalid_payment_identifier" | "invalid_payment_requirements" | "invalid_x402_version" | "method_not_allowed" | "network_mismatch" | "network_unavailable" | "payer_stopped" | "payment_identifier_required" | "payment_identifier_reused" | "request_timeout" | "scope_missing" | "service_unavailable" | "settle_exact_stellar_foreign_landing" | "settle_exact_stellar_outcome_unproven" | "settle_exact_stellar_transaction_failed" | "settle_exact_stellar_transaction_submission_failed" | "settlement_pending" | "sponsor_balance_low" | "sponsor_budget_exhausted" | "sponsor_stopped" | "too_many_requests" | "unauthenticated" | "unexpected_settle_error" | "unexpected_verify_error" | "unsupported_asset" | "unsupported_media_type" | "unsupported_scheme";
+        /**
+         * ReasonBody
+         * @description A reason code of `/verify` and `/settle`.
+         */
+        ReasonBody: {
+            code: components["schemas"]["Reason"];
+            message: string;
+            retry: components["schemas"]["Retry"];
+        };
+        /**
+         * ReasonsBody
+         * @description The reason codes of payments, of a listing, and of the errors at `/mcp`.
+         */
+        ReasonsBody: {
+            errors: components["schemas"]["ReasonBody"][];
+            listing: components["schemas"]["ListingReasonBody"][];
+            mcp: components["schemas"]["ListingReasonBody"][];
+        };
+        /**
+         * ReceiptBody
+         * @description The members of `PAYMENT-RESPONSE`.
+         */
+        ReceiptBody: {
+            errorReason?: string;
+            network: string;
+            payer: string;
+            success: boolean;
+            transaction: string;
+        };
+        /**
+         * RecordState
+         * @description The state of a payment; the last four are those of a sale at the gateway.
+         * @enum {unknown}
+         */
+        RecordState: "delivered" | "failed" | "owed" | "paid" | "pending" | "refunded" | "settled" | "unproven";
+        /**
+         * RecordedRequestBody
+         * @description One request; it holds no header, no body and no query.
+         */
+        RecordedRequestBody: {
+            /** Format: date-time */
+            at: string;
+            durationMs: number;
+            errorCode: string | null;
+            method: string;
+            outcome: string;
+            path: string;
+            requestBytes: number;
+            requestId: string;
+            responseBytes: number;
+            status: number;
+            transaction: string | null;
+        };
+        /**
+         * RefundRequest
+         * @description The transaction that paid an owed payment back.
+         */
+        RefundRequest: {
+            /** @description 64 lower-case hex digits. */
+            transaction: string;
         };
         /**
          * RefusedDetail
@@ -2125,129 +1828,239 @@ export interface components {
             requestId: string;
         };
         /**
-         * CompleteRequest
-         * @description The prepared entry, its signature, and the payment option that it was prepared for.
+         * RefusedPaymentBody
+         * @description The facilitator would refuse the payment.
          */
-        CompleteRequest: {
-            /** @description A SorobanAuthorizationEntry, base64 XDR. */
-            entry: string;
-            /** @description Of a G… payer 64 bytes, base64 or hex. Of a C… payer the SCVal that its __check_auth takes, base64 XDR. */
-            signature: string;
-            /** @description The G… address of the signer, where it is not the payer's own key. */
-            publicKey?: string;
-            requirements: components["schemas"]["RequirementsBody"];
-            /** @description As in the seller's 402. */
-            resource?: Record<string, never>;
-            /** @description As in the seller's 402. */
-            extensions?: Record<string, never>;
+        RefusedPaymentBody: {
+            error: components["schemas"]["RefusedDetail"];
         };
         /**
-         * CompletedBody
-         * @description A payment; `paymentSignature` is the value of the header PAYMENT-SIGNATURE.
+         * ReportBody
+         * @description The report; `listing` is the part of the listing that describes the resource.
          */
-        CompletedBody: {
-            paymentSignature: string;
-            paymentPayload: Record<string, never>;
+        ReportBody: {
+            isValid: boolean;
+            key?: string;
+            listing?: components["schemas"]["ResourceBody"];
+            offers?: components["schemas"]["OfferBody"][];
+            reasons: components["schemas"]["FlawBody"][];
+            warnings: components["schemas"]["FieldWarningBody"][];
         };
         /**
-         * NetworksBody
-         * @description Every network that Farebox knows.
+         * RequirementsBody
+         * @description `paymentRequirements`: the seller's terms.
          */
-        NetworksBody: {
-            networks: components["schemas"]["NetworkBody"][];
-        };
-        /**
-         * NetworkBody
-         * @description A network. While it is not available, `reason` says why and `ledger` is left out.
-         */
-        NetworkBody: {
-            network: components["schemas"]["Network"];
-            passphrase: string;
-            isServed: boolean;
-            available: boolean;
-            reason?: string;
-            protocolVersion?: number;
-            ledger?: components["schemas"]["LedgerBody"];
-            fees?: components["schemas"]["FeesBody"];
-            usdc: components["schemas"]["AssetBody"];
-        };
-        /**
-         * LedgerBody
-         * @description The latest ledger; `secondsPerLedger` is as observed.
-         */
-        LedgerBody: {
-            sequence: number;
-            /** Format: date-time */
-            closedAt: string;
-            secondsPerLedger: number;
-        };
-        /**
-         * FeesBody
-         * @description Fees in stroops, which the facilitator pays.
-         *
-         *         The first two are inclusion fees of recent contract calls, 0 where there were none.
-         *         `meanPayment` is the whole fee of the newest payments settled here.
-         */
-        FeesBody: {
-            inclusionP99: string;
-            inclusionMax: string;
-            meanPayment?: string;
-        };
-        /**
-         * AssetBody
-         * @description A classic asset and its contract.
-         */
-        AssetBody: {
-            code: string;
-            issuer: string;
-            contract: string;
-        };
-        /**
-         * AccountBody
-         * @description An account; `kind` says which members it has.
-         *
-         *         A classic `account` has sequence, reserve, signers and thresholds; a `contract` has its code,
-         *         unless `exists` is false: it holds tokens and is not on the ledger itself.
-         */
-        AccountBody: {
-            network: components["schemas"]["Network"];
-            address: string;
-            /** @enum {unknown} */
-            kind: "account" | "contract";
-            exists: boolean;
-            latestLedger: number;
-            balances: components["schemas"]["BalanceBody"][];
-            sequence?: string;
-            minimumReserve?: string;
-            signers?: components["schemas"]["SignerBody"][];
-            thresholds?: components["schemas"]["ThresholdsBody"];
-            contract?: components["schemas"]["TokenBody"];
-        };
-        /**
-         * BalanceBody
-         * @description A balance. `asset` is `native`, `CODE:ISSUER`, or the contract of a token without a name.
-         *
-         *         `balance` is null where `state` says why there is none. The liabilities and the limit are those
-         *         of a classic account; the authorization is the issuer's.
-         */
-        BalanceBody: {
+        RequirementsBody: {
+            amount: string;
             asset: string;
-            contract: string;
-            state: components["schemas"]["HoldingState"];
-            balance: string | null;
-            buyingLiabilities?: string;
-            sellingLiabilities?: string;
-            limit?: string;
-            isAuthorized?: boolean;
-            isAuthorizedToMaintainLiabilities?: boolean;
-            isClawbackEnabled?: boolean;
+            extra?: components["schemas"]["SponsoredFees"];
+            maxTimeoutSeconds: number;
+            network: components["schemas"]["Network"];
+            payTo: string;
+            /** @enum {unknown} */
+            scheme: "exact";
         };
         /**
-         * HoldingState
-         * @description What a balance means.
+         * ResourceBody
+         * @description A resource and its metadata; `extensions` as they were settled, to the letter.
+         */
+        ResourceBody: {
+            description?: string;
+            extensions: Record<string, never>;
+            iconUrl?: string;
+            method?: string;
+            mimeType?: string;
+            resource: string;
+            serviceName?: string;
+            tags?: string[];
+            toolName?: string;
+            type: components["schemas"]["ListingType"];
+            /** @enum {unknown} */
+            x402Version: 2;
+        };
+        /**
+         * Retry
+         * @description Whether a caller may repeat the same request.
          * @enum {unknown}
          */
-        HoldingState: "archived" | "held" | "issuer" | "no_contract" | "no_trustline" | "not_a_token";
+        Retry: "later" | "never" | "reconcile";
+        /**
+         * RevenueBody
+         * @description The payments in one token; `amount` is in base units.
+         */
+        RevenueBody: {
+            amount: string;
+            asset: string;
+            network: string;
+            payments: number;
+        };
+        /**
+         * RotateKeyRequest
+         * @description How long the old key works still, in seconds.
+         */
+        RotateKeyRequest: {
+            /** @default 0 */
+            overlapSeconds?: number;
+        };
+        /**
+         * RotateSecretRequest
+         * @description The value that a secret is to have from now on.
+         */
+        RotateSecretRequest: {
+            value: string;
+        };
+        /**
+         * RouteBody
+         * @description A method and a path with a price of its own: `amount` with one term, else `accepts`.
+         */
+        RouteBody: {
+            accepts?: components["schemas"]["TermBody"][];
+            /** @description Base units. */
+            amount?: string;
+            description?: string;
+            /** @description A JSON Schema, 2 KB at most. */
+            input?: Record<string, never>;
+            /** @enum {unknown} */
+            method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
+            /** @description A JSON Schema, 2 KB at most. */
+            output?: Record<string, never>;
+            path: string;
+        };
+        /**
+         * RpcErrorBody
+         * @description An error of JSON-RPC 2.0; `data.reason` is for programs and stays.
+         */
+        RpcErrorBody: {
+            code: number;
+            data: Record<string, never>;
+            message: string;
+        };
+        /**
+         * RpcRequestBody
+         * @description A request, or a notification, which has no id.
+         */
+        RpcRequestBody: {
+            /** @default null */
+            id?: string | number | null;
+            jsonrpc: string;
+            method: string;
+            /** @default {} */
+            params?: Record<string, never>;
+        };
+        /**
+         * RpcResponseBody
+         * @description A response: it has a result or an error.
+         */
+        RpcResponseBody: {
+            error?: components["schemas"]["RpcErrorBody"];
+            id: string | number | null;
+            jsonrpc: string;
+            result?: Record<string, never>;
+        };
+        /**
+         * SaleBody
+         * @description The part of a payment that its wrapper's owner alone sees.
+         */
+        SaleBody: {
+            attempts: number;
+            endedAt: string | null;
+            method: string;
+            paidAt: string | null;
+            path: string;
+            slug: string;
+            upstreamStatus: number | null;
+            wrapper: string;
+        };
+        /**
+         * SearchBody
+         * @description A page of results, the best first.
+         */
+        SearchBody: {
+            explain?: Record<string, never>;
+            pagination: components["schemas"]["CursorPaginationBody"];
+            partialResults: boolean;
+            resources: components["schemas"]["ListingBody"][];
+            /** @constant */
+            truncated?: true;
+            unappliedFilters?: string[];
+            /** @enum {unknown} */
+            x402Version: 2;
+        };
+        /**
+         * SecretBody
+         * @description A secret without its value; `updatedAt` is when it was given the value last.
+         */
+        SecretBody: {
+            /** Format: date-time */
+            createdAt: string;
+            id: string;
+            name: string;
+            purpose: components["schemas"]["Purpose"];
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * SecretListBody
+         * @description Some of the caller's secrets, newest first.
+         */
+        SecretListBody: {
+            items: components["schemas"]["SecretBody"][];
+            pagination: components["schemas"]["PaginationBody"];
+        };
+        /**
+         * SessionBody
+         * @description A new session: its token, or what goes with the cookie that holds it.
+         */
+        SessionBody: {
+            csrf?: components["schemas"]["CsrfBody"];
+            /** Format: date-time */
+            expiresAt: string;
+            token?: string;
+            user: components["schemas"]["UserBody"];
+        };
+        /**
+         * SettleResponse
+         * @description The body of an outcome. An unknown member is left out: stock clients refuse a null.
+         */
+        SettleResponse: {
+            errorMessage?: string;
+            errorReason?: string;
+            extra?: components["schemas"]["PaymentExtra"];
+            /** @description As it was sent; empty when it was not. */
+            network: string;
+            /** @description The G… or C… address that pays. */
+            payer?: string;
+            success: boolean;
+            /** @description The transaction's hash; empty when nothing was sent. */
+            transaction: string;
+        };
+        /**
+         * SettlementBody
+         * @description The status of a settlement; `landedAs` is the hash of another transaction that landed.
+         */
+        SettlementBody: {
+            amount: string;
+            asset: string;
+            landedAs?: string;
+            network: components["schemas"]["Network"];
+            payTo: string;
+            /** @description The G… or C… address that pays. */
+            payer: string;
+            reason?: string;
+            /** @enum {unknown} */
+            status: "confirmed" | "failed" | "pending" | "unproven";
+            transaction: string;
+        };
+        /**
+         * SettlementsBody
+         * @description Settlements by status; `refused` are those refused before anything was sent.
+         */
+        SettlementsBody: {
+            accepted: number;
+            failed: number;
+            pending: number;
+            refused: number;
+        };
         /**
          * SignerBody
          * @description A signer of a classic account, the master key included.
@@ -2259,53 +2072,24 @@ export interface components {
             weight: number;
         };
         /**
-         * ThresholdsBody
-         * @description The weights that operations of each level need; a payment is of the medium level.
+         * SkillBody
+         * @description A skill in its newest version; `specUrl` names that version and never changes.
          */
-        ThresholdsBody: {
-            low: number;
-            medium: number;
-            high: number;
-        };
-        /**
-         * ContractBody
-         * @description A contract. `functions` is null unless `interface` is `read`; its words are a stranger's.
-         */
-        ContractBody: {
-            kind: components["schemas"]["TokenKind"];
-            code?: string;
-            issuer?: string;
-            wasmHash?: string;
-            owner?: string;
-            network: components["schemas"]["Network"];
-            contract: string;
-            latestLedger: number;
-            isArchived: boolean;
-            interface: components["schemas"]["InterfaceState"];
-            functions: components["schemas"]["FunctionBody"][] | null;
-        };
-        /**
-         * InterfaceState
-         * @description Whether the functions of a contract are known, and why not.
-         * @enum {unknown}
-         */
-        InterfaceState: "built_in" | "elsewhere" | "no_code" | "not_described" | "read" | "unreadable";
-        /**
-         * FunctionBody
-         * @description A function; `output` is null where it returns nothing.
-         */
-        FunctionBody: {
+        SkillBody: {
+            actions: string[];
+            authMode: components["schemas"]["AuthMode"][];
+            category: string;
             name: string;
-            inputs: components["schemas"]["InputBody"][];
-            output: string | null;
-        };
-        /**
-         * InputBody
-         * @description A parameter; `type` is as in Rust: `i128`, `Vec<Address>`.
-         */
-        InputBody: {
-            name: string;
-            type: string;
+            networks: components["schemas"]["Network"][];
+            protocol: string;
+            safety: components["schemas"]["SkillSafetyBody"];
+            /** @description SHA-256 of the spec. */
+            sha256: string;
+            slug: string;
+            specUrl: string;
+            status: components["schemas"]["SkillStatus"];
+            summary: string;
+            version: string;
         };
         /**
          * SkillListBody
@@ -2316,24 +2100,12 @@ export interface components {
             total: number;
         };
         /**
-         * SkillBody
-         * @description A skill in its newest version; `specUrl` names that version and never changes.
+         * SkillSafetyBody
+         * @description What an agent has to know before it chooses a skill.
          */
-        SkillBody: {
-            slug: string;
-            version: string;
-            name: string;
-            summary: string;
-            category: string;
-            protocol: string;
-            networks: components["schemas"]["Network"][];
-            actions: string[];
-            status: components["schemas"]["SkillStatus"];
-            authMode: components["schemas"]["AuthMode"][];
-            safety: components["schemas"]["SkillSafetyBody"];
-            specUrl: string;
-            /** @description SHA-256 of the spec. */
-            sha256: string;
+        SkillSafetyBody: {
+            movesFunds: boolean;
+            requiresWalletSignature: boolean;
         };
         /**
          * SkillStatus
@@ -2342,18 +2114,15 @@ export interface components {
          */
         SkillStatus: "available" | "deprecated" | "preview" | "reference";
         /**
-         * AuthMode
-         * @description What a caller has to show or to sign.
-         * @enum {unknown}
+         * SkillVersionBody
+         * @description A version of a skill.
          */
-        AuthMode: "api_key" | "none" | "smart_account_session" | "user_session" | "wallet_auth_entry" | "wallet_transaction" | "x402";
-        /**
-         * SkillSafetyBody
-         * @description What an agent has to know before it chooses a skill.
-         */
-        SkillSafetyBody: {
-            movesFunds: boolean;
-            requiresWalletSignature: boolean;
+        SkillVersionBody: {
+            /** @description SHA-256 of the spec. */
+            sha256: string;
+            specUrl: string;
+            status: components["schemas"]["SkillStatus"];
+            version: string;
         };
         /**
          * SkillVersionListBody
@@ -2364,62 +2133,30 @@ export interface components {
             total: number;
         };
         /**
-         * SkillVersionBody
-         * @description A version of a skill.
+         * SlugBody
+         * @description The slug of a name; `modified`: the name's own slug is taken.
          */
-        SkillVersionBody: {
-            version: string;
-            status: components["schemas"]["SkillStatus"];
-            specUrl: string;
-            /** @description SHA-256 of the spec. */
-            sha256: string;
+        SlugBody: {
+            available: boolean;
+            modified: boolean;
+            slug: string;
         };
         /**
-         * LiveBody
-         * @description The process runs.
+         * SponsoredFees
+         * @description The service pays the network fees.
          */
-        LiveBody: {
-            /** @enum {unknown} */
-            status: "ok";
-        };
-        /**
-         * ReadyBody
-         * @description The state of the service and of each of its parts.
-         */
-        ReadyBody: {
-            /** @enum {unknown} */
-            status: "ok" | "unavailable";
-            parts: {
-                [key: string]: components["schemas"]["PartBody"];
-            };
-        };
-        /**
-         * PartBody
-         * @description The state of one part; `reasons` are machine-readable codes.
-         */
-        PartBody: {
-            /** @enum {unknown} */
-            status: "ok" | "unavailable";
-            reasons?: string[];
+        SponsoredFees: {
+            /** @constant */
+            areFeesSponsored: true;
         };
         /**
          * StandardChallengeBody
          * @description A challenge as SEP-10 and SEP-45 spell it.
          */
         StandardChallengeBody: {
+            authorization_entries?: string;
             network_passphrase: string;
             transaction?: string;
-            authorization_entries?: string;
-        };
-        /**
-         * StandardVerifyRequest
-         * @description A signed challenge as SEP-10 and SEP-45 spell it; exactly one of the two.
-         */
-        StandardVerifyRequest: {
-            /** @default null */
-            transaction?: string | null;
-            /** @default null */
-            authorization_entries?: string | null;
         };
         /**
          * StandardTokenBody
@@ -2427,6 +2164,269 @@ export interface components {
          */
         StandardTokenBody: {
             token: string;
+        };
+        /**
+         * StandardVerifyRequest
+         * @description A signed challenge as SEP-10 and SEP-45 spell it; exactly one of the two.
+         */
+        StandardVerifyRequest: {
+            /** @default null */
+            authorization_entries?: string | null;
+            /** @default null */
+            transaction?: string | null;
+        };
+        /**
+         * SubmittedPayload
+         * @description The members of a payment payload that are validated.
+         */
+        SubmittedPayload: {
+            /** @default null */
+            accepted?: unknown;
+            extensions?: unknown;
+            resource?: unknown;
+        };
+        /**
+         * SummaryBody
+         * @description Counts and latencies of requests; a latency is null without requests.
+         *
+         *         The percentiles are those of delivered requests, within a fifth.
+         */
+        SummaryBody: {
+            averageLatencyMs: number | null;
+            errors: {
+                [key: string]: number;
+            };
+            outcomes: {
+                [key: string]: number;
+            };
+            p50LatencyMs: number | null;
+            p95LatencyMs: number | null;
+            p99LatencyMs: number | null;
+            requestBytes: number;
+            requests: number;
+            responseBytes: number;
+            successful: number;
+        };
+        /**
+         * SupportedBody
+         * @description Every configured network, also while its node is unavailable.
+         */
+        SupportedBody: {
+            extensions: string[];
+            kinds: components["schemas"]["KindBody"][];
+            signers: {
+                [key: string]: string[];
+            };
+        };
+        /**
+         * TermBody
+         * @description One way to pay for a request; `amount` is in base units of the token.
+         */
+        TermBody: {
+            /** @description Base units. */
+            amount: string;
+            asset: string;
+            network: components["schemas"]["Network"];
+            payTo: string;
+        };
+        /**
+         * TermsExtraBody
+         * @description The service pays the network fees.
+         */
+        TermsExtraBody: {
+            /** @constant */
+            areFeesSponsored: true;
+        };
+        /**
+         * ThresholdsBody
+         * @description The weights that operations of each level need; a payment is of the medium level.
+         */
+        ThresholdsBody: {
+            high: number;
+            low: number;
+            medium: number;
+        };
+        /**
+         * TokenBody
+         * @description The contract behind an asset's address.
+         */
+        TokenBody: {
+            code?: string;
+            issuer?: string;
+            kind: components["schemas"]["TokenKind"];
+            owner?: string;
+            wasmHash?: string;
+        };
+        /**
+         * TokenKind
+         * @description The kind of contract at a token's address.
+         * @enum {unknown}
+         */
+        TokenKind: "absent" | "asset_contract" | "external" | "wasm";
+        /**
+         * UpstreamAuth
+         * @description How the upstream takes the wrapper's secret.
+         * @enum {unknown}
+         */
+        UpstreamAuth: "bearer" | "header" | "none";
+        /**
+         * UsageDayBody
+         * @description One UTC day on one network; `feesSponsored` in stroops.
+         */
+        UsageDayBody: {
+            date: string;
+            feesSponsored: string;
+            network: string;
+            settlements: components["schemas"]["SettlementsBody"];
+            verifications: components["schemas"]["VerificationsBody"];
+        };
+        /**
+         * UsageResponse
+         * @description The days with any usage, the newest first.
+         */
+        UsageResponse: {
+            from: string;
+            items: components["schemas"]["UsageDayBody"][];
+            to: string;
+        };
+        /**
+         * UserBody
+         * @description Whose records are meant; the operator has no wallet.
+         */
+        UserBody: {
+            address?: string;
+            id: string;
+            network?: components["schemas"]["Network"];
+        };
+        /**
+         * ValidationRequest
+         * @description `paymentPayload`, or `resource` with `extensions`, or `url`.
+         */
+        ValidationRequest: {
+            extensions?: unknown;
+            /** @default null */
+            method?: string | null;
+            /** @default null */
+            payTo?: unknown;
+            /** @default null */
+            paymentPayload?: components["schemas"]["SubmittedPayload"] | null;
+            /** @default null */
+            paymentRequirements?: unknown;
+            resource?: unknown;
+            /** @default null */
+            url?: string | null;
+        };
+        /**
+         * VerificationsBody
+         * @description Responses of `/verify`.
+         */
+        VerificationsBody: {
+            accepted: number;
+            refused: number;
+        };
+        /**
+         * VerifyRequest
+         * @description A signed challenge, one of the two documents. `address`, if given, must be its account.
+         */
+        VerifyRequest: {
+            /** @default null */
+            address?: string | null;
+            /** @default null */
+            authorizationEntriesXdr?: string | null;
+            /** @default token */
+            delivery?: components["schemas"]["Delivery"];
+            network: string;
+            /** @default null */
+            transactionXdr?: string | null;
+        };
+        /**
+         * VerifyResponse
+         * @description The body of a verdict. An unknown member is left out: stock clients refuse a null.
+         */
+        VerifyResponse: {
+            extra?: components["schemas"]["PaymentExtra"];
+            invalidMessage?: string;
+            invalidReason?: components["schemas"]["Reason"];
+            isValid: boolean;
+            /** @description The G… or C… address that pays. */
+            payer?: string;
+        };
+        /**
+         * WrapperBody
+         * @description A wrapper as its owner sees it; `endpoint` is the URL that buyers pay at.
+         */
+        WrapperBody: {
+            accepts: components["schemas"]["TermBody"][];
+            authHeader: string | null;
+            authType: components["schemas"]["UpstreamAuth"];
+            /** Format: date-time */
+            createdAt: string;
+            description: string;
+            enabled: boolean;
+            endpoint: string;
+            id: string;
+            isRepeatable: boolean;
+            keepAnswerBytes: number;
+            maxConcurrentRequests: number;
+            maxRequestBytes: number;
+            maxResponseBytes: number;
+            method: ("DELETE" | "GET" | "PATCH" | "POST" | "PUT") | null;
+            mimeType: string;
+            monthlyRequestQuota: number;
+            name: string;
+            otherPaths: components["schemas"]["OtherPaths"];
+            requestsPerMinute: number;
+            routes: components["schemas"]["RouteBody"][];
+            /** @enum {unknown} */
+            scheme: "exact";
+            secretId: string | null;
+            slug: string;
+            tags: string[];
+            timeoutSeconds: number;
+            /** Format: date-time */
+            updatedAt: string;
+            upstreamUrl: string;
+        };
+        /**
+         * WrapperFields
+         * @description The members of a wrapper that its owner writes; those left out keep their value.
+         *
+         *         `network`, `asset`, `amount` and `payTo` are short for `accepts` with one entry.
+         */
+        WrapperFields: {
+            accepts?: components["schemas"]["TermBody"][];
+            /** @description Base units. */
+            amount?: string;
+            asset?: string;
+            authHeader?: string | null;
+            authType?: components["schemas"]["UpstreamAuth"];
+            description?: string;
+            isRepeatable?: boolean;
+            keepAnswerBytes?: number;
+            maxConcurrentRequests?: number;
+            maxRequestBytes?: number;
+            maxResponseBytes?: number;
+            method?: ("DELETE" | "GET" | "PATCH" | "POST" | "PUT") | null;
+            mimeType?: string;
+            monthlyRequestQuota?: number;
+            name?: string;
+            network?: components["schemas"]["Network"];
+            otherPaths?: components["schemas"]["OtherPaths"];
+            payTo?: string;
+            requestsPerMinute?: number;
+            routes?: components["schemas"]["RouteBody"][];
+            secretId?: string | null;
+            tags?: string[];
+            timeoutSeconds?: number;
+            upstreamUrl?: string;
+        };
+        /**
+         * WrapperListBody
+         * @description Some of the caller's wrappers, newest first.
+         */
+        WrapperListBody: {
+            items: components["schemas"]["WrapperBody"][];
+            pagination: components["schemas"]["PaginationBody"];
         };
     };
     responses: never;
@@ -2473,18 +2473,18 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     /**
                      * @example {
+                     *       "resources": [],
                      *       "version": 1,
-                     *       "x402Version": 2,
-                     *       "resources": []
+                     *       "x402Version": 2
                      *     }
                      */
                     "application/json": Record<string, never>;
@@ -2524,60 +2524,60 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "offset": 0,
+                     *         "total": 1
+                     *       },
                      *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
                      *       "resources": [
                      *         {
-                     *           "resource": "https://api.example.com/weather",
-                     *           "type": "http",
-                     *           "x402Version": 2,
+                     *           "accepts": [
+                     *             {
+                     *               "amount": "10000",
+                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *               "extra": {
+                     *                 "areFeesSponsored": true
+                     *               },
+                     *               "maxTimeoutSeconds": 60,
+                     *               "network": "stellar:testnet",
+                     *               "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *               "scheme": "exact"
+                     *             }
+                     *           ],
                      *           "description": "The weather of a city, hour by hour.",
-                     *           "mimeType": "application/json",
                      *           "extensions": {
                      *             "bazaar": {
                      *               "info": {
                      *                 "input": {
-                     *                   "type": "http",
-                     *                   "method": "GET"
+                     *                   "method": "GET",
+                     *                   "type": "http"
                      *                 }
                      *               }
                      *             }
                      *           },
-                     *           "method": "GET",
-                     *           "accepts": [
-                     *             {
-                     *               "scheme": "exact",
-                     *               "network": "stellar:testnet",
-                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-                     *               "amount": "10000",
-                     *               "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *               "maxTimeoutSeconds": 60,
-                     *               "extra": {
-                     *                 "areFeesSponsored": true
-                     *               }
-                     *             }
-                     *           ],
                      *           "lastUpdated": "2026-11-21T09:30:00.000Z",
+                     *           "method": "GET",
+                     *           "mimeType": "application/json",
                      *           "network": "stellar:testnet",
                      *           "ownership": "verified",
                      *           "quality": {
-                     *             "payers": 3,
-                     *             "settlements": 41,
+                     *             "lastSettledAt": "2026-11-21T09:30:00.000Z",
                      *             "listedAt": "2026-11-01T12:30:05.678Z",
-                     *             "lastSettledAt": "2026-11-21T09:30:00.000Z"
+                     *             "payers": 3,
+                     *             "settlements": 41
                      *           },
+                     *           "resource": "https://api.example.com/weather",
+                     *           "type": "http",
                      *           "untrusted": [
                      *             "resource",
                      *             "description",
                      *             "mimeType",
                      *             "extensions"
-                     *           ]
+                     *           ],
+                     *           "x402Version": 2
                      *         }
-                     *       ],
-                     *       "pagination": {
-                     *         "limit": 20,
-                     *         "offset": 0,
-                     *         "total": 1
-                     *       }
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["MerchantBody"];
@@ -2617,60 +2617,60 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "x402Version": 2,
                      *       "items": [
                      *         {
-                     *           "resource": "https://api.example.com/weather",
-                     *           "type": "http",
-                     *           "x402Version": 2,
+                     *           "accepts": [
+                     *             {
+                     *               "amount": "10000",
+                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *               "extra": {
+                     *                 "areFeesSponsored": true
+                     *               },
+                     *               "maxTimeoutSeconds": 60,
+                     *               "network": "stellar:testnet",
+                     *               "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *               "scheme": "exact"
+                     *             }
+                     *           ],
                      *           "description": "The weather of a city, hour by hour.",
-                     *           "mimeType": "application/json",
                      *           "extensions": {
                      *             "bazaar": {
                      *               "info": {
                      *                 "input": {
-                     *                   "type": "http",
-                     *                   "method": "GET"
+                     *                   "method": "GET",
+                     *                   "type": "http"
                      *                 }
                      *               }
                      *             }
                      *           },
-                     *           "method": "GET",
-                     *           "accepts": [
-                     *             {
-                     *               "scheme": "exact",
-                     *               "network": "stellar:testnet",
-                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-                     *               "amount": "10000",
-                     *               "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *               "maxTimeoutSeconds": 60,
-                     *               "extra": {
-                     *                 "areFeesSponsored": true
-                     *               }
-                     *             }
-                     *           ],
                      *           "lastUpdated": "2026-11-21T09:30:00.000Z",
+                     *           "method": "GET",
+                     *           "mimeType": "application/json",
                      *           "network": "stellar:testnet",
                      *           "ownership": "verified",
                      *           "quality": {
-                     *             "payers": 3,
-                     *             "settlements": 41,
+                     *             "lastSettledAt": "2026-11-21T09:30:00.000Z",
                      *             "listedAt": "2026-11-01T12:30:05.678Z",
-                     *             "lastSettledAt": "2026-11-21T09:30:00.000Z"
+                     *             "payers": 3,
+                     *             "settlements": 41
                      *           },
+                     *           "resource": "https://api.example.com/weather",
+                     *           "type": "http",
                      *           "untrusted": [
                      *             "resource",
                      *             "description",
                      *             "mimeType",
                      *             "extensions"
-                     *           ]
+                     *           ],
+                     *           "x402Version": 2
                      *         }
                      *       ],
                      *       "pagination": {
                      *         "limit": 20,
                      *         "offset": 0,
                      *         "total": 1
-                     *       }
+                     *       },
+                     *       "x402Version": 2
                      *     }
                      */
                     "application/json": components["schemas"]["BrowseBody"];
@@ -2714,60 +2714,60 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "x402Version": 2,
+                     *       "pagination": {
+                     *         "cursor": null,
+                     *         "limit": 20
+                     *       },
+                     *       "partialResults": false,
                      *       "resources": [
                      *         {
-                     *           "resource": "https://api.example.com/weather",
-                     *           "type": "http",
-                     *           "x402Version": 2,
+                     *           "accepts": [
+                     *             {
+                     *               "amount": "10000",
+                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *               "extra": {
+                     *                 "areFeesSponsored": true
+                     *               },
+                     *               "maxTimeoutSeconds": 60,
+                     *               "network": "stellar:testnet",
+                     *               "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *               "scheme": "exact"
+                     *             }
+                     *           ],
                      *           "description": "The weather of a city, hour by hour.",
-                     *           "mimeType": "application/json",
                      *           "extensions": {
                      *             "bazaar": {
                      *               "info": {
                      *                 "input": {
-                     *                   "type": "http",
-                     *                   "method": "GET"
+                     *                   "method": "GET",
+                     *                   "type": "http"
                      *                 }
                      *               }
                      *             }
                      *           },
-                     *           "method": "GET",
-                     *           "accepts": [
-                     *             {
-                     *               "scheme": "exact",
-                     *               "network": "stellar:testnet",
-                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-                     *               "amount": "10000",
-                     *               "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *               "maxTimeoutSeconds": 60,
-                     *               "extra": {
-                     *                 "areFeesSponsored": true
-                     *               }
-                     *             }
-                     *           ],
                      *           "lastUpdated": "2026-11-21T09:30:00.000Z",
+                     *           "method": "GET",
+                     *           "mimeType": "application/json",
                      *           "network": "stellar:testnet",
                      *           "ownership": "verified",
                      *           "quality": {
-                     *             "payers": 3,
-                     *             "settlements": 41,
+                     *             "lastSettledAt": "2026-11-21T09:30:00.000Z",
                      *             "listedAt": "2026-11-01T12:30:05.678Z",
-                     *             "lastSettledAt": "2026-11-21T09:30:00.000Z"
+                     *             "payers": 3,
+                     *             "settlements": 41
                      *           },
+                     *           "resource": "https://api.example.com/weather",
+                     *           "type": "http",
                      *           "untrusted": [
                      *             "resource",
                      *             "description",
                      *             "mimeType",
                      *             "extensions"
-                     *           ]
+                     *           ],
+                     *           "x402Version": 2
                      *         }
                      *       ],
-                     *       "partialResults": false,
-                     *       "pagination": {
-                     *         "limit": 20,
-                     *         "cursor": null
-                     *       }
+                     *       "x402Version": 2
                      *     }
                      */
                     "application/json": components["schemas"]["SearchBody"];
@@ -2817,7 +2817,6 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "status": "ok",
                      *       "parts": {
                      *         "database": {
                      *           "status": "ok"
@@ -2825,7 +2824,8 @@ export interface operations {
                      *         "stellar:testnet": {
                      *           "status": "ok"
                      *         }
-                     *       }
+                     *       },
+                     *       "status": "ok"
                      *     }
                      */
                     "application/json": components["schemas"]["ReadyBody"];
@@ -2848,10 +2848,10 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2879,8 +2879,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "jsonrpc": "2.0",
                  *       "id": 1,
+                 *       "jsonrpc": "2.0",
                  *       "method": "ping"
                  *     }
                  */
@@ -2896,8 +2896,8 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "jsonrpc": "2.0",
                      *       "id": 1,
+                     *       "jsonrpc": "2.0",
                      *       "result": {}
                      *     }
                      */
@@ -2928,10 +2928,10 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2960,24 +2960,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "x402Version": 2,
                  *       "paymentPayload": {
-                 *         "x402Version": 2,
                  *         "payload": {
                  *           "transaction": "AAAAAgAAAABG…"
-                 *         }
+                 *         },
+                 *         "x402Version": 2
                  *       },
                  *       "paymentRequirements": {
-                 *         "scheme": "exact",
-                 *         "network": "stellar:testnet",
-                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "amount": "10000",
-                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                 *         "maxTimeoutSeconds": 60,
+                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "extra": {
                  *           "areFeesSponsored": true
-                 *         }
-                 *       }
+                 *         },
+                 *         "maxTimeoutSeconds": 60,
+                 *         "network": "stellar:testnet",
+                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *         "scheme": "exact"
+                 *       },
+                 *       "x402Version": 2
                  *     }
                  */
                 "application/json": components["schemas"]["PaymentRequestBody"];
@@ -2994,10 +2994,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "success": true,
-                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *       "network": "stellar:testnet",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "success": true,
+                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
                      */
                     "application/json": components["schemas"]["SettleResponse"];
@@ -3022,19 +3022,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "kinds": [
-                     *         {
-                     *           "x402Version": 2,
-                     *           "scheme": "exact",
-                     *           "network": "stellar:testnet",
-                     *           "extra": {
-                     *             "areFeesSponsored": true
-                     *           }
-                     *         }
-                     *       ],
                      *       "extensions": [
                      *         "bazaar",
                      *         "payment-identifier"
+                     *       ],
+                     *       "kinds": [
+                     *         {
+                     *           "extra": {
+                     *             "areFeesSponsored": true
+                     *           },
+                     *           "network": "stellar:testnet",
+                     *           "scheme": "exact",
+                     *           "x402Version": 2
+                     *         }
                      *       ],
                      *       "signers": {
                      *         "stellar:*": [
@@ -3073,35 +3073,35 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "network": "stellar:testnet",
                      *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
-                     *       "kind": "account",
-                     *       "exists": true,
-                     *       "latestLedger": 1204500,
                      *       "balances": [
                      *         {
                      *           "asset": "native",
-                     *           "contract": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
-                     *           "state": "held",
                      *           "balance": "99999900",
                      *           "buyingLiabilities": "0",
-                     *           "sellingLiabilities": "0"
+                     *           "contract": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *           "sellingLiabilities": "0",
+                     *           "state": "held"
                      *         },
                      *         {
                      *           "asset": "USDC:GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5",
-                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-                     *           "state": "held",
                      *           "balance": "12500000",
                      *           "buyingLiabilities": "0",
-                     *           "sellingLiabilities": "0",
-                     *           "limit": "9223372036854775807",
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "isAuthorized": true,
                      *           "isAuthorizedToMaintainLiabilities": true,
-                     *           "isClawbackEnabled": false
+                     *           "isClawbackEnabled": false,
+                     *           "limit": "9223372036854775807",
+                     *           "sellingLiabilities": "0",
+                     *           "state": "held"
                      *         }
                      *       ],
-                     *       "sequence": "5173290803200001",
+                     *       "exists": true,
+                     *       "kind": "account",
+                     *       "latestLedger": 1204500,
                      *       "minimumReserve": "15000000",
+                     *       "network": "stellar:testnet",
+                     *       "sequence": "5173290803200001",
                      *       "signers": [
                      *         {
                      *           "key": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
@@ -3110,9 +3110,9 @@ export interface operations {
                      *         }
                      *       ],
                      *       "thresholds": {
+                     *         "high": 0,
                      *         "low": 0,
-                     *         "medium": 0,
-                     *         "high": 0
+                     *         "medium": 0
                      *       }
                      *     }
                      */
@@ -3145,18 +3145,18 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "createdAt": "2026-11-21T09:30:00Z",
+                     *           "expiresAt": null,
                      *           "id": "key_2nAbCdEfGhIjKlMnOpQrSt",
+                     *           "lastUsedAt": null,
                      *           "name": "checkout server",
                      *           "prefix": "fbx_live_2nAb",
+                     *           "replacedBy": null,
+                     *           "revokedAt": null,
                      *           "scopes": [
                      *             "facilitator"
                      *           ],
-                     *           "createdAt": "2026-11-21T09:30:00Z",
-                     *           "updatedAt": "2026-11-21T09:30:00Z",
-                     *           "expiresAt": null,
-                     *           "revokedAt": null,
-                     *           "lastUsedAt": null,
-                     *           "replacedBy": null
+                     *           "updatedAt": "2026-11-21T09:30:00Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -3199,19 +3199,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "createdAt": "2026-11-21T09:30:00Z",
+                     *       "expiresAt": null,
                      *       "id": "key_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "key": "fbx_live_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123",
+                     *       "lastUsedAt": null,
                      *       "name": "checkout server",
                      *       "prefix": "fbx_live_2nAb",
+                     *       "replacedBy": null,
+                     *       "revokedAt": null,
                      *       "scopes": [
                      *         "facilitator"
                      *       ],
-                     *       "createdAt": "2026-11-21T09:30:00Z",
-                     *       "updatedAt": "2026-11-21T09:30:00Z",
-                     *       "expiresAt": null,
-                     *       "revokedAt": null,
-                     *       "lastUsedAt": null,
-                     *       "replacedBy": null,
-                     *       "key": "fbx_live_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123"
+                     *       "updatedAt": "2026-11-21T09:30:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["IssuedKeyBody"];
@@ -3239,18 +3239,18 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "createdAt": "2026-11-21T09:30:00Z",
+                     *       "expiresAt": null,
                      *       "id": "key_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "lastUsedAt": null,
                      *       "name": "checkout server",
                      *       "prefix": "fbx_live_2nAb",
+                     *       "replacedBy": null,
+                     *       "revokedAt": "2026-11-22T12:00:00Z",
                      *       "scopes": [
                      *         "facilitator"
                      *       ],
-                     *       "createdAt": "2026-11-21T09:30:00Z",
-                     *       "updatedAt": "2026-11-21T09:30:00Z",
-                     *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-22T12:00:00Z",
-                     *       "lastUsedAt": null,
-                     *       "replacedBy": null
+                     *       "updatedAt": "2026-11-21T09:30:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["KeyBody"];
@@ -3278,18 +3278,18 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "createdAt": "2026-11-21T09:30:00Z",
+                     *       "expiresAt": null,
                      *       "id": "key_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "lastUsedAt": null,
                      *       "name": "checkout server",
                      *       "prefix": "fbx_live_2nAb",
+                     *       "replacedBy": null,
+                     *       "revokedAt": "2026-11-22T12:00:00Z",
                      *       "scopes": [
                      *         "facilitator"
                      *       ],
-                     *       "createdAt": "2026-11-21T09:30:00Z",
-                     *       "updatedAt": "2026-11-21T09:30:00Z",
-                     *       "expiresAt": null,
-                     *       "revokedAt": "2026-11-22T12:00:00Z",
-                     *       "lastUsedAt": null,
-                     *       "replacedBy": null
+                     *       "updatedAt": "2026-11-21T09:30:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["KeyBody"];
@@ -3326,19 +3326,19 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "createdAt": "2026-11-21T09:30:00Z",
+                     *       "expiresAt": null,
                      *       "id": "key_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "key": "fbx_live_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123",
+                     *       "lastUsedAt": null,
                      *       "name": "checkout server",
                      *       "prefix": "fbx_live_2nAb",
+                     *       "replacedBy": null,
+                     *       "revokedAt": null,
                      *       "scopes": [
                      *         "facilitator"
                      *       ],
-                     *       "createdAt": "2026-11-21T09:30:00Z",
-                     *       "updatedAt": "2026-11-21T09:30:00Z",
-                     *       "expiresAt": null,
-                     *       "revokedAt": null,
-                     *       "lastUsedAt": null,
-                     *       "replacedBy": null,
-                     *       "key": "fbx_live_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123"
+                     *       "updatedAt": "2026-11-21T09:30:00Z"
                      *     }
                      */
                     "application/json": components["schemas"]["IssuedKeyBody"];
@@ -3372,13 +3372,13 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": "evt_2nAbCdEfGhIjKlMnOpQrSt",
                      *           "action": "secret.created",
-                     *           "subject": "sec_2nAbCdEfGhIjKlMnOpQrSt",
                      *           "actor": "session",
                      *           "actorId": "ses_2nAbCdEfGhIjKlMnOpQrSt",
+                     *           "doneAt": "2026-11-21T09:30:00Z",
+                     *           "id": "evt_2nAbCdEfGhIjKlMnOpQrSt",
                      *           "requestId": "5a1f0c2e9b7d4466",
-                     *           "doneAt": "2026-11-21T09:30:00Z"
+                     *           "subject": "sec_2nAbCdEfGhIjKlMnOpQrSt"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -3403,8 +3403,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "network": "stellar:testnet",
-                 *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+                 *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                 *       "network": "stellar:testnet"
                  *     }
                  */
                 "application/json": components["schemas"]["ChallengeRequest"];
@@ -3419,14 +3419,14 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "expiresAt": "2026-11-21T09:35:00Z",
+                     *       "homeDomain": "pay.example",
                      *       "network": "stellar:testnet",
                      *       "networkPassphrase": "Test SDF Network ; September 2015",
-                     *       "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
-                     *       "homeDomain": "pay.example",
-                     *       "webAuthDomain": "pay.example",
                      *       "signingKey": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *       "expiresAt": "2026-11-21T09:35:00Z",
-                     *       "transactionXdr": "AAAAAgAAAABG…"
+                     *       "transactionXdr": "AAAAAgAAAABG…",
+                     *       "webAuthDomain": "pay.example"
                      *     }
                      */
                     "application/json": components["schemas"]["ChallengeBody"];
@@ -3485,11 +3485,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "user": {
-                     *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
-                     *         "network": "stellar:testnet",
-                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
-                     *       },
+                     *       "expiresAt": "2026-11-22T09:31:00Z",
                      *       "kind": "session",
                      *       "scopes": [
                      *         "automation",
@@ -3497,7 +3493,11 @@ export interface operations {
                      *         "read",
                      *         "wrappers"
                      *       ],
-                     *       "expiresAt": "2026-11-22T09:31:00Z"
+                     *       "user": {
+                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
+                     *         "network": "stellar:testnet"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["MeBody"];
@@ -3674,13 +3674,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "user": {
-                     *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
-                     *         "network": "stellar:testnet",
-                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
-                     *       },
                      *       "expiresAt": "2026-11-22T09:31:00Z",
-                     *       "token": "fbx_sess_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123"
+                     *       "token": "fbx_sess_2nAbCdEfGhIjKlMnOpQrStUvWxYz0123",
+                     *       "user": {
+                     *         "address": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "id": "user_9f86d081884c7d659a2feaa0c55ad015",
+                     *         "network": "stellar:testnet"
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["SessionBody"];
@@ -3710,16 +3710,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "network": "stellar:testnet",
                      *       "contract": "CDV27O2HOZEFVYT4PA7ITB5EDY6E2KYFQPRJ3R4P4CC2MTHF5IA4LOJX",
-                     *       "kind": "wasm",
-                     *       "wasmHash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                     *       "latestLedger": 1204500,
-                     *       "isArchived": false,
-                     *       "interface": "read",
                      *       "functions": [
                      *         {
-                     *           "name": "transfer",
                      *           "inputs": [
                      *             {
                      *               "name": "from",
@@ -3734,9 +3727,16 @@ export interface operations {
                      *               "type": "i128"
                      *             }
                      *           ],
+                     *           "name": "transfer",
                      *           "output": null
                      *         }
-                     *       ]
+                     *       ],
+                     *       "interface": "read",
+                     *       "isArchived": false,
+                     *       "kind": "wasm",
+                     *       "latestLedger": 1204500,
+                     *       "network": "stellar:testnet",
+                     *       "wasmHash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
                      */
                     "application/json": components["schemas"]["ContractBody"];
@@ -3755,8 +3755,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "url": "https://api.example.com/weather",
-                 *       "method": "GET"
+                 *       "method": "GET",
+                 *       "url": "https://api.example.com/weather"
                  *     }
                  */
                 "application/json": components["schemas"]["ValidationRequest"];
@@ -3848,25 +3848,25 @@ export interface operations {
                      * @example {
                      *       "networks": [
                      *         {
-                     *           "network": "stellar:testnet",
-                     *           "passphrase": "Test SDF Network ; September 2015",
-                     *           "isServed": true,
                      *           "available": true,
-                     *           "protocolVersion": 30,
-                     *           "ledger": {
-                     *             "sequence": 1204500,
-                     *             "closedAt": "2026-11-23T09:30:00Z",
-                     *             "secondsPerLedger": 5.02
-                     *           },
                      *           "fees": {
-                     *             "inclusionP99": "100",
                      *             "inclusionMax": "2000",
+                     *             "inclusionP99": "100",
                      *             "meanPayment": "23041"
                      *           },
+                     *           "isServed": true,
+                     *           "ledger": {
+                     *             "closedAt": "2026-11-23T09:30:00Z",
+                     *             "secondsPerLedger": 5.02,
+                     *             "sequence": 1204500
+                     *           },
+                     *           "network": "stellar:testnet",
+                     *           "passphrase": "Test SDF Network ; September 2015",
+                     *           "protocolVersion": 30,
                      *           "usdc": {
                      *             "code": "USDC",
-                     *             "issuer": "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5",
-                     *             "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+                     *             "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *             "issuer": "GBBD47IF6LWK7P7MDEVSCWR7DPUWV3NY3DTQEVFL4NAT4AQH3ZLLFLA5"
                      *           }
                      *         }
                      *       ]
@@ -3939,22 +3939,22 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                     *           "network": "stellar:testnet",
-                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "amount": "10000",
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "attemptsLeft": 0,
+                     *           "network": "stellar:testnet",
                      *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *           "state": "delivered",
                      *           "receipt": {
-                     *             "success": true,
-                     *             "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *             "network": "stellar:testnet",
-                     *             "payer": "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI"
+                     *             "payer": "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI",
+                     *             "success": true,
+                     *             "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *           },
+                     *           "refund": null,
                      *           "sentAt": "2026-11-23T09:30:00Z",
                      *           "settledAt": "2026-11-23T09:30:05Z",
-                     *           "attemptsLeft": 0,
-                     *           "refund": null
+                     *           "state": "delivered",
+                     *           "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -3980,21 +3980,21 @@ export interface operations {
                 /**
                  * @example {
                  *       "entry": "AAAAAQAAAAAAAAAA4G4bbwu…",
-                 *       "signature": "SZyZ8mN7…",
                  *       "requirements": {
-                 *         "scheme": "exact",
-                 *         "network": "stellar:testnet",
-                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "amount": "10000",
-                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                 *         "maxTimeoutSeconds": 60,
+                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "extra": {
                  *           "areFeesSponsored": true
-                 *         }
+                 *         },
+                 *         "maxTimeoutSeconds": 60,
+                 *         "network": "stellar:testnet",
+                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *         "scheme": "exact"
                  *       },
                  *       "resource": {
                  *         "url": "https://api.example.com/weather"
-                 *       }
+                 *       },
+                 *       "signature": "SZyZ8mN7…"
                  *     }
                  */
                 "application/json": components["schemas"]["CompleteRequest"];
@@ -4009,27 +4009,27 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "paymentSignature": "eyJ4NDAyVmVyc2lvbiI6Miwi…",
                      *       "paymentPayload": {
-                     *         "x402Version": 2,
                      *         "accepted": {
-                     *           "scheme": "exact",
-                     *           "network": "stellar:testnet",
-                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "amount": "10000",
-                     *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *           "maxTimeoutSeconds": 60,
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "extra": {
                      *             "areFeesSponsored": true
-                     *           }
+                     *           },
+                     *           "maxTimeoutSeconds": 60,
+                     *           "network": "stellar:testnet",
+                     *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *           "scheme": "exact"
                      *         },
                      *         "payload": {
                      *           "transaction": "AAAAAgAAAAAAAAAAAAAA…"
                      *         },
                      *         "resource": {
                      *           "url": "https://api.example.com/weather"
-                     *         }
-                     *       }
+                     *         },
+                     *         "x402Version": 2
+                     *       },
+                     *       "paymentSignature": "eyJ4NDAyVmVyc2lvbiI6Miwi…"
                      *     }
                      */
                     "application/json": components["schemas"]["CompletedBody"];
@@ -4048,18 +4048,18 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
                  *       "requirements": {
-                 *         "scheme": "exact",
-                 *         "network": "stellar:testnet",
-                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "amount": "10000",
-                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                 *         "maxTimeoutSeconds": 60,
+                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "extra": {
                  *           "areFeesSponsored": true
-                 *         }
-                 *       },
-                 *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3"
+                 *         },
+                 *         "maxTimeoutSeconds": 60,
+                 *         "network": "stellar:testnet",
+                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *         "scheme": "exact"
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["PrepareRequest"];
@@ -4075,12 +4075,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "entry": "AAAAAQAAAAAAAAAA4G4bbwu…",
-                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                     *       "preimage": "AAAACc7gMC1ZhE0yvcqRXIID3URzP…",
                      *       "expirationLedger": 1204512,
                      *       "expiresAt": "2026-11-23T09:31:00Z",
+                     *       "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *       "network": "stellar:testnet",
                      *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "preimage": "AAAACc7gMC1ZhE0yvcqRXIID3URzP…",
                      *       "statements": [
                      *         "Transfer 10000 base units of the token C… from G… to G… on stellar:testnet, once.",
                      *         "This is allowed until ledger 1204512 closes, at about 2026-11-23 09:31:00 UTC.",
@@ -4113,22 +4113,22 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                     *       "network": "stellar:testnet",
-                     *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *       "amount": "10000",
+                     *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *       "attemptsLeft": 0,
+                     *       "network": "stellar:testnet",
                      *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *       "state": "delivered",
                      *       "receipt": {
-                     *         "success": true,
-                     *         "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *         "network": "stellar:testnet",
-                     *         "payer": "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI"
+                     *         "payer": "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI",
+                     *         "success": true,
+                     *         "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *       },
+                     *       "refund": null,
                      *       "sentAt": "2026-11-23T09:30:00Z",
                      *       "settledAt": "2026-11-23T09:30:05Z",
-                     *       "attemptsLeft": 0,
-                     *       "refund": null
+                     *       "state": "delivered",
+                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
                      */
                     "application/json": components["schemas"]["PaymentBody"];
@@ -4165,22 +4165,22 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                     *       "network": "stellar:testnet",
-                     *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *       "amount": "10000",
+                     *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *       "attemptsLeft": 0,
+                     *       "network": "stellar:testnet",
                      *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                     *       "state": "refunded",
                      *       "receipt": {
-                     *         "success": true,
-                     *         "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *         "network": "stellar:testnet",
-                     *         "payer": "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI"
+                     *         "payer": "GADQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOBYHA4DQOZPI",
+                     *         "success": true,
+                     *         "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *       },
+                     *       "refund": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *       "sentAt": "2026-11-23T09:30:00Z",
                      *       "settledAt": "2026-11-23T09:30:05Z",
-                     *       "attemptsLeft": 0,
-                     *       "refund": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                     *       "state": "refunded",
+                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
                      */
                     "application/json": components["schemas"]["PaymentBody"];
@@ -4208,13 +4208,13 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-                     *       "network": "stellar:testnet",
-                     *       "status": "confirmed",
-                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
-                     *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *       "amount": "10000",
                      *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-                     *       "amount": "10000"
+                     *       "network": "stellar:testnet",
+                     *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *       "payer": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *       "status": "confirmed",
+                     *       "transaction": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
                      *     }
                      */
                     "application/json": components["schemas"]["SettlementBody"];
@@ -4246,10 +4246,10 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4257,15 +4257,6 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "slug": "x402-pay",
-                     *           "name": "Pay for a resource",
-                     *           "summary": "Ask a paid resource for its price, pay it with the user's wallet, and call it.",
-                     *           "category": "Payments",
-                     *           "protocol": "x402",
-                     *           "networks": [
-                     *             "stellar:testnet",
-                     *             "stellar:pubnet"
-                     *           ],
                      *           "actions": [
                      *             "quote",
                      *             "prepare",
@@ -4277,14 +4268,23 @@ export interface operations {
                      *             "wallet_auth_entry",
                      *             "x402"
                      *           ],
+                     *           "category": "Payments",
+                     *           "name": "Pay for a resource",
+                     *           "networks": [
+                     *             "stellar:testnet",
+                     *             "stellar:pubnet"
+                     *           ],
+                     *           "protocol": "x402",
                      *           "safety": {
                      *             "movesFunds": true,
                      *             "requiresWalletSignature": true
                      *           },
-                     *           "version": "1.0.0",
-                     *           "status": "available",
+                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *           "slug": "x402-pay",
                      *           "specUrl": "https://pay.example.com/v1/skills/x402-pay/spec?version=1.0.0",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                     *           "status": "available",
+                     *           "summary": "Ask a paid resource for its price, pay it with the user's wallet, and call it.",
+                     *           "version": "1.0.0"
                      *         }
                      *       ],
                      *       "total": 1
@@ -4316,10 +4316,10 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4357,10 +4357,10 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4395,10 +4395,10 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4434,19 +4434,19 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     /**
                      * @example {
+                     *       "actions": [],
                      *       "schemaVersion": "1.0",
                      *       "slug": "x402-pay",
-                     *       "version": "1.0.0",
-                     *       "actions": []
+                     *       "version": "1.0.0"
                      *     }
                      */
                     "application/json": Record<string, never>;
@@ -4472,10 +4472,10 @@ export interface operations {
             /** @description The document. */
             200: {
                 headers: {
-                    /** @description The version of the document. */
-                    ETag?: string;
                     /** @description How long the document may be kept. */
                     "Cache-Control"?: string;
+                    /** @description The version of the document. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4483,10 +4483,10 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "version": "1.0.0",
-                     *           "status": "available",
+                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
                      *           "specUrl": "https://pay.example.com/v1/skills/x402-pay/spec?version=1.0.0",
-                     *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                     *           "status": "available",
+                     *           "version": "1.0.0"
                      *         }
                      *       ],
                      *       "total": 1
@@ -4520,24 +4520,24 @@ export interface operations {
                     /**
                      * @example {
                      *       "from": "2026-11-20",
-                     *       "to": "2026-11-21",
                      *       "items": [
                      *         {
                      *           "date": "2026-11-21",
+                     *           "feesSponsored": "330000",
                      *           "network": "stellar:testnet",
-                     *           "verifications": {
-                     *             "accepted": 12,
-                     *             "refused": 1
-                     *           },
                      *           "settlements": {
                      *             "accepted": 11,
                      *             "failed": 0,
                      *             "pending": 1,
                      *             "refused": 0
                      *           },
-                     *           "feesSponsored": "330000"
+                     *           "verifications": {
+                     *             "accepted": 12,
+                     *             "refused": 1
+                     *           }
                      *         }
-                     *       ]
+                     *       ],
+                     *       "to": "2026-11-21"
                      *     }
                      */
                     "application/json": components["schemas"]["UsageResponse"];
@@ -4569,10 +4569,10 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
+                     *           "createdAt": "2026-11-21T09:30:00Z",
                      *           "id": "sec_2nAbCdEfGhIjKlMnOpQrSt",
                      *           "name": "weather upstream",
                      *           "purpose": "bearer",
-                     *           "createdAt": "2026-11-21T09:30:00Z",
                      *           "updatedAt": "2026-11-21T09:30:00Z"
                      *         }
                      *       ],
@@ -4599,8 +4599,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "name": "weather upstream",
-                 *       "value": "s3cr3t-t0ken",
-                 *       "purpose": "bearer"
+                 *       "purpose": "bearer",
+                 *       "value": "s3cr3t-t0ken"
                  *     }
                  */
                 "application/json": components["schemas"]["CreateSecretRequest"];
@@ -4615,10 +4615,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "createdAt": "2026-11-21T09:30:00Z",
                      *       "id": "sec_2nAbCdEfGhIjKlMnOpQrSt",
                      *       "name": "weather upstream",
                      *       "purpose": "bearer",
-                     *       "createdAt": "2026-11-21T09:30:00Z",
                      *       "updatedAt": "2026-11-21T09:30:00Z"
                      *     }
                      */
@@ -4677,10 +4677,10 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "createdAt": "2026-11-21T09:30:00Z",
                      *       "id": "sec_2nAbCdEfGhIjKlMnOpQrSt",
                      *       "name": "weather upstream",
                      *       "purpose": "bearer",
-                     *       "createdAt": "2026-11-21T09:30:00Z",
                      *       "updatedAt": "2026-11-21T09:30:00Z"
                      *     }
                      */
@@ -4713,42 +4713,42 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
-                     *           "slug": "city-weather",
-                     *           "endpoint": "https://farebox.example/gateway/city-weather",
-                     *           "scheme": "exact",
-                     *           "enabled": false,
-                     *           "name": "City weather",
-                     *           "description": "",
-                     *           "tags": [
-                     *             "weather"
-                     *           ],
-                     *           "mimeType": "application/json",
-                     *           "upstreamUrl": "https://api.weather.example/v1",
-                     *           "authType": "none",
-                     *           "authHeader": null,
-                     *           "secretId": null,
                      *           "accepts": [
                      *             {
-                     *               "network": "stellar:testnet",
-                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *               "amount": "10000",
+                     *               "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *               "network": "stellar:testnet",
                      *               "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR"
                      *             }
                      *           ],
-                     *           "method": null,
-                     *           "routes": [],
-                     *           "otherPaths": "base",
-                     *           "requestsPerMinute": 60,
-                     *           "monthlyRequestQuota": 100000,
+                     *           "authHeader": null,
+                     *           "authType": "none",
+                     *           "createdAt": "2026-11-23T09:30:00Z",
+                     *           "description": "",
+                     *           "enabled": false,
+                     *           "endpoint": "https://farebox.example/gateway/city-weather",
+                     *           "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
+                     *           "isRepeatable": false,
+                     *           "keepAnswerBytes": 65536,
                      *           "maxConcurrentRequests": 50,
                      *           "maxRequestBytes": 1048576,
                      *           "maxResponseBytes": 5242880,
+                     *           "method": null,
+                     *           "mimeType": "application/json",
+                     *           "monthlyRequestQuota": 100000,
+                     *           "name": "City weather",
+                     *           "otherPaths": "base",
+                     *           "requestsPerMinute": 60,
+                     *           "routes": [],
+                     *           "scheme": "exact",
+                     *           "secretId": null,
+                     *           "slug": "city-weather",
+                     *           "tags": [
+                     *             "weather"
+                     *           ],
                      *           "timeoutSeconds": 30,
-                     *           "keepAnswerBytes": 65536,
-                     *           "isRepeatable": false,
-                     *           "createdAt": "2026-11-23T09:30:00Z",
-                     *           "updatedAt": "2026-11-23T09:30:00Z"
+                     *           "updatedAt": "2026-11-23T09:30:00Z",
+                     *           "upstreamUrl": "https://api.weather.example/v1"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -4773,15 +4773,15 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "amount": "10000",
+                 *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *       "name": "City weather",
-                 *       "upstreamUrl": "https://api.weather.example/v1",
+                 *       "network": "stellar:testnet",
+                 *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
                  *       "tags": [
                  *         "weather"
                  *       ],
-                 *       "network": "stellar:testnet",
-                 *       "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
-                 *       "amount": "10000",
-                 *       "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR"
+                 *       "upstreamUrl": "https://api.weather.example/v1"
                  *     }
                  */
                 "application/json": components["schemas"]["CreateWrapperRequest"];
@@ -4796,42 +4796,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
-                     *       "slug": "city-weather",
-                     *       "endpoint": "https://farebox.example/gateway/city-weather",
-                     *       "scheme": "exact",
-                     *       "enabled": false,
-                     *       "name": "City weather",
-                     *       "description": "",
-                     *       "tags": [
-                     *         "weather"
-                     *       ],
-                     *       "mimeType": "application/json",
-                     *       "upstreamUrl": "https://api.weather.example/v1",
-                     *       "authType": "none",
-                     *       "authHeader": null,
-                     *       "secretId": null,
                      *       "accepts": [
                      *         {
-                     *           "network": "stellar:testnet",
-                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "amount": "10000",
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "network": "stellar:testnet",
                      *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR"
                      *         }
                      *       ],
-                     *       "method": null,
-                     *       "routes": [],
-                     *       "otherPaths": "base",
-                     *       "requestsPerMinute": 60,
-                     *       "monthlyRequestQuota": 100000,
+                     *       "authHeader": null,
+                     *       "authType": "none",
+                     *       "createdAt": "2026-11-23T09:30:00Z",
+                     *       "description": "",
+                     *       "enabled": false,
+                     *       "endpoint": "https://farebox.example/gateway/city-weather",
+                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "isRepeatable": false,
+                     *       "keepAnswerBytes": 65536,
                      *       "maxConcurrentRequests": 50,
                      *       "maxRequestBytes": 1048576,
                      *       "maxResponseBytes": 5242880,
+                     *       "method": null,
+                     *       "mimeType": "application/json",
+                     *       "monthlyRequestQuota": 100000,
+                     *       "name": "City weather",
+                     *       "otherPaths": "base",
+                     *       "requestsPerMinute": 60,
+                     *       "routes": [],
+                     *       "scheme": "exact",
+                     *       "secretId": null,
+                     *       "slug": "city-weather",
+                     *       "tags": [
+                     *         "weather"
+                     *       ],
                      *       "timeoutSeconds": 30,
-                     *       "keepAnswerBytes": 65536,
-                     *       "isRepeatable": false,
-                     *       "createdAt": "2026-11-23T09:30:00Z",
-                     *       "updatedAt": "2026-11-23T09:30:00Z"
+                     *       "updatedAt": "2026-11-23T09:30:00Z",
+                     *       "upstreamUrl": "https://api.weather.example/v1"
                      *     }
                      */
                     "application/json": components["schemas"]["WrapperBody"];
@@ -4859,9 +4859,9 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "slug": "city-weather",
                      *       "available": true,
-                     *       "modified": false
+                     *       "modified": false,
+                     *       "slug": "city-weather"
                      *     }
                      */
                     "application/json": components["schemas"]["SlugBody"];
@@ -4889,42 +4889,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
-                     *       "slug": "city-weather",
-                     *       "endpoint": "https://farebox.example/gateway/city-weather",
-                     *       "scheme": "exact",
-                     *       "enabled": false,
-                     *       "name": "City weather",
-                     *       "description": "",
-                     *       "tags": [
-                     *         "weather"
-                     *       ],
-                     *       "mimeType": "application/json",
-                     *       "upstreamUrl": "https://api.weather.example/v1",
-                     *       "authType": "none",
-                     *       "authHeader": null,
-                     *       "secretId": null,
                      *       "accepts": [
                      *         {
-                     *           "network": "stellar:testnet",
-                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "amount": "10000",
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "network": "stellar:testnet",
                      *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR"
                      *         }
                      *       ],
-                     *       "method": null,
-                     *       "routes": [],
-                     *       "otherPaths": "base",
-                     *       "requestsPerMinute": 60,
-                     *       "monthlyRequestQuota": 100000,
+                     *       "authHeader": null,
+                     *       "authType": "none",
+                     *       "createdAt": "2026-11-23T09:30:00Z",
+                     *       "description": "",
+                     *       "enabled": false,
+                     *       "endpoint": "https://farebox.example/gateway/city-weather",
+                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "isRepeatable": false,
+                     *       "keepAnswerBytes": 65536,
                      *       "maxConcurrentRequests": 50,
                      *       "maxRequestBytes": 1048576,
                      *       "maxResponseBytes": 5242880,
+                     *       "method": null,
+                     *       "mimeType": "application/json",
+                     *       "monthlyRequestQuota": 100000,
+                     *       "name": "City weather",
+                     *       "otherPaths": "base",
+                     *       "requestsPerMinute": 60,
+                     *       "routes": [],
+                     *       "scheme": "exact",
+                     *       "secretId": null,
+                     *       "slug": "city-weather",
+                     *       "tags": [
+                     *         "weather"
+                     *       ],
                      *       "timeoutSeconds": 30,
-                     *       "keepAnswerBytes": 65536,
-                     *       "isRepeatable": false,
-                     *       "createdAt": "2026-11-23T09:30:00Z",
-                     *       "updatedAt": "2026-11-23T09:30:00Z"
+                     *       "updatedAt": "2026-11-23T09:30:00Z",
+                     *       "upstreamUrl": "https://api.weather.example/v1"
                      *     }
                      */
                     "application/json": components["schemas"]["WrapperBody"];
@@ -4982,42 +4982,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
-                     *       "slug": "city-weather",
-                     *       "endpoint": "https://farebox.example/gateway/city-weather",
-                     *       "scheme": "exact",
-                     *       "enabled": false,
-                     *       "name": "City weather",
-                     *       "description": "",
-                     *       "tags": [
-                     *         "weather"
-                     *       ],
-                     *       "mimeType": "application/json",
-                     *       "upstreamUrl": "https://api.weather.example/v1",
-                     *       "authType": "none",
-                     *       "authHeader": null,
-                     *       "secretId": null,
                      *       "accepts": [
                      *         {
-                     *           "network": "stellar:testnet",
-                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "amount": "10000",
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "network": "stellar:testnet",
                      *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR"
                      *         }
                      *       ],
-                     *       "method": null,
-                     *       "routes": [],
-                     *       "otherPaths": "base",
-                     *       "requestsPerMinute": 60,
-                     *       "monthlyRequestQuota": 100000,
+                     *       "authHeader": null,
+                     *       "authType": "none",
+                     *       "createdAt": "2026-11-23T09:30:00Z",
+                     *       "description": "",
+                     *       "enabled": false,
+                     *       "endpoint": "https://farebox.example/gateway/city-weather",
+                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "isRepeatable": false,
+                     *       "keepAnswerBytes": 65536,
                      *       "maxConcurrentRequests": 50,
                      *       "maxRequestBytes": 1048576,
                      *       "maxResponseBytes": 5242880,
+                     *       "method": null,
+                     *       "mimeType": "application/json",
+                     *       "monthlyRequestQuota": 100000,
+                     *       "name": "City weather",
+                     *       "otherPaths": "base",
+                     *       "requestsPerMinute": 60,
+                     *       "routes": [],
+                     *       "scheme": "exact",
+                     *       "secretId": null,
+                     *       "slug": "city-weather",
+                     *       "tags": [
+                     *         "weather"
+                     *       ],
                      *       "timeoutSeconds": 30,
-                     *       "keepAnswerBytes": 65536,
-                     *       "isRepeatable": false,
-                     *       "createdAt": "2026-11-23T09:30:00Z",
-                     *       "updatedAt": "2026-11-23T09:30:00Z"
+                     *       "updatedAt": "2026-11-23T09:30:00Z",
+                     *       "upstreamUrl": "https://api.weather.example/v1"
                      *     }
                      */
                     "application/json": components["schemas"]["WrapperBody"];
@@ -5052,25 +5052,25 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "days": [],
+                     *       "owed": 0,
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "nextCursor": null
+                     *       },
+                     *       "payments": [],
+                     *       "requests": [],
                      *       "summary": {
-                     *         "requests": 0,
-                     *         "successful": 0,
                      *         "averageLatencyMs": null,
+                     *         "errors": {},
+                     *         "outcomes": {},
                      *         "p50LatencyMs": null,
                      *         "p95LatencyMs": null,
                      *         "p99LatencyMs": null,
                      *         "requestBytes": 0,
+                     *         "requests": 0,
                      *         "responseBytes": 0,
-                     *         "outcomes": {},
-                     *         "errors": {}
-                     *       },
-                     *       "owed": 0,
-                     *       "days": [],
-                     *       "payments": [],
-                     *       "requests": [],
-                     *       "pagination": {
-                     *         "limit": 20,
-                     *         "nextCursor": null
+                     *         "successful": 0
                      *       }
                      *     }
                      */
@@ -5099,18 +5099,18 @@ export interface operations {
                 content: {
                     /**
                      * @example {
+                     *       "credentialProblem": null,
+                     *       "offer": {
+                     *         "accepts": [],
+                     *         "error": "Payment required",
+                     *         "x402Version": 2
+                     *       },
                      *       "ready": true,
                      *       "settingsProblem": null,
-                     *       "credentialProblem": null,
                      *       "upstream": {
-                     *         "status": 200,
                      *         "latencyMs": 81,
-                     *         "problem": null
-                     *       },
-                     *       "offer": {
-                     *         "x402Version": 2,
-                     *         "error": "Payment required",
-                     *         "accepts": []
+                     *         "problem": null,
+                     *         "status": 200
                      *       }
                      *     }
                      */
@@ -5139,42 +5139,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
-                     *       "slug": "city-weather",
-                     *       "endpoint": "https://farebox.example/gateway/city-weather",
-                     *       "scheme": "exact",
-                     *       "enabled": false,
-                     *       "name": "City weather",
-                     *       "description": "",
-                     *       "tags": [
-                     *         "weather"
-                     *       ],
-                     *       "mimeType": "application/json",
-                     *       "upstreamUrl": "https://api.weather.example/v1",
-                     *       "authType": "none",
-                     *       "authHeader": null,
-                     *       "secretId": null,
                      *       "accepts": [
                      *         {
-                     *           "network": "stellar:testnet",
-                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "amount": "10000",
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "network": "stellar:testnet",
                      *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR"
                      *         }
                      *       ],
-                     *       "method": null,
-                     *       "routes": [],
-                     *       "otherPaths": "base",
-                     *       "requestsPerMinute": 60,
-                     *       "monthlyRequestQuota": 100000,
+                     *       "authHeader": null,
+                     *       "authType": "none",
+                     *       "createdAt": "2026-11-23T09:30:00Z",
+                     *       "description": "",
+                     *       "enabled": false,
+                     *       "endpoint": "https://farebox.example/gateway/city-weather",
+                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "isRepeatable": false,
+                     *       "keepAnswerBytes": 65536,
                      *       "maxConcurrentRequests": 50,
                      *       "maxRequestBytes": 1048576,
                      *       "maxResponseBytes": 5242880,
+                     *       "method": null,
+                     *       "mimeType": "application/json",
+                     *       "monthlyRequestQuota": 100000,
+                     *       "name": "City weather",
+                     *       "otherPaths": "base",
+                     *       "requestsPerMinute": 60,
+                     *       "routes": [],
+                     *       "scheme": "exact",
+                     *       "secretId": null,
+                     *       "slug": "city-weather",
+                     *       "tags": [
+                     *         "weather"
+                     *       ],
                      *       "timeoutSeconds": 30,
-                     *       "keepAnswerBytes": 65536,
-                     *       "isRepeatable": false,
-                     *       "createdAt": "2026-11-23T09:30:00Z",
-                     *       "updatedAt": "2026-11-23T09:30:00Z"
+                     *       "updatedAt": "2026-11-23T09:30:00Z",
+                     *       "upstreamUrl": "https://api.weather.example/v1"
                      *     }
                      */
                     "application/json": components["schemas"]["WrapperBody"];
@@ -5202,42 +5202,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
-                     *       "slug": "city-weather",
-                     *       "endpoint": "https://farebox.example/gateway/city-weather",
-                     *       "scheme": "exact",
-                     *       "enabled": true,
-                     *       "name": "City weather",
-                     *       "description": "",
-                     *       "tags": [
-                     *         "weather"
-                     *       ],
-                     *       "mimeType": "application/json",
-                     *       "upstreamUrl": "https://api.weather.example/v1",
-                     *       "authType": "none",
-                     *       "authHeader": null,
-                     *       "secretId": null,
                      *       "accepts": [
                      *         {
-                     *           "network": "stellar:testnet",
-                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                      *           "amount": "10000",
+                     *           "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "network": "stellar:testnet",
                      *           "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR"
                      *         }
                      *       ],
-                     *       "method": null,
-                     *       "routes": [],
-                     *       "otherPaths": "base",
-                     *       "requestsPerMinute": 60,
-                     *       "monthlyRequestQuota": 100000,
+                     *       "authHeader": null,
+                     *       "authType": "none",
+                     *       "createdAt": "2026-11-23T09:30:00Z",
+                     *       "description": "",
+                     *       "enabled": true,
+                     *       "endpoint": "https://farebox.example/gateway/city-weather",
+                     *       "id": "wrp_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "isRepeatable": false,
+                     *       "keepAnswerBytes": 65536,
                      *       "maxConcurrentRequests": 50,
                      *       "maxRequestBytes": 1048576,
                      *       "maxResponseBytes": 5242880,
+                     *       "method": null,
+                     *       "mimeType": "application/json",
+                     *       "monthlyRequestQuota": 100000,
+                     *       "name": "City weather",
+                     *       "otherPaths": "base",
+                     *       "requestsPerMinute": 60,
+                     *       "routes": [],
+                     *       "scheme": "exact",
+                     *       "secretId": null,
+                     *       "slug": "city-weather",
+                     *       "tags": [
+                     *         "weather"
+                     *       ],
                      *       "timeoutSeconds": 30,
-                     *       "keepAnswerBytes": 65536,
-                     *       "isRepeatable": false,
-                     *       "createdAt": "2026-11-23T09:30:00Z",
-                     *       "updatedAt": "2026-11-23T09:30:00Z"
+                     *       "updatedAt": "2026-11-23T09:30:00Z",
+                     *       "upstreamUrl": "https://api.weather.example/v1"
                      *     }
                      */
                     "application/json": components["schemas"]["WrapperBody"];
@@ -5256,24 +5256,24 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "x402Version": 2,
                  *       "paymentPayload": {
-                 *         "x402Version": 2,
                  *         "payload": {
                  *           "transaction": "AAAAAgAAAABG…"
-                 *         }
+                 *         },
+                 *         "x402Version": 2
                  *       },
                  *       "paymentRequirements": {
-                 *         "scheme": "exact",
-                 *         "network": "stellar:testnet",
-                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "amount": "10000",
-                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
-                 *         "maxTimeoutSeconds": 60,
+                 *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
                  *         "extra": {
                  *           "areFeesSponsored": true
-                 *         }
-                 *       }
+                 *         },
+                 *         "maxTimeoutSeconds": 60,
+                 *         "network": "stellar:testnet",
+                 *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                 *         "scheme": "exact"
+                 *       },
+                 *       "x402Version": 2
                  *     }
                  */
                 "application/json": components["schemas"]["PaymentRequestBody"];
