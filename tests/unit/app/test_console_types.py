@@ -46,6 +46,5 @@ def test_digest_differs_when_a_route_is_declared_differently() -> None:
 def test_paths_that_the_console_calls_are_routes_of_the_service() -> None:
     called = re.findall(r'^  "([A-Z]+ /[^"]+)",$', PATHS.read_text(), re.MULTILINE)
     declared = {f"{route.method} {route.path}" for route in documented_routes()}
-    assert len(called) > 10
+    assert len(called) == len(set(called)) > 10
     assert set(called) <= declared
-    assert called == sorted(set(called), key=lambda each: each.split(" ")[1]), "sorted by path"
