@@ -1,0 +1,55 @@
+import { useEffect, useId, useRef } from "react";
+import type { ReactNode } from "react";
+import { Button } from "./Button";
+import styles from "./Dialog.module.css";
+import { CloseIcon } from "./icons";
+import { joinClasses } from "./joinClasses";
+
+interface DialogProps {
+  title: ReactNode;
+  onClose: () => void;
+  /** False while something must not be left half done: Escape and the cross do nothing. */
+  isClosable?: boolean;
+  isWide?: boolean;
+  children: ReactNode;
+}
+
+/**
+ * A modal dialog: the browser's own element, which keeps the focus inside, closes by Escape and
+ * returns the focus. Rendered while it is open: `{isOpen && <Dialog …>}`.
+ */
+export function Dialog({ title, onClose, isClosable = true, isWide = false, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    if (dialog && !dialog.open) dialog.showModal();
+    return () => dialog?.close();
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      className={joinClasses(styles["dialog"], isWide && styles["wide"])}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (isClosable) onClose();
+      }}
+    >
+      <div className={styles["head"]}>
+        <h2 id={id}>{title}</h2>
+        {isClosable && (
+          <Button kind="quiet" size="icon" aria-label="Close" onClick={onClose}>
+            <CloseIcon />
+          </Button>
+        )}
+      </div>
+      <div className={styles["body"]}>{children}</div>
+    </dialog>
+  );
+}
+
+/** The row of buttons at a dialog's or a form's end; the main one is the last. */
+export function Actions({ children }: { children: ReactNode }) {
+  return <div className={styles["actions"]}>{children}</div>;
+}
