@@ -12,10 +12,14 @@ const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
  */
 function earlyScript(): Plugin {
   let name = "early/early.js";
+  let isBuild = false;
   return {
     name: "early-script",
+    config(_config, { command }) {
+      isBuild = command === "build";
+    },
     buildStart() {
-      if (this.meta.watchMode) return;
+      if (!isBuild) return;
       const source = readFileSync(file("early/early.js"), "utf8");
       this.emitFile({ type: "asset", name: "early.js", source });
     },

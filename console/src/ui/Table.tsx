@@ -65,6 +65,8 @@ function WindowedRows<Row>({ rows, columns, rowKey, top }: TableProps<Row> & { t
     estimateSize: () => ROW_HEIGHT,
     overscan: 12,
     scrollMargin: top,
+    // A row of a tab that is not shown has no height; without one all rows would be near the screen.
+    measureElement: (row) => row.getBoundingClientRect().height || ROW_HEIGHT,
     getItemKey: (index) => {
       const row = rows[index];
       return row === undefined ? index : rowKey(row);
