@@ -63,6 +63,16 @@ export function provideOwner(client: QueryClient): void {
   });
 }
 
+/** Makes this the owner; what was read for another one is forgotten, and the same one reads again. */
+export function changeOwner(client: QueryClient, owner: Owner | null): void {
+  const before = client.getQueryData<Owner | null>(keys.owner);
+  client.setQueryData<Owner | null>(keys.owner, owner);
+  const predicate = ({ queryKey: [first] }: { queryKey: readonly unknown[] }) =>
+    first !== keys.owner[0] && first !== keys.networks[0];
+  if (before?.id === owner?.id) void client.invalidateQueries({ predicate });
+  else client.removeQueries({ predicate });
+}
+
 /** The query of the signed-in wallet; its data is null when nobody is signed in. */
 export function useOwnerQuery() {
   return useQuery<Owner | null>({ queryKey: keys.owner });
