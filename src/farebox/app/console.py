@@ -1,17 +1,21 @@
 """The console: the files of its build, read once, with the headers that a browser holds them to."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
+from farebox.app.setting_rules import is_loopback_host
+from farebox.kernel.errors import CommandRefused
 from farebox.web.guard import Headers
 from farebox.web.static_files import StaticFile
 
 PACKAGED: Final = Path(__file__).parents[1] / "console_build"  # scripts/setup builds it
 INDEX: Final = "index.html"
 ASSETS: Final = "assets"
+DEVELOPMENT_WALLET: Final = "development-wallet.js"  # of the demo: see farebox.local
 _MEDIA: Final = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -35,6 +39,7 @@ HEADERS: Final[Headers] = (
     (b"content-security-policy", _POLICY.encode()),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
 
 
@@ -52,6 +57,29 @@ class Console:
             return f"console: none, because {self.folder} has no {INDEX} (scripts/setup builds it)"
         size = sum(len(each.body) for path, each in self.files.items() if path != "/")
         return f"console: {len(self.files) - 1} files, {size // 1000} kB, served at /"
+
+
+class DevelopmentWalletRefused(CommandRefused):
+    """The development wallet would be served where money is real."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} has the development wallet of a demo, whose keys everybody can read. It is "
+            "served on this machine alone and with local networks alone: build the console again."
+        )
+
+
+def check_console(console: Console, rpc_urls: Iterable[str]) -> None:
+    """Return if the console has no development wallet, or every node is on this machine.
+
+    Raises:
+        DevelopmentWalletRefused: it has, and a node is elsewhere or the build is the package's own.
+    """
+    if f"/{ASSETS}/{DEVELOPMENT_WALLET}" not in console.files:
+        return
+    is_local = all(is_loopback_host(urlsplit(url).hostname or "") for url in rpc_urls)
+    if console.folder == PACKAGED or not is_local:
+        raise DevelopmentWalletRefused(console.folder)
 
 
 def read_console(folder: Path | None) -> Console:

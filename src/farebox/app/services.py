@@ -10,7 +10,7 @@ from farebox.app.account_services import build_accounts
 from farebox.app.agent_services import build_agents
 from farebox.app.assembly import Loop, Services, join_features
 from farebox.app.catalog_services import build_catalog
-from farebox.app.console import read_console
+from farebox.app.console import check_console, read_console
 from farebox.app.database_pools import Pools, build_pools
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
@@ -62,6 +62,7 @@ def build_services(settings: Settings) -> Services:
 
     Raises:
         BadSigner: a secret seed cannot be used.
+        DevelopmentWalletRefused: the console is a demo's, and a node is elsewhere.
         InvalidSkills: a packaged spec of a skill breaks a rule.
         Outage: no database is configured.
     """
@@ -113,6 +114,7 @@ def _pools(settings: Settings) -> Pools:
 
 def _console_files(settings: Settings) -> Mapping[str, StaticFile]:
     console = read_console(settings.console_dir)
+    check_console(console, (each.rpc_url.reveal() for each in settings.networks.values()))
     if not console.files:
         log.info("console.absent", folder=str(console.folder))
     return console.files
