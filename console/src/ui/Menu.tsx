@@ -39,7 +39,8 @@ export function Menu({ name, items, trigger }: MenuProps) {
               key={item.label}
               className={joinClasses(styles["item"], item.isDangerous && styles["danger"])}
               disabled={item.isDisabled ?? false}
-              onSelect={item.onSelect}
+              // The focus returns to the trigger first, so that a dialog gives it back there.
+              onSelect={() => setTimeout(item.onSelect)}
             >
               {item.label}
               {item.isSelected && <span aria-label="selected">✓</span>}

@@ -46,6 +46,7 @@ const WALLET_TITLES: Record<string, string> = {
   cannot_sign_entries: "This wallet cannot sign this",
   declined: "Declined in the wallet",
   no_answer: "The wallet did not answer",
+  undecodable: "This must not be signed",
 };
 
 export function titleOf(failure: Failure): string {
@@ -58,6 +59,7 @@ export function titleOf(failure: Failure): string {
 
 /** What a person can do about it; null where the message says it all. */
 export function adviceOf(failure: Failure): string | null {
+  if (failure.code === "undecodable") return "Nothing was signed. Report this to the operator of the service.";
   if (failure.status === 0) return "Check your connection, then try again.";
   if (failure.status === PAGE) return "Reload the page. If it happens again, report the sentence above.";
   if (failure.status === 401) return "Sign in with your wallet; this page stays as it is.";
