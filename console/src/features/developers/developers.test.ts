@@ -82,8 +82,8 @@ describe("examples", () => {
   });
 
   test("the shell and JavaScript refuse what is broken", () => {
-    expect(() => readBy("sh", ["-n"], "echo 'open")).toThrow();
-    expect(() => readBy(process.execPath, NODE_CHECK, "const = {")).toThrow();
+    expect(() => readBy("sh", ["-n"], "echo 'open")).toThrow(/failed/i);
+    expect(() => readBy(process.execPath, NODE_CHECK, "const = {")).toThrow(/failed/i);
   });
 
   test("curl quotes a text that the shell would read", () => {
