@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Error, Locator
 
 from e2e.browser import Screen, Visitor, visit
 from e2e.console_pages import wait_until_ready
+from e2e.console_screens import FOLDER
 from e2e.console_stage import BUYER, SELLER, ConsoleStage
 from e2e.machine import RunFailed, say
 
@@ -46,6 +47,13 @@ class Journey:
                 reason = str(error).splitlines()[0] if str(error) else type(error).__name__
                 self.failed.append(f"{label}: {reason[:300]}")
                 say(f"  FAILED {self.failed[-1]}")
+                await self._keep_pictures(step.__name__)
+
+    async def _keep_pictures(self, step: str) -> None:
+        """Keep what both saw when a step failed."""
+        for who, visitor in (("seller", self.seller), ("buyer", self.buyer)):
+            path = FOLDER / "failed" / f"{self.screen.name}-{step}-{who}.png"
+            await visitor.page.screenshot(path=path)
 
     async def close(self) -> None:
         """End both profiles."""
