@@ -116,8 +116,12 @@ async def store_and_rotate_a_secret(journey: Journey) -> None:
     await go(seller, "/developers?tab=vault")
     await seller.page.get_by_role("button", name="Store a secret").first.click()
     await dialog(seller).get_by_label("Name").fill(name)
-    await dialog(seller).get_by_label("Value").fill("an old token of the API")
+    await dialog(seller).get_by_label("Value").fill("a token with spaces")
     await dialog(seller).get_by_role("button", name="Store it").click()
+    await dialog(seller).get_by_text("The service refused this").wait_for()  # the form stays
+    await dialog(seller).get_by_label("Value").fill("an-old-token-of-the-API")
+    await dialog(seller).get_by_role("button", name="Store it").click()
+    await dialog(seller).wait_for(state="hidden")
     await seller.page.get_by_text(name).first.wait_for()
     await seller.page.get_by_role("button", name=f"Actions for {name}").click()
     await seller.page.get_by_role("menuitem", name="Rotate").click()
