@@ -49,7 +49,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "react", test: /node_modules.(react|react-dom|scheduler)./ },
-            { name: "tanstack", test: /node_modules.@tanstack./ },
+            { name: "tanstack", test: /node_modules.@tanstack.(?!\w+-virtual)/ },
           ],
         },
       },
@@ -60,5 +60,5 @@ export default defineConfig({
     },
   },
   server: { proxy: { "^/(v1|discovery|mcp|gateway|health|supported)": "http://127.0.0.1:8402" } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], testTimeout: 30_000 },
 });
