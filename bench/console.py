@@ -88,25 +88,32 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     cores = divide_cores()
     with scratch_folder("farebox-bench-") as scratch:
         async with open_console_stage(scratch, prefix=cores.pin_service()) as stage:
-            async with open_chromium() as browser:
-                first = await _first_loads(browser, stage, size)
-                pages, growth = await _turn_pages(browser, stage, size)
+            with cores.shared():  # as on a person's machine; the service is idle meanwhile
+                figures = await _in_browser(stage, size)
             rate = await _files(stage, size)
     chunks, decoder = chunk_sizes()
-    figures: dict[str, object] = {
-        **first,
+    figures |= {
         "chunk_kb_max": max(chunks.values()),
         "decoder_kb": decoder,
-        "slowest_page_ms_p95": max(pages.values()),
-        "heap_growth": growth,
         "files_per_s": round(rate.per_second),
-        "pages_ms_p95": pages,
         "chunks_kb": dict(sorted(chunks.items(), key=lambda each: -each[1])[:6]),
         "files": rate.figures(),
         "one_core_each": cores.service is not None,
         "seconds": round(time.monotonic() - began, 1),
     }
     return _holds(figures) and rate.unexpected == 0, figures
+
+
+async def _in_browser(stage: ConsoleStage, size: Size) -> dict[str, object]:
+    async with open_chromium() as browser:
+        first = await _first_loads(browser, stage, size)
+        pages, growth = await _turn_pages(browser, stage, size)
+    return {
+        **first,
+        "slowest_page_ms_p95": max(pages.values()),
+        "heap_growth": growth,
+        "pages_ms_p95": pages,
+    }
 
 
 def _holds(figures: Mapping[str, Any]) -> bool:
@@ -146,7 +153,7 @@ async def _first_loads(browser: Browser, stage: ConsoleStage, size: Size) -> dic
         await _slow_down(visitor)
         await visitor.open("/")
         await visitor.page.wait_for_function(
-            "performance.getEntriesByName('farebox-usable').length > 0"
+            "() => performance.getEntriesByName('farebox-usable').length > 0"
         )
         times = await visitor.page.evaluate(_TIMES)
         if times["paint"] is None:
