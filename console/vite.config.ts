@@ -49,7 +49,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: "react", test: /node_modules.(react|react-dom|scheduler)./ },
-            { name: "tanstack", test: /node_modules.@tanstack./ },
+            { name: "tanstack", test: /node_modules.@tanstack.(?!\w+-virtual)/ },
           ],
         },
       },

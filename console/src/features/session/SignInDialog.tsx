@@ -1,9 +1,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { keys } from "@/api/keys";
 import { chooseNetwork, NETWORK_NAMES, useNetwork, useServedNetworks } from "@/api/networks";
 import type { Owner } from "@/api/session";
-import { closeSignIn, useOwner, useSignInRequest } from "@/api/session";
+import { changeOwner, closeSignIn, useOwner, useSignInRequest } from "@/api/session";
 import type { Network } from "@/api/types";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
@@ -26,12 +25,8 @@ export function SignInDialog() {
 
 function useSignedIn() {
   const client = useQueryClient();
-  const before = useOwner();
   return (owner: Owner) => {
-    // Another wallet sees nothing of the one before it; the same one reads its pages again.
-    if (before && before.id !== owner.id) client.clear();
-    client.setQueryData<Owner | null>(keys.owner, owner);
-    if (before?.id === owner.id) void client.invalidateQueries();
+    changeOwner(client, owner);
     chooseNetwork(owner.network);
     closeSignIn();
     announce(`Signed in as ${shorten(owner.address)} on ${NETWORK_NAMES[owner.network]}.`, "good");
