@@ -51,5 +51,5 @@ test("readAll stops when it is aborted", async () => {
     },
     { ...options(), signal: control.signal },
   );
-  await expect(reading).rejects.toThrow();
+  await expect(reading).rejects.toThrow("aborted");
 });
