@@ -11,7 +11,7 @@ from farebox.web.endpoint import RouteDeclaration
 
 
 def console_schema(routes: Sequence[RouteDeclaration]) -> bytes:
-    """Serialize the schema of these routes; its keys are sorted, so that equal schemas are equal."""
+    """Serialize the schema of these routes with sorted keys: equal schemas give equal bytes."""
     document = msgspec.json.encode(openapi_document(routes), order="deterministic")
     return msgspec.json.format(document, indent=1) + b"\n"
 

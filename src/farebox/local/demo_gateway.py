@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import aiohttp
 import msgspec
+from stellar_sdk import TransactionEnvelope
 
 from farebox.buyer.authorization import authorize
 from farebox.buyer.choose import BuyerPreferences, choose
@@ -34,7 +35,6 @@ class GatewayScene:
     """The parts of the demo that buy through the gateway."""
 
     service_url: str
-    operator_key: Secret[str]
     network: DemoNetwork
     wallet: Wallet
     client: HttpSellerClient
@@ -74,15 +74,18 @@ async def sell_through_gateway(scene: GatewayScene, demo_log: DemoLog) -> None:
 
 
 async def _wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
-    """Store the API's token, and create and enable a wrapper."""
+    """Sign in as the seller, store the API's token, and create and enable a wrapper."""
+    network = scene.network.network
+    token = await _sign_in(scene)
     secret = await _manage(
         scene,
+        token,
         "/v1/vault/secrets",
         {"name": "forecast api", "value": scene.api.token.reveal(), "purpose": "bearer"},
     )
-    network = scene.network.network
     wrapper = await _manage(
         scene,
+        token,
         "/v1/wrappers",
         {
             "name": "Lisbon forecast",
@@ -94,19 +97,30 @@ async def _wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
             "network": network.value,
             "asset": USDC[network].contract,
             "amount": str(PRICE),
-            "payTo": scene.network.seller,
+            "payTo": scene.network.seller.address,
         },
     )
-    await _manage(scene, f"/v1/wrappers/{wrapper['id']}/enable", None)
+    await _manage(scene, token, f"/v1/wrappers/{wrapper['id']}/enable", None)
     demo_log.step(f"an API behind TLS, with a bearer token in the vault, is sold at {scene.url}")
 
 
+async def _sign_in(scene: GatewayScene) -> Secret[str]:
+    """Sign in with the seller's wallet; returns the session's token."""
+    seller, network = scene.network.seller, scene.network.network
+    who = {"network": network.value, "address": seller.address}
+    challenge = await _manage(scene, None, "/v1/auth/challenge", who)
+    envelope = TransactionEnvelope.from_xdr(challenge["transactionXdr"], network.passphrase)
+    envelope.sign(seller.keypair())
+    signed = {"network": network.value, "transactionXdr": envelope.to_xdr()}
+    return Secret(str((await _manage(scene, None, "/v1/auth/verify", signed))["token"]))
+
+
 async def _manage(
-    scene: GatewayScene, path: str, body: Mapping[str, object] | None
+    scene: GatewayScene, token: Secret[str] | None, path: str, body: Mapping[str, object] | None
 ) -> dict[str, Any]:
-    """Send a request of the operator, who owns the wrapper here."""
+    """Send a request of the seller; without a token to sign in."""
     timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-    headers = {"Authorization": f"Bearer {scene.operator_key.reveal()}"}
+    headers = {"Authorization": f"Bearer {token.reveal()}"} if token else {}
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
