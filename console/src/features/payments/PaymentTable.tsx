@@ -42,7 +42,7 @@ function useColumns(role: Role): Column<Payment>[] {
       label: "To do",
       cell: (each) => {
         const { short } = explain(each, sideOf(each, address));
-        return short === null ? "" : <span className="soft">{short}</span>;
+        return short === null ? "" : <PageLink to={paymentPath(each.transaction)}>{short}</PageLink>;
       },
     },
     other,
