@@ -16,6 +16,7 @@ import { SettingsTab } from "./SettingsTab";
 import { useAnalytics, useWrapper } from "./useWrappers";
 import { WrapperActions } from "./WrapperActions";
 import type { Wrapper } from "./wrapperDraft";
+import { wrapperPath } from "./wrapperPath";
 
 const AUTH_NAMES: Record<Wrapper["authType"], string> = {
   none: "none",
@@ -76,13 +77,13 @@ function OverviewTab({ wrapper }: { wrapper: Wrapper }) {
   );
 }
 
-function Owing({ wrapper, onOpen }: { wrapper: Wrapper; onOpen: () => void }) {
+function Owing({ wrapper }: { wrapper: Wrapper }) {
   const { data } = useAnalytics(wrapper.id, 30);
   if (!data || data.owed === 0) return null;
   return (
     <Note tone="warn">
       {data.owed === 1 ? "One call was paid and not delivered." : `${data.owed} calls were paid and not delivered.`}{" "}
-      <PageLink to={`/sell/${encodeURIComponent(wrapper.id)}`} search={{ tab: "owed" }} onClick={onOpen}>
+      <PageLink to={wrapperPath(wrapper.id)} search={{ tab: "owed" }}>
         Pay the buyers back
       </PageLink>
     </Note>
@@ -93,7 +94,7 @@ function Shown({ wrapper }: { wrapper: Wrapper }) {
   const [tab, setTab] = useAddressParameter("tab", "overview");
   return (
     <>
-      {tab !== "owed" && <Owing wrapper={wrapper} onOpen={() => setTab("owed")} />}
+      {tab !== "owed" && <Owing wrapper={wrapper} />}
       <Tabs
         name={wrapper.name}
         selected={tab}
