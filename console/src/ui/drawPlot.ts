@@ -44,7 +44,8 @@ export function drawPlot(element: HTMLElement, times: readonly number[], series:
           label: each.label,
           stroke: colour(`--plot-${index + 1}`),
           width: 2,
-          points: { show: times.length < 3, size: 6 },
+          // a value between two gaps has no line
+          points: { show: times.length < 3 || each.values.includes(null), size: 6 },
           spanGaps: false,
         })),
       ],

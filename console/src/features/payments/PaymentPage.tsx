@@ -63,7 +63,7 @@ function Sale({ sale }: { sale: NonNullable<Payment["sale"]> }) {
                 {sale.slug}
               </PageLink>,
             ],
-            ["Request", <code key="request" className="foreign">{`${sale.method} ${sale.path}`}</code>],
+            ["Request", <code key="request" className="foreign">{`${sale.method} ${sale.path || "/"}`}</code>],
             ["Sent to your API", sale.attempts === 1 ? "once" : `${sale.attempts} times`],
             ["Its last status", sale.upstreamStatus ?? "no complete response"],
             ["Ended", <Time key="ended" at={sale.endedAt} format="short" otherwise="not yet" />],

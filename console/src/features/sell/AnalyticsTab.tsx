@@ -77,7 +77,7 @@ function Plots({ analytics, days }: { analytics: Analytics; days: number }) {
         />
       ))}
       <PlotCard title="Latency of delivered calls" {...plots.latency} />
-      <PlotCard title="Not delivered" {...plots.errors} />
+      <PlotCard title="Errors" {...plots.errors} />
     </div>
   );
 }
@@ -133,7 +133,7 @@ export function AnalyticsTab({ wrapper }: { wrapper: Wrapper }) {
   const days = PERIODS.some((each) => each.value === period) ? Number(period) : 30;
   const query = useAnalytics(wrapper.id, days);
   return (
-    <div className="stack">
+    <div className={styles["sections"]}>
       <Section
         title="Analytics"
         description="Days in UTC, today included. What happened in the last second may be missing."

@@ -4,17 +4,18 @@ import { PageLink, useAddressParameter } from "@/ui/address";
 import { CodeBlock } from "@/ui/CodeBlock";
 import { Section } from "@/ui/Page";
 import { Tabs } from "@/ui/Tabs";
+import styles from "./Sell.module.css";
 import type { SellerProgram } from "./sellerPrograms";
 import { SELLER_PROGRAMS, writeSettings } from "./sellerPrograms";
 
-function Program({ program: { label, file, program, install, run, port } }: { program: SellerProgram }) {
+function Program({ program: { description, file, program, install, run, port } }: { program: SellerProgram }) {
   const owner = useOwner();
   const network = useNetwork();
   const served = useServedNetworks();
   const asset = served.find((each) => each.network === network)?.usdc.contract ?? "";
   const settings = { facilitator: window.location.origin, network, asset, payTo: owner?.address ?? "" };
   return (
-    <div className="stack">
+    <div className={styles["sections"]}>
       <Section
         title="1. Settings"
         description={
@@ -33,7 +34,7 @@ function Program({ program: { label, file, program, install, run, port } }: { pr
       )}
       <Section
         title={`${install === null ? 2 : 3}. ${file}`}
-        description={install === null ? "It needs the standard library of Python 3.9 or newer only." : `A route of ${label} with a price.`}
+        description={description}
       >
         <CodeBlock name={`the program ${file}`} code={program} />
       </Section>
@@ -50,8 +51,8 @@ export function IntegrateTab() {
   return (
     <div className="stack">
       <p className="soft">
-        Take payments in your own program: it asks this service to verify and to settle each one. Its first settled
-        payment lists it in the catalog, and its payments are in <PageLink to="/payments">Payments</PageLink>.
+        Take payments in your own program: it asks this service to verify and to settle each one. What it received is
+        listed in <PageLink to="/payments">Payments</PageLink>.
       </p>
       <Tabs
         name="Language"

@@ -29,7 +29,7 @@ const columnsOf = (tokenOf: TokenOf): Column<Payment>[] => [
   {
     id: "request",
     label: "Request",
-    cell: (each) => <code className="foreign">{each.sale ? `${each.sale.method} ${each.sale.path}` : ""}</code>,
+    cell: (each) => <code className="foreign">{each.sale ? `${each.sale.method} ${each.sale.path || "/"}` : ""}</code>,
   },
   { id: "status", label: "Last status", cell: (each) => each.sale?.upstreamStatus ?? "none" },
   { id: "sent", label: "Paid", cell: (each) => <Time at={each.sentAt} format="short" /> },

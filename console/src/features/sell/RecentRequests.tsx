@@ -19,7 +19,7 @@ type Recorded = Analytics["requests"][number];
 
 const COLUMNS: readonly Column<Recorded>[] = [
   { id: "at", label: "Time", cell: (each) => <Time at={each.at} format="short" /> },
-  { id: "request", label: "Request", cell: (each) => <code className="foreign">{`${each.method} ${each.path}`}</code> },
+  { id: "request", label: "Request", cell: (each) => <code className="foreign">{`${each.method} ${each.path || "/"}`}</code> },
   { id: "status", label: "Status", cell: (each) => <span className="numbers">{each.status}</span> },
   { id: "outcome", label: "Outcome", cell: (each) => OUTCOMES[each.outcome] ?? each.outcome },
   { id: "duration", label: "Took", align: "end", cell: (each) => <span className="numbers">{each.durationMs} ms</span> },
@@ -49,7 +49,7 @@ export function RecentRequests({ wrapper }: { wrapper: Wrapper }) {
   const list = useCursorList<Recorded>(
     [...keys.wrappers, "requests", wrapper.id],
     async (cursor, signal) => {
-      const query = { days: 1, limit: 20, ...(cursor ? { cursor } : {}) };
+      const query = { days: 1, limit: 10, ...(cursor ? { cursor } : {}) };
       const page = await call("GET /v1/wrappers/{id}/analytics", { path: { id: wrapper.id }, query }, { signal });
       return { items: page.requests, pagination: page.pagination };
     },

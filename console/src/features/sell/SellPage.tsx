@@ -134,7 +134,7 @@ export function SellPage() {
   return (
     <Page
       title="Sell"
-      description="Put a price on your API. Each call is paid before it is answered, straight to your wallet."
+      description="Put a price on your API. Each call is paid first, straight to your wallet."
       actions={<NewWrapperLink />}
     >
       <Tabs

@@ -12,6 +12,7 @@ import { CheckSection } from "./CheckSection";
 import { ListingPreviews } from "./ListingPreviews";
 import { OwedTab } from "./OwedTab";
 import { Prices } from "./Prices";
+import styles from "./Sell.module.css";
 import { SettingsTab } from "./SettingsTab";
 import { useAnalytics, useWrapper } from "./useWrappers";
 import { WrapperActions } from "./WrapperActions";
@@ -64,7 +65,7 @@ function Summary({ wrapper }: { wrapper: Wrapper }) {
 
 function OverviewTab({ wrapper }: { wrapper: Wrapper }) {
   return (
-    <div className="stack">
+    <div className={styles["sections"]}>
       {!wrapper.enabled && (
         <Note>
           <strong>Nobody can buy it yet.</strong> Run the check, look at the listing below, then enable the wrapper.

@@ -42,7 +42,10 @@ describe("analyticsPlots", () => {
       [6, 0, 6],
       [3, 0, 3],
     ]);
-    expect(plots.errors.series[0]?.values).toEqual([1, 0, 1]);
+    expect(plots.errors.series.map((each) => each.values)).toEqual([
+      [1, 0, 1],
+      [0, 0, 0],
+    ]);
   });
 
   test("leaves a gap where there is no latency", () => {

@@ -37,6 +37,9 @@ const NOT_FAULTS = new Set(["CHALLENGED", "UPSTREAM_SUCCESS", "REPLAYED"]);
 export const failuresOf = ({ outcomes }: Summary): number =>
   Object.entries(outcomes).reduce((sum, [name, count]) => (NOT_FAULTS.has(name) ? sum : sum + count), 0);
 
+/** Requests that were paid and got no whole response of the API. */
+const undeliveredOf = ({ outcomes }: Summary): number => (outcomes["UPSTREAM_ERROR"] ?? 0) + (outcomes["BROKEN_OFF"] ?? 0);
+
 const whole = (value: number): string => String(Math.round(value));
 const ms = (value: number): string => (value >= 10_000 ? `${(value / 1000).toFixed(1)} s` : `${Math.round(value)} ms`);
 
@@ -77,7 +80,13 @@ export function analyticsPlots(days: readonly Day[], count: number, today: strin
       line("95 of 100", ({ summary }) => summary.p95LatencyMs, null, ms),
     ],
   };
-  const errors: PlotData = { times, series: [line("Not delivered", ({ summary }) => failuresOf(summary), 0, whole)] };
+  const errors: PlotData = {
+    times,
+    series: [
+      line("Paid, not delivered", ({ summary }) => undeliveredOf(summary), 0, whole),
+      line("Refused or failed", ({ summary }) => failuresOf(summary) - undeliveredOf(summary), 0, whole),
+    ],
+  };
   const revenue = sumRevenue(days).map((sum) => ({ token: sum, plot: revenuePlot(sum, all, byDay, tokenOf) }));
   return { calls, latency, errors, revenue };
 }

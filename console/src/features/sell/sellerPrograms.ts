@@ -12,6 +12,7 @@ export interface SellerSettings {
 export interface SellerProgram {
   id: string;
   label: string;
+  description: string;
   file: string;
   program: string;
   /** Packages to install first; null where none are needed. */
@@ -25,6 +26,7 @@ export const SELLER_PROGRAMS: readonly [SellerProgram, ...SellerProgram[]] = [
   {
     id: "express",
     label: "Express",
+    description: "It describes its route to the catalog: its first settled payment lists it there.",
     file: "seller.mjs",
     program: express,
     install:
@@ -36,6 +38,7 @@ export const SELLER_PROGRAMS: readonly [SellerProgram, ...SellerProgram[]] = [
   {
     id: "python",
     label: "Python",
+    description: "It needs the standard library of Python 3.9 or newer only.",
     file: "seller.py",
     program: python,
     install: null,
