@@ -38,7 +38,8 @@ export function Time({ at, format = "relative", otherwise = "never" }: TimeProps
   if (!at || Number.isNaN(ms)) return <span className="soft">{otherwise}</span>;
   return (
     <time dateTime={at} title={formatFull(ms)} className="numbers">
-      {format === "relative" ? formatRelative(ms, Math.max(current, now)) : formatShort(ms)}
+      {/* The clock ticks seldom: what happened since its last tick did not happen in the future. */}
+      {format === "relative" ? formatRelative(ms, ms > current ? Date.now() : current) : formatShort(ms)}
     </time>
   );
 }

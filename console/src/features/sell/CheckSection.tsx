@@ -6,7 +6,7 @@ import { Note } from "@/ui/Note";
 import { Card, Section } from "@/ui/Page";
 import { Loading, Problem } from "@/ui/PageState";
 import { inWords } from "./callReasons";
-import { writeUnpaid } from "./offer";
+import { writeUnpaidHead } from "./offer";
 import styles from "./Sell.module.css";
 import type { Check } from "./useWrappers";
 import { useCheck } from "./useWrappers";
@@ -55,7 +55,11 @@ function Result({ check }: { check: Check }) {
       </Card>
       <details className={styles["fold"]}>
         <summary>What a buyer gets before paying (402)</summary>
-        <CodeBlock name="the answer to an unpaid request" code={writeUnpaid(check.offer)} isWrapped />
+        <div className="stack">
+          <CodeBlock name="the offer" code={JSON.stringify(check.offer, null, 2)} isWrapped />
+          <p className="soft">It is the body of the answer, and in base64 it is in its head:</p>
+          <CodeBlock name="the head of the answer" code={writeUnpaidHead(check.offer)} isWrapped />
+        </div>
       </details>
     </>
   );
@@ -71,7 +75,7 @@ export function CheckSection({ wrapper }: { wrapper: Wrapper }) {
       description="The gateway sends your API one HEAD request with the credential. Nobody pays."
       actions={
         <Button
-          kind={wrapper.enabled ? "normal" : "primary"}
+          kind={wrapper.enabled || query.data?.ready ? "normal" : "primary"}
           isPending={query.isFetching}
           onClick={() => void query.refetch()}
         >

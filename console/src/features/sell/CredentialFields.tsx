@@ -1,16 +1,11 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQuery } from "@tanstack/react-query";
 import { call } from "@/api/client";
 import { keys } from "@/api/keys";
 import { Button } from "@/ui/Button";
-import { Actions, Dialog } from "@/ui/Dialog";
 import { Field, Select } from "@/ui/Field";
-import { useForm } from "@/ui/form";
-import { FormFrame } from "@/ui/FormFrame";
 import { Note } from "@/ui/Note";
 import { Card, Section } from "@/ui/Page";
 import { Problem } from "@/ui/PageState";
-import { announce } from "@/ui/toast";
 import type { WrapperForm } from "./useWrapperForm";
 import { isOtherHost } from "./wrapperBody";
 import type { Wrapper } from "./wrapperDraft";
@@ -28,61 +23,16 @@ function useSecrets() {
   });
 }
 
-interface NewSecretProps {
-  purpose: "bearer" | "header";
-  name: string;
-  onStored: (id: string) => void;
-  onClose: () => void;
-}
-
-function NewSecretDialog({ purpose, name, onStored, onClose }: NewSecretProps) {
-  const client = useQueryClient();
-  const form = useForm({
-    initial: { name, value: "" },
-    validate: (values) => ({
-      name: values.name.trim().length < 2 ? "A name has 2 to 80 characters." : undefined,
-      value: values.value === "" ? "Enter the credential." : undefined,
-    }),
-    submit: (values) =>
-      call("POST /v1/vault/secrets", { body: { name: values.name.trim(), purpose, value: values.value } }),
-    onDone: async (secret) => {
-      announce(`Stored “${secret.name}”.`, "good");
-      await client.invalidateQueries({ queryKey: keys.secrets });
-      onStored(secret.id);
-      onClose();
-    },
-  });
-  return (
-    <Dialog title="Store the credential" onClose={onClose}>
-      <FormFrame form={form} name="Store the credential">
-        <Field label="Name" maxLength={80} {...form.field("name")} />
-        <Field
-          label="Value"
-          type="password"
-          autoComplete="new-password"
-          hint="It is encrypted at once. No page and no route shows it again."
-          {...form.field("value")}
-        />
-        <Actions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" isPending={form.isPending}>
-            Store it
-          </Button>
-        </Actions>
-      </FormFrame>
-    </Dialog>
-  );
-}
-
 interface CredentialProps {
   form: WrapperForm;
   /** The wrapper that is edited; null for a new one. */
   stored: Wrapper | null;
+  /** Opens the dialog that stores a new secret; it is a form of its own, outside this one. */
+  onStore: () => void;
 }
 
 /** How the gateway authenticates at the API: a secret of the vault, in a header. */
-export function CredentialFields({ form, stored }: CredentialProps) {
-  const [isStoring, setStoring] = useState(false);
+export function CredentialFields({ form, stored, onStore }: CredentialProps) {
   const secrets = useSecrets();
   const authType = form.draft["authType"] ?? "none";
   const needsSecret = authType === "bearer" || authType === "header";
@@ -109,7 +59,7 @@ export function CredentialFields({ form, stored }: CredentialProps) {
               {...form.field("secretId")}
             />
             <div className="row">
-              <Button size="small" onClick={() => setStoring(true)}>
+              <Button size="small" onClick={onStore}>
                 Store a new secret
               </Button>
             </div>
@@ -122,14 +72,6 @@ export function CredentialFields({ form, stored }: CredentialProps) {
           </Note>
         )}
       </Card>
-      {isStoring && needsSecret && (
-        <NewSecretDialog
-          purpose={authType}
-          name={`${form.draft["name"] ?? ""} api`.trim()}
-          onStored={(id) => form.set("secretId", id)}
-          onClose={() => setStoring(false)}
-        />
-      )}
     </Section>
   );
 }

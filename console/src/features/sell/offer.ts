@@ -8,14 +8,12 @@ export function toBase64(text: string): string {
   return btoa(binary);
 }
 
-/** Writes the answer to an unpaid request: the same object as header and as body. */
-export function writeUnpaid(offer: unknown): string {
+/** Writes the head of the answer to an unpaid request; its body is the offer as JSON. */
+export function writeUnpaidHead(offer: unknown): string {
   return [
     "HTTP/1.1 402 Payment Required",
     "Content-Type: application/json",
     `PAYMENT-REQUIRED: ${toBase64(JSON.stringify(offer))}`,
-    "",
-    JSON.stringify(offer, null, 2),
   ].join("\n");
 }
 
