@@ -42,7 +42,9 @@ function useColumns(role: Role): Column<Payment>[] {
       label: "To do",
       cell: (each) => {
         const { short } = explain(each, sideOf(each, address));
-        return short === null ? "" : <PageLink to={paymentPath(each.transaction)}>{short}</PageLink>;
+        if (short === null) return "";
+        if (each.state === "pending") return <span className="soft">{short}</span>;
+        return <PageLink to={paymentPath(each.transaction)}>{short}</PageLink>;
       },
     },
     other,
