@@ -1,9 +1,11 @@
-import { useEffect, useId, useRef } from "react";
+import { useId, useLayoutEffect, useRef } from "react";
 import type { ReactNode } from "react";
 import { Button } from "./Button";
 import styles from "./Dialog.module.css";
 import { CloseIcon } from "./icons";
 import { joinClasses } from "./joinClasses";
+
+const FOCUSABLE = "input, select, textarea, button, a[href]";
 
 interface DialogProps {
   title: ReactNode;
@@ -21,10 +23,14 @@ interface DialogProps {
 export function Dialog({ title, onClose, isClosable = true, isWide = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the element leaves the page: a dialog gives the focus back only while it is in it.
+  useLayoutEffect(() => {
     const dialog = element.current;
-    if (dialog && !dialog.open) dialog.showModal();
-    return () => dialog?.close();
+    if (!dialog) return undefined;
+    if (!dialog.open) dialog.showModal();
+    // The first thing to fill in or to press, rather than the cross.
+    dialog.querySelector<HTMLElement>(`[data-body] :is(${FOCUSABLE})`)?.focus();
+    return () => dialog.close();
   }, []);
   return (
     <dialog
@@ -35,6 +41,12 @@ export function Dialog({ title, onClose, isClosable = true, isWide = false, chil
         event.preventDefault();
         if (isClosable) onClose();
       }}
+      onClose={({ currentTarget: dialog }) => {
+        // A browser closes at the second Escape whatever a page says.
+        if (dialog.open) return;
+        if (isClosable) onClose();
+        else dialog.showModal();
+      }}
     >
       <div className={styles["head"]}>
         <h2 id={id}>{title}</h2>
@@ -44,7 +56,7 @@ export function Dialog({ title, onClose, isClosable = true, isWide = false, chil
           </Button>
         )}
       </div>
-      <div className={styles["body"]}>{children}</div>
+      <div className={styles["body"]} data-body>{children}</div>
     </dialog>
   );
 }
