@@ -41,9 +41,8 @@ export function RefundForm({ payment }: { payment: Payment }) {
       <Card>
         <ol className={styles["steps"]}>
           <li>
-            Send <Money amount={amount} {...tokens(network, asset)} /> or more from your wallet, in the same token (
+            Send <Money amount={amount} {...tokens(network, asset)} /> or more from your wallet, in the same token:{" "}
             <Identifier id={asset} name="the token's contract" network={network} />
-            ).
           </li>
           <li>
             Send it to the payer: <Identifier id={receipt.payer} name="the payer" network={network} />
