@@ -76,7 +76,8 @@ export function drawPlot(
           label: each.label,
           stroke: style.getPropertyValue(`--plot-${index + 1}`).trim(),
           width: 2,
-          points: { show: times.length < 3, size: 6 },
+          // a value between two gaps has no line
+          points: { show: times.length < 3 || each.values.includes(null), size: 6 },
           spanGaps: false,
         })),
       ],
