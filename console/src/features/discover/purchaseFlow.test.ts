@@ -71,7 +71,7 @@ describe("nextFlow", () => {
     for (const path of paths) {
       const flow = after(...path);
       const taken = (Object.keys(EVENTS) as Name[]).filter((name) => nextFlow(flow, EVENTS[name]) !== flow);
-      expect(taken.sort(), flow.step).toEqual([...(allowed[flow.step] ?? [])].sort());
+      expect([flow.step, taken.sort()]).toEqual([flow.step, [...(allowed[flow.step] ?? [])].sort()]);
     }
   });
 
@@ -127,13 +127,13 @@ describe("nextFlow", () => {
   });
 });
 
+const result = (content: object) => ({ kind: "result" as const, content: content as Record<string, unknown> });
+const refused = (code: number, reason: string, data: object = {}) =>
+  ({ kind: "refused" as const, code, reason, message: "No.", data: { reason, ...data } });
+
 describe("readOutcome", () => {
-  const result = (content: object) => ({ kind: "result" as const, content: content as Record<string, unknown> });
   const receipt = { paymentResponse: { success: true, transaction: "ab".repeat(32) } };
   const body = { status: 200, bodyEncoding: "json", body: { a: 1 }, contentType: "application/json" };
-  const refused = (code: number, reason: string, data: object = {}) =>
-    ({ kind: "refused" as const, code, reason, message: "No.", data: { reason, ...data } });
-
   test("reads the challenge, and of its terms those that can be prepared", () => {
     const content = { x402Version: 2, accepts: [TERMS, { ...TERMS, scheme: "upto" }, 7], nextAction: "SIGN_PAYMENT_AND_RETRY" };
     expect(readOutcome(result(content), false)).toMatchObject({ kind: "challenge", challenge: { accepts: [TERMS] } });

@@ -51,7 +51,7 @@ export type Flow =
   | (Offered & { step: "signing"; review: Review })
   | (Offered & { step: "completing"; review: Review; signature: string; problem: unknown })
   | { step: "paying"; payment: SignedPayment }
-  | { step: "waiting"; payment: SignedPayment; message: string; problem: unknown; dueAt: number }
+  | { step: "waiting"; payment: SignedPayment; message: string; problem: unknown; dueAt: number; seconds: number }
   | { step: "ended"; payment: SignedPayment | null; call: CallArguments; outcome: Ended };
 
 export type FlowEvent =
@@ -118,7 +118,8 @@ function waiting(payment: SignedPayment, message: string, problem: unknown, aske
     const outcome = { kind: "unclear" as const, message, delivery: null, transaction };
     return { step: "ended", payment, call, outcome };
   }
-  return { step: "waiting", payment, message, problem, dueAt: now + waitSeconds(payment.attempts, asked) * 1000 };
+  const seconds = waitSeconds(payment.attempts, asked);
+  return { step: "waiting", payment, message, problem, dueAt: now + seconds * 1000, seconds };
 }
 
 /** Where a failed step leads: nothing was sent, and what was typed and offered stays. */
@@ -201,7 +202,7 @@ export function nextFlow(flow: Flow, event: FlowEvent): Flow {
       return back(flow);
     case "resumed":
       return flow.step === "form"
-        ? { step: "waiting", payment: event.payment, message: "A payment from before is not finished.", problem: null, dueAt: 0 }
+        ? { step: "waiting", payment: event.payment, message: "A payment from before is not finished.", problem: null, dueAt: 0, seconds: 0 }
         : flow;
   }
 }

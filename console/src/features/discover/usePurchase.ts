@@ -85,11 +85,14 @@ async function sendAgain(key: string): Promise<void> {
   if (flow !== before && flow.step === "paying") await send(key);
 }
 
+/** Continues an unfinished payment of this tab, from whichever page. */
+export const continuePayment = (key: string): void => watchPayment(key, (each) => void sendAgain(each));
+
 /** The purchase at a listing, and what a person can do in its present state. */
 export function usePurchase(key: string) {
   const client = useQueryClient();
   const flow = useSyncExternalStore(subscribe, () => readFlow(key));
-  useEffect(() => watchPayment(key, (each) => void sendAgain(each)), [key]);
+  useEffect(() => continuePayment(key), [key]);
   const hasEnded = flow.step === "ended" && flow.payment !== null;
   useEffect(() => {
     if (!hasEnded) return;
