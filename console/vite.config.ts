@@ -60,5 +60,5 @@ export default defineConfig({
     },
   },
   server: { proxy: { "^/(v1|discovery|mcp|gateway|health|supported)": "http://127.0.0.1:8402" } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], testTimeout: 30_000 },
 });

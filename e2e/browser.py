@@ -31,6 +31,12 @@ document.addEventListener("securitypolicyviolation", (event) => {{
   window.{_SAW}(`${{event.effectiveDirective}} ${{event.blockedURI}} ${{event.sourceFile}}`);
 }}, true);
 """
+_CALL: Final = """async ([method, path, body]) => {
+  const headers = {"X-Farebox-CSRF": "1", "Content-Type": "application/json"};
+  const init = {method, headers, body: body === null ? undefined : JSON.stringify(body)};
+  const answer = await fetch(path, init);
+  return [answer.status, await answer.text()];
+}"""
 _WALLET: Final = "Development wallet:"
 _REFUSED: Final = "Failed to load resource: the server responded with a status of"
 _SERIOUS: Final = ("serious", "critical")
@@ -66,6 +72,7 @@ class Record:
     console_errors: list[str] = field(default_factory=list)
     scripts_run: list[str] = field(default_factory=list)  # of text that strangers wrote
     requests: list[str] = field(default_factory=list)  # method and path of every one to our origin
+    sent: list[str] = field(default_factory=list)  # URLs and bodies of all requests
 
     def add(self, other: "Record") -> None:
         """Take over what another record has."""
@@ -74,6 +81,7 @@ class Record:
         self.console_errors += other.console_errors
         self.scripts_run += other.scripts_run
         self.requests += other.requests
+        self.sent += other.sent
 
 
 @dataclass(slots=True)
@@ -99,7 +107,7 @@ async def open_chromium() -> AsyncIterator[Browser]:
     path = chromium_path()
     if path is None:
         raise RunFailed("There is no Chromium here (on Debian, as root: apt-get install chromium)")
-    options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"]
     options += ["--no-sandbox"] if os.geteuid() == 0 else []
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=options)
@@ -120,6 +128,23 @@ class Visitor:
     async def open(self, route: str) -> None:
         """Go to a page of the console, such as `/sell`."""
         await self.page.goto(f"{self.origin}/#{route}")
+
+    async def sign_in(self) -> None:
+        """Sign in from the page with the wallet."""
+        await self.page.get_by_role("button", name="Sign in", exact=True).first.click()
+        await self.page.get_by_role("dialog").get_by_role("button", name="Freighter").click()
+        await self.page.get_by_text("Signed in as").wait_for()
+
+    async def call(self, method: str, path: str, body: object = None) -> Any:
+        """Send a request from the page, with its session; return the body of the response.
+
+        Raises:
+            RunFailed: it is refused.
+        """
+        status, text = await self.page.evaluate(_CALL, [method, path, body])
+        if status >= 400:
+            raise RunFailed(f"{method} {path}: {status} {text}")
+        return json.loads(text) if text else None
 
     async def close(self) -> None:
         """End the profile."""
@@ -146,6 +171,7 @@ class Visitor:
 
     def _on_request(self, request: Request) -> None:
         parts = urlsplit(request.url)
+        self.record.sent += [request.url, request.post_data or ""]
         if f"{parts.scheme}://{parts.netloc}" == self.origin:
             self.record.requests.append(f"{request.method} {parts.path}")
         elif parts.scheme in ("http", "https", "ws", "wss"):

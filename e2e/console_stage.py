@@ -8,7 +8,7 @@ from typing import Final
 
 from stellar_sdk import Keypair
 
-from e2e.machine import RunFailed, subfolder
+from e2e.machine import RunFailed, our_process, subfolder
 from e2e.stage import Market, Stage, open_stage
 from farebox.app.console import read_console
 from farebox.buyer.wallet import wallet_of
@@ -17,6 +17,7 @@ from farebox.local.certificates import Authority
 from farebox.local.development_wallet import WalletAccount, wallet_script
 from farebox.local.devnet import HeaderForm
 from farebox.local.gateway_settings import gateway_settings
+from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
 
 BUYER: Final = 1  # the place of an account in the wallet
@@ -29,6 +30,8 @@ class ConsoleStage:
 
     stage: Stage
     api: WrappedApi
+    folder: Path
+    settings: Mapping[str, str]
 
     @property
     def url(self) -> str:
@@ -48,6 +51,15 @@ class ConsoleStage:
         )
         return wallet_script(accounts, network, asks=asks)
 
+    @contextlib.asynccontextmanager
+    async def replica(self, name: str, settings: Mapping[str, str]) -> AsyncIterator[str]:
+        """Run another process of the service with further settings; yield its origin."""
+        served = [market.served for market in self.stage.markets]
+        async with our_process(
+            served, folder=subfolder(self.folder, name), settings={**self.settings, **settings}
+        ) as process:
+            yield process.url
+
 
 @contextlib.asynccontextmanager
 async def open_console_stage(
@@ -64,7 +76,11 @@ async def open_console_stage(
     api, authority = WrappedApi(), Authority(folder)
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(api.serving(authority.server(NAME)))
+        server = stack.enter_context(
+            EmbeddedPostgres(subfolder(folder, "postgres"), is_throwaway=True)
+        )
         own = {
+            "FAREBOX_DATABASE_URL": server.url.reveal(),
             "FAREBOX_CATALOG_LOCAL": "1",
             "FAREBOX_AUTH_SIGNING_SECRET": Keypair.random().secret,
             "FAREBOX_CHALLENGES_PER_MINUTE": "0",
@@ -77,4 +93,4 @@ async def open_console_stage(
                 HeaderForm.SECONDS, subfolder(folder, "stage"), settings=own, with_seller=False
             )
         )
-        yield ConsoleStage(stage, api)
+        yield ConsoleStage(stage, api, folder, own)

@@ -63,12 +63,14 @@ export function provideOwner(client: QueryClient): void {
   });
 }
 
+/** Whether a query read something that belongs to a wallet. */
+const predicate = ({ queryKey: [first] }: { queryKey: readonly unknown[] }): boolean =>
+  first !== keys.owner[0] && first !== keys.networks[0];
+
 /** Makes this the owner; what was read for another one is forgotten, and the same one reads again. */
 export function changeOwner(client: QueryClient, owner: Owner | null): void {
   const before = client.getQueryData<Owner | null>(keys.owner);
   client.setQueryData<Owner | null>(keys.owner, owner);
-  const predicate = ({ queryKey: [first] }: { queryKey: readonly unknown[] }) =>
-    first !== keys.owner[0] && first !== keys.networks[0];
   if (before?.id === owner?.id) void client.invalidateQueries({ predicate });
   else client.removeQueries({ predicate });
 }

@@ -3,17 +3,10 @@ import { NETWORK_NAMES, networksQuery, useNetwork } from "@/api/networks";
 import { Problem } from "@/ui/PageState";
 import styles from "./Shell.module.css";
 
-/** Says above every page that the service, or the network, cannot be used now. */
+/** Says above every page that its network cannot be used now. */
 export function NetworkNotice() {
   const query = useQuery({ ...networksQuery, refetchInterval: 60_000 });
   const network = useNetwork();
-  if (query.error) {
-    return (
-      <div className={styles["notice"]}>
-        <Problem error={query.error} onRetry={() => void query.refetch()} isSmall />
-      </div>
-    );
-  }
   const state = query.data?.networks.find((each) => each.network === network);
   if (!state?.isServed || state.available) return null;
   const error = {

@@ -105,11 +105,11 @@ export function Shell({ children }: { children: ReactNode }) {
         <Brand />
         <Navigation />
         <div className={styles["foot"]}>
+          <NetworkMenu />
           <div className={styles["bar"]}>
-            <NetworkMenu />
+            <OwnerMenu />
             <ThemeMenu />
           </div>
-          <OwnerMenu />
         </div>
       </aside>
       <TopBar />

@@ -1,6 +1,8 @@
 import { useEffect, useState } from "react";
 import { Button } from "./Button";
 import { CheckIcon, CopyIcon } from "./icons";
+import styles from "./Identifier.module.css";
+import { joinClasses } from "./joinClasses";
 import { announce } from "./toast";
 
 interface CopyProps {
@@ -9,10 +11,12 @@ interface CopyProps {
   name: string;
   /** Shown beside the icon; without it the button is an icon only. */
   label?: string;
+  /** Whether it stands in a line of text. */
+  isSmall?: boolean;
 }
 
 /** Copies a text to the clipboard and says so. */
-export function Copy({ text, name, label }: CopyProps) {
+export function Copy({ text, name, label, isSmall = false }: CopyProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return undefined;
@@ -33,6 +37,7 @@ export function Copy({ text, name, label }: CopyProps) {
       kind={label === undefined ? "quiet" : "normal"}
       size={label === undefined ? "icon" : "normal"}
       aria-label={label === undefined ? `Copy ${name}` : undefined}
+      className={joinClasses(isSmall && styles["inText"])}
       onClick={() => void copy()}
     >
       {isCopied ? <CheckIcon /> : <CopyIcon />}

@@ -5,6 +5,8 @@ import styles from "./Dialog.module.css";
 import { CloseIcon } from "./icons";
 import { joinClasses } from "./joinClasses";
 
+const FOCUSABLE = "input, select, textarea, button, a[href]";
+
 interface DialogProps {
   title: ReactNode;
   onClose: () => void;
@@ -23,8 +25,11 @@ export function Dialog({ title, onClose, isClosable = true, isWide = false, chil
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
-    if (dialog && !dialog.open) dialog.showModal();
-    return () => dialog?.close();
+    if (!dialog) return undefined;
+    if (!dialog.open) dialog.showModal();
+    // The first thing to fill in or to press, rather than the cross.
+    dialog.querySelector<HTMLElement>(`[data-body] :is(${FOCUSABLE})`)?.focus();
+    return () => dialog.close();
   }, []);
   return (
     <dialog
@@ -35,6 +40,12 @@ export function Dialog({ title, onClose, isClosable = true, isWide = false, chil
         event.preventDefault();
         if (isClosable) onClose();
       }}
+      onClose={({ currentTarget: dialog }) => {
+        // A browser closes at the second Escape whatever a page says.
+        if (dialog.open) return;
+        if (isClosable) onClose();
+        else dialog.showModal();
+      }}
     >
       <div className={styles["head"]}>
         <h2 id={id}>{title}</h2>
@@ -44,7 +55,7 @@ export function Dialog({ title, onClose, isClosable = true, isWide = false, chil
           </Button>
         )}
       </div>
-      <div className={styles["body"]}>{children}</div>
+      <div className={styles["body"]} data-body>{children}</div>
     </dialog>
   );
 }

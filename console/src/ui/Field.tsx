@@ -5,6 +5,8 @@ import { joinClasses } from "./joinClasses";
 
 interface FieldFrame {
   label: ReactNode;
+  /** Whether the label stands beside the input, as over a list. */
+  isInline?: boolean;
   hint?: ReactNode;
   error?: string | undefined;
 }
@@ -14,9 +16,9 @@ interface FrameProps extends FieldFrame {
   children: ReactNode;
 }
 
-function Frame({ id, label, hint, error, children }: FrameProps) {
+function Frame({ id, label, isInline = false, hint, error, children }: FrameProps) {
   return (
-    <div className={styles["field"]}>
+    <div className={joinClasses(styles["field"], isInline && styles["inline"])}>
       <label className={styles["label"]} htmlFor={id}>
         {label}
       </label>
@@ -106,10 +108,10 @@ type SelectProps = FieldFrame &
   Controlled<SelectHTMLAttributes<HTMLSelectElement>> & { options: readonly Option[] };
 
 /** The browser's own select: it works with every keyboard, screen reader and phone. */
-export function Select({ label, hint, error, value, onChange, options, ...rest }: SelectProps) {
+export function Select({ label, isInline, hint, error, value, onChange, options, ...rest }: SelectProps) {
   const id = useId();
   return (
-    <Frame id={id} label={label} hint={hint} error={error}>
+    <Frame id={id} label={label} isInline={isInline ?? false} hint={hint} error={error}>
       <select
         {...rest}
         {...describe(id, { label, hint, error })}

@@ -21,7 +21,7 @@ export function Identifier({ id, name, network, isFull = false }: IdentifierProp
       <span className={styles["text"]} title={id}>
         {isFull ? id : shorten(id)}
       </span>
-      <Copy text={id} name={name} />
+      <Copy text={id} name={name} isSmall />
       {url !== null && (
         <a
           className={styles["icon"]}

@@ -1,4 +1,5 @@
 import * as Dropdown from "@radix-ui/react-dropdown-menu";
+import { useRef } from "react";
 import type { ReactNode } from "react";
 import { Button } from "./Button";
 import { MoreIcon } from "./icons";
@@ -23,6 +24,7 @@ interface MenuProps {
 
 /** A menu of actions. Not modal: that form of Radix's would put a style element into the page. */
 export function Menu({ name, items, trigger }: MenuProps) {
+  const selected = useRef<(() => void) | null>(null);
   return (
     <Dropdown.Root modal={false}>
       <Dropdown.Trigger asChild>
@@ -33,13 +35,25 @@ export function Menu({ name, items, trigger }: MenuProps) {
         )}
       </Dropdown.Trigger>
       <Dropdown.Portal>
-        <Dropdown.Content className={styles["menu"]} align="end" sideOffset={4} collisionPadding={12}>
+        <Dropdown.Content
+          className={styles["menu"]}
+          align="end"
+          sideOffset={4}
+          collisionPadding={12}
+          onCloseAutoFocus={() => {
+            // The focus goes back to the trigger now, so that a dialog gives it back there.
+            selected.current?.();
+            selected.current = null;
+          }}
+        >
           {items.map((item) => (
             <Dropdown.Item
               key={item.label}
               className={joinClasses(styles["item"], item.isDangerous && styles["danger"])}
               disabled={item.isDisabled ?? false}
-              onSelect={item.onSelect}
+              onSelect={() => {
+                selected.current = item.onSelect;
+              }}
             >
               {item.label}
               {item.isSelected && <span aria-label="selected">✓</span>}

@@ -18,7 +18,7 @@ const failure = (status: number, seconds: number | null = null) => ({
 });
 
 test.each([
-  [401, "Sign in to see this"],
+  [401, "You are not signed in"],
   [403, "This is not allowed"],
   [409, "This cannot be done now"],
   [429, "Too many requests"],

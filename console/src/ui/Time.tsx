@@ -8,6 +8,8 @@ let timer: ReturnType<typeof setInterval> | undefined;
 /** One clock for all times of a page: it ticks every 15 seconds and not in a hidden tab. */
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
+  // A page that just came must not measure from the tick before.
+  if (Date.now() - now > 1_000) now = Date.now();
   timer ??= setInterval(() => {
     if (document.hidden) return;
     now = Date.now();
@@ -38,7 +40,7 @@ export function Time({ at, format = "relative", otherwise = "never" }: TimeProps
   if (!at || Number.isNaN(ms)) return <span className="soft">{otherwise}</span>;
   return (
     <time dateTime={at} title={formatFull(ms)} className="numbers">
-      {format === "relative" ? formatRelative(ms, Math.max(current, now)) : formatShort(ms)}
+      {format === "relative" ? formatRelative(ms, current) : formatShort(ms)}
     </time>
   );
 }

@@ -30,7 +30,7 @@ export const isOutage = (failure: Failure): boolean =>
   failure.status === 0 || failure.status === PAGE || failure.status >= 500;
 
 const TITLES: Record<number, string> = {
-  401: "Sign in to see this",
+  401: "You are not signed in",
   403: "This is not allowed",
   404: "This does not exist",
   409: "This cannot be done now",
@@ -46,6 +46,7 @@ const WALLET_TITLES: Record<string, string> = {
   cannot_sign_entries: "This wallet cannot sign this",
   declined: "Declined in the wallet",
   no_answer: "The wallet did not answer",
+  undecodable: "This must not be signed",
 };
 
 export function titleOf(failure: Failure): string {
@@ -58,9 +59,10 @@ export function titleOf(failure: Failure): string {
 
 /** What a person can do about it; null where the message says it all. */
 export function adviceOf(failure: Failure): string | null {
+  if (failure.code === "undecodable") return "Nothing was signed. Report this to the operator of the service.";
   if (failure.status === 0) return "Check your connection, then try again.";
   if (failure.status === PAGE) return "Reload the page. If it happens again, report the sentence above.";
-  if (failure.status === 401) return "Sign in with your wallet; this page stays as it is.";
+  if (failure.status === 401) return "Sign in, then try again: this page stays as it is.";
   if (failure.status === 429) return "Wait for the time below, then try again.";
   if (failure.status >= 500) return "Nothing that you did is wrong. Read the state later to see whether a change was made.";
   return null;

@@ -13,6 +13,8 @@ const day = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium" });
 /** Writes a moment as its distance from now, and as a date when it is a month away. */
 export function formatRelative(at: number, now: number): string {
   const distance = at - now;
+  // Two clocks are never equal: what happened just now must not be "in 2 seconds".
+  if (Math.abs(distance) < 10_000) return distance > 5_000 ? "in a few seconds" : "just now";
   const step = STEPS.find(([limit]) => Math.abs(distance) < limit);
   if (!step) return day.format(at);
   return relative.format(Math.round(distance / step[2]), step[1]);

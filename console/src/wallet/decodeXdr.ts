@@ -1,5 +1,7 @@
 /** The bytes are not what is expected. Nothing is signed then. */
 export class Undecodable extends Error {
+  readonly kind = "undecodable";
+
   constructor(message: string) {
     super(message);
     this.name = "Undecodable";
@@ -24,6 +26,11 @@ export class XdrReader {
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
+  }
+
+  /** How many bytes were read. */
+  get position(): number {
+    return this.#at;
   }
 
   fixed(length: number): Uint8Array {

@@ -25,7 +25,7 @@ const COLUMNS: Column<AuditEvent>[] = [
   {
     id: "subject",
     label: "Record",
-    cell: (event) => <Identifier id={event.subject} name={`the id of the record`} />,
+    cell: (event) => <Identifier id={event.subject} name="the id of the record" />,
   },
   {
     id: "actor",
@@ -57,7 +57,7 @@ export function AuditLog() {
     <Section
       title="Audit log"
       description="Every sign-in and every change of your keys, secrets and wrappers, written with the change itself."
-      actions={<Select label="Show" value={action} onChange={setAction} options={OPTIONS} />}
+      actions={<Select isInline label="Show" value={action} onChange={setAction} options={OPTIONS} />}
     >
       <Answer
         query={list}

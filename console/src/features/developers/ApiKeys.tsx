@@ -119,7 +119,7 @@ export function ApiKeys() {
         name="the API keys"
         isEmpty={(data) => data.length === 0}
         empty={
-          <Empty title="No keys yet" action={create}>
+          <Empty title="No keys yet">
             Create one for each program, with no more scopes than it needs. Then each can be revoked by itself.
           </Empty>
         }

@@ -35,6 +35,7 @@ export function Examples() {
         }
         actions={
           <Select
+            isInline
             label="Example"
             value={request.id}
             onChange={setId}

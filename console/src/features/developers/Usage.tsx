@@ -74,7 +74,7 @@ export function Usage() {
     <Section
       title="Usage"
       description="Requests to /verify and /settle by all keys and sessions of your wallet."
-      actions={<Select label="Period" options={PERIODS} value={days} onChange={setDays} />}
+      actions={<Select isInline label="Period" options={PERIODS} value={days} onChange={setDays} />}
     >
       <Answer
         query={query}

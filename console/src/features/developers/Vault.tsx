@@ -111,7 +111,7 @@ export function Vault() {
         name="the secrets"
         isEmpty={(data) => data.length === 0}
         empty={
-          <Empty title="No secrets yet" action={store}>
+          <Empty title="No secrets yet">
             Store the token of an API that you want to sell, then choose it in a wrapper.
           </Empty>
         }

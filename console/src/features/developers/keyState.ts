@@ -21,7 +21,9 @@ export interface KeyState {
 
 /** Says whether a key works at a moment. A rotated key may work on until its overlap ends. */
 export function stateOfKey(key: Key, now: number): KeyState {
-  const ended = (at: string | null) => at !== null && Date.parse(at) <= now;
+  // The service's clock decides: a revoked key ended when it was changed, whatever is the time here.
+  const latest = Math.max(now, Date.parse(key.updatedAt));
+  const ended = (at: string | null) => at !== null && Date.parse(at) <= latest;
   if (ended(key.revokedAt)) {
     return { label: key.replacedBy === null ? "Revoked" : "Rotated", tone: "neutral", isWorking: false };
   }

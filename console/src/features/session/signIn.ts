@@ -1,6 +1,6 @@
 import { call } from "@/api/client";
 import type { Owner } from "@/api/session";
-import type { Network } from "@/api/types";
+import type { Network, Schema } from "@/api/types";
 import type { Wallet } from "@/wallet/wallet";
 import { connectOn, WalletProblem } from "@/wallet/wallet";
 
@@ -18,6 +18,24 @@ const PASSPHRASES: Record<Network, string> = {
   "stellar:testnet": "Test SDF Network ; September 2015",
   "stellar:pubnet": "Public Global Stellar Network ; September 2015",
 };
+
+/** Has the wallet sign: a transaction for an account, an authorization entry for a contract. */
+async function signChallenge(wallet: Wallet, challenge: Schema<"ChallengeBody">) {
+  const { address, networkPassphrase, transactionXdr, authorizationEntriesXdr } = challenge;
+  const request = { address, networkPassphrase };
+  if (transactionXdr !== undefined) {
+    return { transactionXdr: await wallet.signTransaction(transactionXdr, request) };
+  }
+  if (!wallet.canSignEntries || authorizationEntriesXdr === undefined) {
+    throw new WalletProblem(
+      "cannot_sign_entries",
+      `${wallet.name} signs no authorization entries, so it cannot sign in with a contract account. Use another wallet.`,
+    );
+  }
+  const { readContractChallenge } = await import("@/wallet/contractChallenge");
+  const { preimage, complete } = await readContractChallenge(authorizationEntriesXdr, challenge);
+  return { authorizationEntriesXdr: complete(await wallet.signAuthEntry(preimage, request)) };
+}
 
 /**
  * Signs a wallet in: SEP-10 for an account, SEP-45 for a contract. The session arrives as a cookie
@@ -37,16 +55,10 @@ export async function signIn(
   if (challenge.networkPassphrase !== PASSPHRASES[network] || challenge.address !== address) {
     throw new WalletProblem("failed", "The challenge is for another network or account. Nothing was signed.");
   }
-  const request = { address, networkPassphrase: challenge.networkPassphrase };
-  const delivery = "cookie" as const;
-  const { transactionXdr } = challenge;
-  if (transactionXdr === undefined) {
-    throw new WalletProblem("cannot_sign_entries", `${wallet.name} cannot sign in with a contract account.`);
-  }
   onStep("signing");
-  const signed = await wallet.signTransaction(transactionXdr, request);
+  const signed = await signChallenge(wallet, challenge);
   onStep("verifying");
-  const session = await call("POST /v1/auth/verify", { body: { network, transactionXdr: signed, address, delivery } });
-  const { user, expiresAt } = session;
+  const body = { network, address, delivery: "cookie" as const, ...signed };
+  const { user, expiresAt } = await call("POST /v1/auth/verify", { body });
   return { id: user.id, network, address, expiresAt };
 }
