@@ -16,5 +16,5 @@
     typeof Array.prototype.findLast === "function" &&
     typeof window.AbortSignal === "function" &&
     typeof window.AbortSignal.timeout === "function";
-  if (!isModern) root.className += " old-browser";
+  root.className += isModern ? " modern" : " old-browser";
 })();

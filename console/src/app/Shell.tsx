@@ -1,5 +1,5 @@
 import { useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { useOwner } from "@/api/session";
 import { OwnerMenu } from "@/features/session/OwnerMenu";
@@ -48,7 +48,7 @@ function Navigation() {
 
 function Drawer({ onClose }: { onClose: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
     return () => dialog?.close();

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from "react";
+import { useId, useLayoutEffect, useRef } from "react";
 import type { ReactNode } from "react";
 import { Button } from "./Button";
 import styles from "./Dialog.module.css";
@@ -23,7 +23,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, isClosable = true, isWide = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Before the element leaves the page: a dialog gives the focus back only while it is in it.
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (!dialog) return undefined;
     if (!dialog.open) dialog.showModal();

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "react";
 import { joinClasses } from "./joinClasses";
 import styles from "./Plot.module.css";
+import { areDays, labelWriter } from "./plotScale";
 import { Table } from "./Table";
-import { formatShort } from "./time";
 
 export interface Series {
   label: string;
@@ -25,10 +25,12 @@ interface PlotProps {
 /** Lines over time, at most three, and the same as a table. uPlot is loaded when one is shown. */
 export function Plot({ name, times, series }: PlotProps) {
   const element = useRef<HTMLDivElement>(null);
+  const readout = useRef<HTMLParagraphElement>(null);
   const [isFailed, setFailed] = useState(false);
   useEffect(() => {
     const target = element.current;
-    if (!target) return undefined;
+    const text = readout.current;
+    if (!target || !text) return undefined;
     let isGone = false;
     let drawn: { resize: () => void; remove: () => void } | undefined;
     let redraw = () => {};
@@ -36,7 +38,7 @@ export function Plot({ name, times, series }: PlotProps) {
       .then(({ drawPlot }) => {
         redraw = () => {
           drawn?.remove();
-          drawn = isGone ? undefined : drawPlot(target, times, series);
+          drawn = isGone ? undefined : drawPlot(target, text, times, series);
         };
         redraw();
       })
@@ -56,6 +58,7 @@ export function Plot({ name, times, series }: PlotProps) {
       drawn?.remove();
     };
   }, [times, series]);
+  const write = labelWriter(times);
   const rows = times.map((time, index) => ({ time, index }));
   return (
     <figure className={styles["plot"]} aria-label={name}>
@@ -71,7 +74,10 @@ export function Plot({ name, times, series }: PlotProps) {
       {isFailed ? (
         <p className="soft">The plot could not be loaded. The table has the same figures.</p>
       ) : (
-        <div className={styles["canvas"]} ref={element} aria-hidden="true" />
+        <div aria-hidden="true">
+          <div className={styles["canvas"]} ref={element} />
+          <p className={styles["readout"]} ref={readout} />
+        </div>
       )}
       <details open={isFailed}>
         <summary className={styles["summary"]}>Show as a table</summary>
@@ -81,7 +87,7 @@ export function Plot({ name, times, series }: PlotProps) {
             rows={rows}
             rowKey={(row) => String(row.time)}
             columns={[
-              { id: "time", label: "Time", cell: (row) => formatShort(row.time * 1000) },
+              { id: "time", label: areDays(times) ? "Day (UTC)" : "Time", cell: (row) => write(row.time) },
               ...series.map((each) => ({
                 id: each.label,
                 label: each.label,
