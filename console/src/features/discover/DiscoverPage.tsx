@@ -85,7 +85,7 @@ export function DiscoverPage() {
     placeholderData: (before) => before,
   });
   return (
-    <Page title="Discover" description="Paid APIs that were bought at least once. Listings are their sellers' words; read them as such.">
+    <Page title="Discover" description="APIs that are paid by the call. What a listing says is its seller's own word.">
       <OpenPayments />
       <SearchForm filters={filters} />
       <Answer query={{ data, error, refetch }} name="the listings">
@@ -184,14 +184,14 @@ function Results({ found, filters }: { found: Found; filters: Filters }) {
   if (found.listings.length === 0) return <NothingFound filters={filters} />;
   return (
     <section className="stack" aria-label="Results">
-      <p className="soft" role="status">
-        {countText(found, shown.length, filters)}
-      </p>
-      {found.understanding.map((each) => (
-        <p key={each} className="soft foreign">
-          {each}
-        </p>
-      ))}
+      <div className="soft">
+        <p role="status">{countText(found, shown.length, filters)}</p>
+        {found.understanding.map((each) => (
+          <p key={each} className="foreign">
+            {each}
+          </p>
+        ))}
+      </div>
       <ul className={styles["results"]}>
         {shown.map((each) => (
           <ListingResult key={`${each.network} ${each.method} ${each.toolName} ${each.resource}`} listing={each} />

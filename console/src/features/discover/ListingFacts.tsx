@@ -28,7 +28,10 @@ export function ListingFacts({ listing }: { listing: Listing }) {
     ],
     ["Independent payers", <span key="payers" className="numbers">{quality.payers}</span>],
     ["Their payments", <span key="settlements" className="numbers">{quality.settlements}</span>],
-    ["Last paid", <Time key="last" at={quality.lastSettledAt} />],
+    [
+      "Last paid",
+      quality.settlements === 0 ? "by no independent payer yet" : <Time key="last" at={quality.lastSettledAt} />,
+    ],
     ["Listed", <Time key="listed" at={quality.listedAt} />],
     ["Type", listing.type === "mcp" ? "A tool of an MCP server" : `HTTP, ${listing.method ?? "any method"}`],
   ];

@@ -74,10 +74,10 @@ function Missing() {
 function Content({ listing, all }: { listing: Listing; all: readonly Listing[] }) {
   return (
     <div className={styles["columns"]}>
-      <div className="stack">
+      <div className={styles["main"]}>
         {listing.description && <p className="foreign">{listing.description}</p>}
         <ListingFacts listing={listing} />
-        <Section title="Price" description="As it was last paid. The seller's own answer counts; “Try it” asks for it.">
+        <Section title="Price" description="As the catalog has it. The seller's own answer counts, which “Try it” asks for.">
           <ListingTerms listings={all} />
         </Section>
         <Section title="Request and response" description={`The seller's own schema, ${NETWORK_NAMES[listing.network]}.`}>

@@ -35,14 +35,27 @@ export function ListingResult({ listing }: { listing: Listing }) {
         <Badge>{NETWORK_NAMES[listing.network]}</Badge>
         <Ownership listing={listing} />
         <Reachable listing={listing} />
-        <span>
-          {quality.payers === 1 ? "1 independent payer" : `${quality.payers} independent payers`}, last paid{" "}
-          <Time at={quality.lastSettledAt} />
-        </span>
+        <Paid quality={quality} />
         {tags.length > 0 && <span className="foreign">{tags.join(" · ")}</span>}
       </div>
       <Why explain={listing.explain} />
     </li>
+  );
+}
+
+function Paid({ quality }: Pick<Listing, "quality">) {
+  const { payers, settlements, listedAt, lastSettledAt } = quality;
+  if (settlements === 0) {
+    return (
+      <span>
+        no independent payer yet, listed <Time at={listedAt} />
+      </span>
+    );
+  }
+  return (
+    <span>
+      {payers === 1 ? "1 independent payer" : `${payers} independent payers`}, last paid <Time at={lastSettledAt} />
+    </span>
   );
 }
 
@@ -78,10 +91,8 @@ function Why({ explain }: { explain: unknown }) {
           {reason.scores.map(({ label, value }) => (
             <li key={label} className={styles["score"]}>
               <span>{label}</span>
-              <span className="row numbers">
-                <meter min={0} max={1000} value={value} aria-label={label} />
-                {Math.round(value / 10)} %
-              </span>
+              <meter min={0} max={1000} value={value} aria-label={label} />
+              <span className="numbers">{Math.round(value / 10)} %</span>
             </li>
           ))}
         </ul>

@@ -62,7 +62,7 @@ export function ListingSchemas({ listing }: { listing: Listing }) {
         {output["example"] === undefined && answer === null && <p className="soft">The seller states no response.</p>}
         {output["example"] !== undefined && <CodeBlock name="an example of the response" code={write(output["example"])} />}
         {answer !== null && (
-          <details>
+          <details className={styles["fold"]}>
             <summary>Schema of the response</summary>
             <CodeBlock name="the schema of the response" code={write(answer)} />
           </details>

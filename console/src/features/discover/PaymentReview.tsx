@@ -31,7 +31,7 @@ export function PaymentReview({ flow, purchase }: PaymentReviewProps) {
         ))}
       </ul>
       <p className="soft">These sentences were read from the bytes that the wallet gets, and compared with the price above.</p>
-      <details>
+      <details className={styles["fold"]}>
         <summary>The bytes (HashIDPreimage, base64 XDR)</summary>
         <CodeBlock name="the preimage" code={review.prepared.preimage} isWrapped />
       </details>

@@ -1,4 +1,5 @@
 import { parseUnits } from "@/ui/money";
+import { isAtLeast } from "@/ui/units";
 import type { Listing } from "./listing";
 
 /** What a person looks for; all of it stands in the address of the page. */
@@ -60,7 +61,7 @@ export function withinPrice<Item extends Listing>(
   const limit = maxPrice === "" ? null : parseUnits(maxPrice, 7);
   if (limit === null) return [...items];
   return items.filter((each) =>
-    each.accepts.some((terms) => terms.asset === usdcOf(terms.network) && BigInt(terms.amount) <= BigInt(limit)),
+    each.accepts.some((terms) => terms.asset === usdcOf(terms.network) && isAtLeast(limit, terms.amount)),
   );
 }
 

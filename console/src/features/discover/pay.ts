@@ -6,6 +6,7 @@ import type { JsonObject } from "@/api/records";
 import type { Network } from "@/api/types";
 import { formatUnits } from "@/ui/money";
 import { formatFull } from "@/ui/time";
+import { isAtLeast } from "@/ui/units";
 import type { Wallet } from "@/wallet/wallet";
 import { connectOn, WalletProblem } from "@/wallet/wallet";
 import { readOutcome } from "./purchase";
@@ -59,7 +60,7 @@ async function checkBalance(terms: Terms, payer: string, token: TokenName): Prom
     return;
   }
   const held = balances.find((each) => each.contract === terms.asset);
-  if (!held || held.balance === null || BigInt(held.balance) >= BigInt(terms.amount)) return;
+  if (!held || held.balance === null || isAtLeast(held.balance, terms.amount)) return;
   const name = token.code ?? "the token";
   const has = formatUnits(held.balance, token.decimals ?? 0) ?? held.balance;
   const needs = formatUnits(terms.amount, token.decimals ?? 0) ?? terms.amount;

@@ -15,10 +15,10 @@ const FIELD_NAMES: Record<string, string> = {
 };
 
 const FRESHNESS: Record<string, string> = {
-  day: "Paid for within a day.",
-  week: "Paid for within a week.",
-  month: "Paid for within a month.",
-  quarter: "Paid for within a quarter of a year.",
+  day: "Paid for, or listed, within a day.",
+  week: "Paid for, or listed, within a week.",
+  month: "Paid for, or listed, within a month.",
+  quarter: "Paid for, or listed, within a quarter of a year.",
 };
 
 const asNumber = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);

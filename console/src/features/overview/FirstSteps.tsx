@@ -8,6 +8,7 @@ import { PageLink } from "@/ui/address";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { Section } from "@/ui/Page";
+import { isAtLeast } from "@/ui/units";
 import styles from "./Overview.module.css";
 
 interface FirstStepsProps {
@@ -25,7 +26,7 @@ function useHolds(owner: Owner | null): boolean | undefined {
     enabled: owner !== null,
     retry: false,
   });
-  return data?.balances.some((each) => each.asset !== "native" && each.balance !== null && BigInt(each.balance) > 0n);
+  return data?.balances.some((each) => each.asset !== "native" && each.balance !== null && isAtLeast(each.balance, "1"));
 }
 
 /** What a new account does first. Gone once the wallet has sold and paid. */

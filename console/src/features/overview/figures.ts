@@ -1,5 +1,6 @@
 import type { Schema } from "@/api/types";
 import { sumUnits } from "@/ui/money";
+import { isAtLeast } from "@/ui/units";
 
 export type Payment = Schema<"PaymentBody">;
 
@@ -8,7 +9,7 @@ const DAY_MS = 86_400_000;
 
 /** The states of a payment that moved money and was not paid back. */
 const LANDED = new Set(["settled", "paid", "delivered", "owed"]);
-export const hasLanded = (payment: Payment): boolean => LANDED.has(payment.state);
+export const hasLanded = ({ state, amount }: Payment): boolean => LANDED.has(state) && isAtLeast(amount, "0");
 
 /** Midnight (UTC) of the first day of the period that ends today. */
 export function firstDay(now: number): string {

@@ -40,6 +40,7 @@ export function SkillActionPart({ action }: { action: SkillAction }) {
           ))}
         </ol>
       )}
+      <div>
       <details className={styles["details"]}>
         <summary>Input</summary>
         <CodeBlock name={`the input of ${action.name}`} code={write(action.input)} />
@@ -65,6 +66,7 @@ export function SkillActionPart({ action }: { action: SkillAction }) {
           />
         </details>
       )}
+      </div>
     </Card>
   );
 }

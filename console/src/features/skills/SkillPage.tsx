@@ -51,7 +51,7 @@ export function SkillPage() {
 
 function safetyOf({ safety }: SkillSpec): string {
   if (safety["movesFunds"] !== true) return "It moves no money.";
-  const bound = typeof safety["maxExposure"] === "string" ? ` At most ${safety["maxExposure"]}.` : "";
+  const bound = typeof safety["maxExposure"] === "string" ? ` The loss is bounded by ${safety["maxExposure"]}.` : "";
   const isSigned = safety["requiresWalletSignature"] === true;
   return `It moves money${isSigned ? ", with the signature of a wallet" : ""}.${bound}`;
 }
