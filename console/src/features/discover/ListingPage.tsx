@@ -80,13 +80,15 @@ function Content({ listing, all }: { listing: Listing; all: readonly Listing[] }
         <Section title="Price" description="As the catalog has it. The seller's own answer counts, which “Try it” asks for.">
           <ListingTerms listings={all} />
         </Section>
-        <Section title="Request and response" description={`The seller's own schema, ${NETWORK_NAMES[listing.network]}.`}>
-          <ListingSchemas listing={listing} />
-        </Section>
       </div>
       <aside className={styles["aside"]} aria-label="Try it">
         <TryIt listing={listing} />
       </aside>
+      <div>
+        <Section title="Request and response" description={`The seller's own schema, ${NETWORK_NAMES[listing.network]}.`}>
+          <ListingSchemas listing={listing} />
+        </Section>
+      </div>
     </div>
   );
 }

@@ -21,16 +21,16 @@ export function PaymentReview({ flow, purchase }: PaymentReviewProps) {
     <div className="stack">
       {flow.step === "review" && flow.problem !== null && (
         <Problem error={flow.problem} isSmall>
-          <p>Nothing was signed, and nothing was paid.</p>
+          <p>Nothing was paid.</p>
         </Problem>
       )}
-      <h3>You will sign</h3>
+      <h3>You will sign with {review.walletName}</h3>
       <ul className={styles["statements"]}>
         {review.statements.map((each) => (
           <li key={each}>{each}</li>
         ))}
       </ul>
-      <p className="soft">These sentences were read from the bytes that the wallet gets, and compared with the price above.</p>
+      <p className="soft">These sentences were read from the bytes that the wallet gets, and compared with the price that the seller asks.</p>
       <details className={styles["fold"]}>
         <summary>The bytes (HashIDPreimage, base64 XDR)</summary>
         <CodeBlock name="the preimage" code={review.prepared.preimage} isWrapped />
@@ -40,7 +40,7 @@ export function PaymentReview({ flow, purchase }: PaymentReviewProps) {
           Do not pay
         </Button>
         <Button kind="primary" isPending={isSigning} onClick={() => purchase.sign(wallet)}>
-          {isSigning ? `Confirm in ${review.walletName}` : `Sign and pay with ${review.walletName}`}
+          {isSigning ? `Confirm in ${review.walletName}` : "Sign and pay"}
         </Button>
       </Actions>
     </div>

@@ -47,7 +47,7 @@ export function PurchaseOutcome({ listing, flow, purchase }: PurchaseOutcomeProp
         {outcome.kind === "unclear" && <p>Do not pay again yet: a second signature may pay twice while the first one is valid.</p>}
         {outcome.kind === "undelivered" && <p>The seller owes you this payment. Quote the transaction when you ask for it back.</p>}
       </div>
-      {payment && <PaymentFacts listing={listing} payment={payment} />}
+      {payment && <PaymentFacts listing={listing} payment={payment} isOpen={outcome.kind === "unclear"} />}
       {payment?.transaction && (
         <PageLink to={`/payments/${encodeURIComponent(payment.transaction)}`}>Look at the payment</PageLink>
       )}

@@ -16,6 +16,16 @@ interface PurchaseWaitingProps {
   purchase: Purchase;
 }
 
+const FIRST_TIME =
+  "The service carries your signature to the seller and waits for the response. This takes up to half a minute.";
+const AGAIN =
+  "This page asks again with the same signature, which is never charged twice. Leave it open; a reload continues as well.";
+
+function titleOf({ isPaid }: SignedPayment, isFirst: boolean): string {
+  if (isFirst) return "The payment is on its way";
+  return isPaid ? "Paid, and not delivered yet" : "The payment is pending";
+}
+
 /** A signed payment whose outcome is not known. It continues by itself, with the same signature. */
 export function PurchaseWaiting({ listing, flow, purchase }: PurchaseWaitingProps) {
   const { payment } = flow;
@@ -24,18 +34,11 @@ export function PurchaseWaiting({ listing, flow, purchase }: PurchaseWaitingProp
     <div className="stack" role="status" aria-live="polite">
       <p className={styles["pending"]}>
         <span className={styles["dot"]} aria-hidden="true" />
-        {isFirst ? "The payment is on its way" : "The payment is pending"}
+        {titleOf(payment, isFirst)}
       </p>
-      {isFirst ? (
-        <p>The service carries your signature to the seller and waits for the response. This takes up to half a minute.</p>
-      ) : (
-        <p>
-          It may have been settled. This page asks again with the same signature, which is never charged twice. Leave it open;
-          a reload continues as well.
-        </p>
-      )}
+      <p>{isFirst ? FIRST_TIME : `${payment.isPaid ? "You have paid." : "It may have been settled."} ${AGAIN}`}</p>
       {flow.step === "waiting" && <Again flow={flow} onAgain={purchase.sendAgain} />}
-      <PaymentFacts listing={listing} payment={payment} />
+      <PaymentFacts listing={listing} payment={payment} isOpen />
     </div>
   );
 }
@@ -54,7 +57,7 @@ function Again({ flow, onAgain }: { flow: Extract<Flow, { step: "waiting" }>; on
 }
 
 /** What is known of a signed payment. */
-export function PaymentFacts({ listing, payment }: { listing: Listing; payment: SignedPayment }) {
+export function PaymentFacts({ listing, payment, isOpen }: { listing: Listing; payment: SignedPayment; isOpen: boolean }) {
   const { terms, payer, transaction } = payment;
   return (
     <Facts
@@ -72,8 +75,12 @@ export function PaymentFacts({ listing, payment }: { listing: Listing; payment: 
             <Identifier key="transaction" id={transaction} name="the transaction hash" network={terms.network} />
           ),
         ],
-        ["Signature ends", <Time key="ends" at={payment.expiresAt} />],
-        ["Times sent", <span key="sent" className="numbers">{payment.attempts}</span>],
+        ...(isOpen
+          ? ([
+              ["Signature ends", <Time key="ends" at={payment.expiresAt} />],
+              ["Times sent", <span key="sent" className="numbers">{payment.attempts}</span>],
+            ] as const)
+          : []),
       ]}
     />
   );

@@ -84,7 +84,7 @@ export function TermsChoice({ listing, flow, purchase, owner }: TermsChoiceProps
       />
       <Actions>
         <Button onClick={purchase.back} disabled={isPending}>
-          Change the parameters
+          Back
         </Button>
         <Button
           kind="primary"

@@ -144,5 +144,5 @@ export async function complete(
   };
   const { paymentSignature } = await call("POST /v1/payments/complete", { body });
   const { expiresAt } = prepared;
-  return { call: call_, terms, payer, paymentSignature, expiresAt, attempts: 1, transaction: null };
+  return { call: call_, terms, payer, paymentSignature, expiresAt, attempts: 1, transaction: null, isPaid: false };
 }

@@ -28,7 +28,7 @@ export type CallOutcome =
   /** Certainly nothing was paid; `delivery` is what came in place of it. */
   | { kind: "not_paid"; message: string; delivery: Delivery | null; isFailedOnLedger: boolean }
   /** The same payment is to be sent again: it may have been settled, or was never sent. */
-  | { kind: "open"; message: string; retryAfterSeconds: number; transaction: string | null }
+  | { kind: "open"; message: string; retryAfterSeconds: number; transaction: string | null; isPaid: boolean }
   /** The payment may have been settled, and sending it again settles nothing. */
   | { kind: "unclear"; message: string; delivery: Delivery | null; transaction: string | null }
   /** Paid, and no answer will come. */
@@ -103,7 +103,7 @@ function readResult(content: JsonObject, hasPayment: boolean): CallOutcome {
       : { kind: "not_paid", message, delivery, isFailedOnLedger: false };
   }
   if (nextAction === "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT" || nextAction === "RETRY") {
-    return { kind: "open", message, retryAfterSeconds: waitOf(content), transaction };
+    return { kind: "open", message, retryAfterSeconds: waitOf(content), transaction, isPaid };
   }
   if (outcome === "settled_not_delivered") return { kind: "undelivered", message, delivery, transaction };
   if (nextAction === "SIGN_PAYMENT_AND_RETRY" && (outcome === "not_sent" || outcome === "failed")) {
@@ -129,7 +129,8 @@ function readRefusal(refusal: ToolRefusal, hasPayment: boolean): CallOutcome {
   if (nextAction === "RECONCILE_BEFORE_SIGNING_AGAIN") {
     return { kind: "unclear", message, delivery: null, transaction: null };
   }
-  return { kind: "open", message, retryAfterSeconds: waitOf(refusal.data), transaction: null };
+  const isPaid = outcome === "settled_not_delivered";
+  return { kind: "open", message, retryAfterSeconds: waitOf(refusal.data), transaction: null, isPaid };
 }
 
 /** Reads what a paid call came to; `hasPayment` says whether a signature was sent. */

@@ -24,9 +24,10 @@ const PAYMENT: SignedPayment = {
   expiresAt: "2026-11-25T10:01:00Z",
   attempts: 1,
   transaction: null,
+  isPaid: false,
 };
 const DELIVERY = { status: 200, contentType: "", encoding: "text" as const, body: "hello" };
-const OPEN = { kind: "open" as const, message: "later", retryAfterSeconds: 7, transaction: "ab".repeat(32) };
+const OPEN = { kind: "open" as const, message: "later", retryAfterSeconds: 7, transaction: "ab".repeat(32), isPaid: false };
 
 const EVENTS: Record<FlowEvent["type"], FlowEvent> = {
   ask: { type: "ask", call: CALL },
@@ -102,6 +103,12 @@ describe("nextFlow", () => {
     expect(openPayment(flow)).not.toBeNull();
     expect(nextFlow(flow, EVENTS.ask)).toBe(flow);
     expect(nextFlow(flow, EVENTS.due).step).toBe("paying");
+  });
+
+  test("remembers that it was paid, and never calls it unclear afterwards", () => {
+    const paid = nextFlow(after(...TO_PAYING), { type: "sent", outcome: { ...OPEN, isPaid: true }, now: NOW });
+    const lost = nextFlow(nextFlow(paid, EVENTS.due), { ...EVENTS.unanswered, now: NOW + 181_000 } as FlowEvent);
+    expect(lost).toMatchObject({ step: "ended", outcome: { kind: "undelivered" }, payment: { isPaid: true } });
   });
 
   test.each(["answered", "not_paid", "undelivered"] as const)("ends with %s and keeps nothing", (kind) => {

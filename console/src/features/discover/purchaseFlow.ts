@@ -32,6 +32,8 @@ export interface SignedPayment {
   /** How often it was sent. */
   attempts: number;
   transaction: string | null;
+  /** Whether a receipt has said that it was settled: what is missing then is the response. */
+  isPaid: boolean;
 }
 
 type Ended = Exclude<CallOutcome, { kind: "challenge" | "open" }>;
@@ -108,14 +110,16 @@ function sent(payment: SignedPayment, outcome: CallOutcome, now: number): Flow {
     return { step: "ended", payment: { ...payment, transaction }, call, outcome };
   }
   const { message, retryAfterSeconds } = outcome;
-  const kept = { ...payment, transaction: outcome.transaction ?? payment.transaction };
+  const isPaid = outcome.isPaid || payment.isPaid;
+  const kept = { ...payment, isPaid, transaction: outcome.transaction ?? payment.transaction };
   return waiting(kept, message, null, retryAfterSeconds, now);
 }
 
 function waiting(payment: SignedPayment, message: string, problem: unknown, asked: number, now: number): Flow {
   if (now > Date.parse(payment.expiresAt) + AFTER_EXPIRY_MS) {
-    const { transaction, call } = payment;
-    const outcome = { kind: "unclear" as const, message, delivery: null, transaction };
+    const { transaction, call, isPaid } = payment;
+    const kind = isPaid ? ("undelivered" as const) : ("unclear" as const);
+    const outcome = { kind, message, delivery: null, transaction };
     return { step: "ended", payment, call, outcome };
   }
   const seconds = waitSeconds(payment.attempts, asked);

@@ -24,7 +24,7 @@ export function readStored(text: string | null): SignedPayment | null {
   if (!isRecord(value) || !isRecord(value["call"]) || !isTerms(value["terms"])) return null;
   const texts = [value["payer"], value["paymentSignature"], value["expiresAt"], value["call"]["url"]];
   if (!texts.every((each) => typeof each === "string") || typeof value["attempts"] !== "number") return null;
-  return value as unknown as SignedPayment;
+  return { ...(value as unknown as SignedPayment), isPaid: value["isPaid"] === true };
 }
 
 function store(key: string, payment: SignedPayment | null): void {

@@ -80,9 +80,16 @@ function NetworkCard({ state, part }: { state: NetworkState; part: Part | undefi
             ["Latest ledger", <span key="ledger" className="numbers">{ledger.sequence.toLocaleString("en")}</span>],
             ["Closed", <Time key="closed" at={ledger.closedAt} />],
             ["A ledger every", <span key="every" className="numbers">{ledger.secondsPerLedger.toFixed(1)} s</span>],
-            ...(fees?.meanPayment === undefined
-              ? []
-              : ([["Fee of a payment", <Money key="fee" amount={fees.meanPayment} decimals={7} code="XLM" />]] as const)),
+            [
+              "Fee of a payment",
+              fees?.meanPayment === undefined ? (
+                <span key="fee" className="soft">
+                  not known yet
+                </span>
+              ) : (
+                <Money key="fee" amount={fees.meanPayment} decimals={7} code="XLM" />
+              ),
+            ],
           ]}
         />
       )}

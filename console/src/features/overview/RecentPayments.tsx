@@ -59,7 +59,7 @@ export function RecentPayments({ payments, address, network }: RecentPaymentsPro
                 </PageLink>
               ),
             },
-            { id: "way", label: "Way", cell: (each) => (each.receipt.payer === address ? "Spent" : "Received") },
+            { id: "direction", label: "Direction", cell: (each) => (each.receipt.payer === address ? "Spent" : "Received") },
             {
               id: "amount",
               label: "Amount",
