@@ -20,7 +20,7 @@ def build_control(scratch: Path) -> Path:
     Raises:
         RunFailed: the line to change is gone, or the build fails.
     """
-    folder = subfolder(scratch, "control")
+    folder = subfolder(scratch, "control-build")
     console = folder / "console"
     shutil.copytree(ROOT / "console", console, ignore=shutil.ignore_patterns("node_modules"))
     (console / "node_modules").symlink_to(ROOT / "console" / "node_modules")

@@ -9,6 +9,7 @@ from playwright.async_api import Browser, Error, Locator
 
 from e2e.browser import Screen, Visitor, visit
 from e2e.console_pages import wait_until_ready
+from e2e.console_screens import FOLDER
 from e2e.console_stage import BUYER, SELLER, ConsoleStage
 from e2e.machine import RunFailed, say
 
@@ -46,6 +47,13 @@ class Journey:
                 reason = str(error).splitlines()[0] if str(error) else type(error).__name__
                 self.failed.append(f"{label}: {reason[:300]}")
                 say(f"  FAILED {self.failed[-1]}")
+                await self._keep_pictures(step.__name__)
+
+    async def _keep_pictures(self, step: str) -> None:
+        """Keep what both saw when a step failed."""
+        for who, visitor in (("seller", self.seller), ("buyer", self.buyer)):
+            path = FOLDER / "failed" / f"{self.screen.name}-{step}-{who}.png"
+            await visitor.page.screenshot(path=path)
 
     async def close(self) -> None:
         """End both profiles."""
@@ -108,8 +116,12 @@ async def store_and_rotate_a_secret(journey: Journey) -> None:
     await go(seller, "/developers?tab=vault")
     await seller.page.get_by_role("button", name="Store a secret").first.click()
     await dialog(seller).get_by_label("Name").fill(name)
-    await dialog(seller).get_by_label("Value").fill("an old token of the API")
+    await dialog(seller).get_by_label("Value").fill("a token with spaces")
     await dialog(seller).get_by_role("button", name="Store it").click()
+    await dialog(seller).get_by_text("The service refused this").wait_for()  # the form stays
+    await dialog(seller).get_by_label("Value").fill("an-old-token-of-the-API")
+    await dialog(seller).get_by_role("button", name="Store it").click()
+    await dialog(seller).wait_for(state="hidden")
     await seller.page.get_by_text(name).first.wait_for()
     await seller.page.get_by_role("button", name=f"Actions for {name}").click()
     await seller.page.get_by_role("menuitem", name="Rotate").click()

@@ -1,7 +1,7 @@
 """The stage of the console: two devnets, the service with its console, and an API behind TLS."""
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -63,9 +63,11 @@ class ConsoleStage:
 
 @contextlib.asynccontextmanager
 async def open_console_stage(
-    folder: Path, settings: Mapping[str, str] | None = None
+    folder: Path, *, prefix: Sequence[str] = ()
 ) -> AsyncIterator[ConsoleStage]:
     """Start all parts; stop them at the end of the block.
+
+    `prefix` is put before the service's command.
 
     Raises:
         RunFailed: the console is not built.
@@ -86,11 +88,14 @@ async def open_console_stage(
             "FAREBOX_CHALLENGES_PER_MINUTE": "0",
             "FAREBOX_CHANGES_PER_MINUTE": "0",
             **gateway_settings(authority, NAME, api.port),
-            **(settings or {}),
         }
         stage = await stack.enter_async_context(
             open_stage(
-                HeaderForm.SECONDS, subfolder(folder, "stage"), settings=own, with_seller=False
+                HeaderForm.SECONDS,
+                subfolder(folder, "stage"),
+                settings=own,
+                with_seller=False,
+                prefix=prefix,
             )
         )
         yield ConsoleStage(stage, api, folder, own)

@@ -126,6 +126,18 @@ def test_pgbouncer_is_installed_once_when_packages_can_be(checkout: Path, bare: 
     assert _run(script, path=bare, SBIN=str(bare)) == (0, "", "")
 
 
+def test_chromium_is_installed_once_or_reported_as_missing(checkout: Path, bare: Path) -> None:
+    script = checkout / "scripts" / "chromium"
+    code, out, err = _run(script, path=bare)
+    assert (code, out) == (0, "")
+    assert err.startswith("chromium: NOT TESTED: there is no Chromium here")
+    (bare / "chmod").symlink_to(str(shutil.which("chmod")))
+    made = f"cat /dev/null >{bare}/chromium; chmod +x {bare}/chromium"
+    _program(bare, "apt-get", f"case $* in *install*chromium) {made} ;; *) exit 1 ;; esac")
+    assert _run(script, path=bare)[2] == "chromium: installing Chromium (once)\n"
+    assert _run(script, path=bare) == (0, "", "")
+
+
 @pytest.fixture
 def console(checkout: Path, bare: Path) -> Path:
     """The script of a checkout whose console npm builds as it is told; without Node.js so far."""

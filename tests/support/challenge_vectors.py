@@ -81,7 +81,9 @@ def _refused() -> dict[str, bytes]:
     other = account_address(bytes(32))
     entry = unsigned_entry(_ACCOUNT, nonce=_NONCE, expires_at_ledger=_EXPIRY, call=call)
     return {
-        "another account": _document(build_call(_CONTRACT, _arguments(_CONTRACT)), account=_CONTRACT),
+        "another account": _document(
+            build_call(_CONTRACT, _arguments(_CONTRACT)), account=_CONTRACT
+        ),
         "an argument of another account": _document(build_call(_CONTRACT, _arguments(_CONTRACT))),
         "another home domain": _document(
             build_call(_CONTRACT, _arguments(_ACCOUNT, home_domain="evil.example"))

@@ -1,32 +1,7 @@
-import { createServer } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { call, onUnauthenticated, urlOf } from "./client";
 import { ApiError, readRetryAfter } from "./errors";
-
-declare global {
-  interface Window {
-    happyDOM: { setURL: (url: string) => void };
-  }
-}
-
-let server: Server | undefined;
-
-/** Serves one answer to every request on the loopback and makes it the page's origin. */
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<void> {
-  const started = createServer(answer);
-  server = started;
-  await new Promise<void>((resolve) => started.listen(0, "127.0.0.1", resolve));
-  const { port } = started.address() as AddressInfo;
-  window.happyDOM.setURL(`http://127.0.0.1:${port}/`);
-}
-
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-  server = undefined;
-});
+import { pageAt, serve } from "./loopback.testing";
 
 const failureOf = async (promise: Promise<unknown>): Promise<ApiError> => {
   const error: unknown = await promise.catch((reason: unknown) => reason);
@@ -86,7 +61,7 @@ test("a request ends at its deadline", async () => {
 });
 
 test("a service that is not there is an outage", async () => {
-  window.happyDOM.setURL("http://127.0.0.1:9/");
+  pageAt("http://127.0.0.1:9/");
   const error = await failureOf(call("GET /v1/networks", {}));
   expect([error.status, error.code]).toEqual([0, "no_answer"]);
 });
@@ -97,12 +72,12 @@ test("only a missing session asks to sign in", async () => {
     response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify({ error: { code, message: "No." } })),
   );
   const heard: string[] = [];
-  const stop = onUnauthenticated((error) => heard.push(error.code));
+  const stop = onUnauthenticated((route) => heard.push(route));
   await failureOf(call("GET /v1/audit", {}));
   code = "signature_refused";
   await failureOf(call("GET /v1/audit", {}));
   stop();
-  expect(heard).toEqual(["unauthenticated"]);
+  expect(heard).toEqual(["GET /v1/audit"]);
 });
 
 test("Retry-After is read as seconds or as a date and never beyond a day", () => {

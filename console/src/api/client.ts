@@ -38,10 +38,10 @@ export function urlOf(route: Route, { path = {}, query = {} }: Members): string 
   return text === "" ? filled : `${filled}?${text}`;
 }
 
-type Listener = (error: ApiError) => void;
+type Listener = (route: Route) => void;
 const listeners = new Set<Listener>();
 
-/** Calls `listener` with each 401 that says there is no valid session. Returns its removal. */
+/** Calls `listener` with the route of each 401 that says there is no valid session. Returns its removal. */
 export function onUnauthenticated(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -97,7 +97,7 @@ export async function call<R extends Route>(
   if (!response.ok) {
     const error = errorOf(response.status, response.headers, body);
     if (error.status === 401 && error.code === "unauthenticated") {
-      for (const listener of listeners) listener(error);
+      for (const listener of listeners) listener(route);
     }
     throw error;
   }

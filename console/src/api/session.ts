@@ -18,6 +18,7 @@ export interface Owner {
 /** Whether the sign-in dialog is open, and why: the person asked, or the session expired. */
 export type SignInRequest = "asked" | "expired" | null;
 let signInRequest: SignInRequest = null;
+let isDismissed = false;
 const listeners = new Set<() => void>();
 
 function setSignInRequest(value: SignInRequest): void {
@@ -32,7 +33,11 @@ function subscribe(listener: () => void): () => void {
 
 /** Opens the sign-in dialog over the page; the page keeps its state. */
 export const openSignIn = (): void => setSignInRequest("asked");
-export const closeSignIn = (): void => setSignInRequest(null);
+/** Closes the dialog. After an expired session only a change opens it again by itself, and no read. */
+export function closeSignIn(): void {
+  isDismissed = signInRequest === "expired";
+  setSignInRequest(null);
+}
 export const useSignInRequest = (): SignInRequest =>
   useSyncExternalStore(subscribe, () => signInRequest);
 
@@ -50,16 +55,17 @@ async function readOwner(signal: AbortSignal): Promise<Owner | null> {
 
 /**
  * Teaches the cache to read the owner, and opens the dialog when a request of a signed-in page is
- * refused for want of a session. A session that ended leaves the page as it is.
+ * refused for want of a session. A session that ended leaves the page as it is. Returns what ends it.
  */
-export function provideOwner(client: QueryClient): void {
+export function provideOwner(client: QueryClient): () => void {
   client.setQueryDefaults(keys.owner, {
     queryFn: async ({ signal }): Promise<Owner | null> =>
       (await readOwner(signal)) ?? client.getQueryData<Owner | null>(keys.owner) ?? null,
     staleTime: 60_000,
   });
-  onUnauthenticated(() => {
-    if (client.getQueryData<Owner | null>(keys.owner)) setSignInRequest("expired");
+  return onUnauthenticated((route) => {
+    const isSignedIn = Boolean(client.getQueryData<Owner | null>(keys.owner));
+    if (isSignedIn && !(isDismissed && route.startsWith("GET "))) setSignInRequest("expired");
   });
 }
 
@@ -67,10 +73,12 @@ export function provideOwner(client: QueryClient): void {
 const predicate = ({ queryKey: [first] }: { queryKey: readonly unknown[] }): boolean =>
   first !== keys.owner[0] && first !== keys.networks[0];
 
-/** Makes this the owner; what was read for another one is forgotten, and the same one reads again. */
+/** Makes this the owner and closes the dialog; what was read for another one is forgotten, and the same one reads again. */
 export function changeOwner(client: QueryClient, owner: Owner | null): void {
   const before = client.getQueryData<Owner | null>(keys.owner);
   client.setQueryData<Owner | null>(keys.owner, owner);
+  setSignInRequest(null);
+  isDismissed = false;
   if (before?.id === owner?.id) void client.invalidateQueries({ predicate });
   else client.removeQueries({ predicate });
 }

@@ -38,6 +38,13 @@ const TITLES: Record<number, string> = {
   429: "Too many requests",
 };
 
+/** By the code, where the status alone would mislead. */
+const CODE_TITLES: Record<string, string> = {
+  signature_refused: "The signature was not accepted",
+  challenge_not_open: "The sign-in took too long",
+  settlement_pending: "The payment may be under way",
+};
+
 /** By the kind of a wallet's problem. */
 const WALLET_TITLES: Record<string, string> = {
   not_installed: "The wallet is not installed",
@@ -51,6 +58,8 @@ const WALLET_TITLES: Record<string, string> = {
 
 export function titleOf(failure: Failure): string {
   if (failure.status === WALLET) return WALLET_TITLES[failure.code] ?? "The wallet did not sign";
+  const title = CODE_TITLES[failure.code];
+  if (title !== undefined) return title;
   if (failure.status === 0) return "The service cannot be reached";
   if (failure.status === PAGE) return "This page has an error";
   if (failure.status >= 500) return "The service has an outage";
@@ -62,6 +71,8 @@ export function adviceOf(failure: Failure): string | null {
   if (failure.code === "undecodable") return "Nothing was signed. Report this to the operator of the service.";
   if (failure.status === 0) return "Check your connection, then try again.";
   if (failure.status === PAGE) return "Reload the page. If it happens again, report the sentence above.";
+  if (failure.code === "challenge_not_open") return "Start again: the next challenge is a new one.";
+  if (failure.code === "signature_refused") return "Choose the account's own key in the wallet, then start again.";
   if (failure.status === 401) return "Sign in, then try again: this page stays as it is.";
   if (failure.status === 429) return "Wait for the time below, then try again.";
   if (failure.status >= 500) return "Nothing that you did is wrong. Read the state later to see whether a change was made.";

@@ -28,7 +28,6 @@ function useSignedIn() {
   return (owner: Owner) => {
     changeOwner(client, owner);
     chooseNetwork(owner.network);
-    closeSignIn();
     announce(`Signed in as ${shorten(owner.address)} on ${NETWORK_NAMES[owner.network]}.`, "good");
   };
 }
