@@ -90,6 +90,7 @@ class WalletAnswers:
 
     account: int = 1
     declines: bool = False
+    asked: list[str] = field(default_factory=list)  # what its window has asked
 
 
 def chromium_path() -> str | None:
@@ -164,7 +165,9 @@ class Visitor:
         if not dialog.message.startswith(_WALLET):
             self.record.scripts_run.append(f"{dialog.type}: {dialog.message[:100]}")
             await dialog.dismiss()
-        elif self.wallet.declines:
+            return
+        self.wallet.asked.append(dialog.message)
+        if self.wallet.declines:
             await dialog.dismiss()
         else:
             await dialog.accept(str(self.wallet.account) if dialog.type == "prompt" else "")

@@ -15,10 +15,12 @@ from typing import Final
 
 from playwright.async_api import Browser
 
+from e2e import console_account_steps as account
+from e2e import console_trade_steps as trade
 from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
 from e2e.console_control import build_control
 from e2e.console_hostile import sell_hostile, visit_all
-from e2e.console_journey import LAST_STEPS, STEPS, Journey, open_journey
+from e2e.console_journey import Journey, Step, open_journey
 from e2e.console_pages import views
 from e2e.console_sales import Sales, sell_and_owe
 from e2e.console_screens import FOLDER, Album
@@ -28,6 +30,21 @@ from e2e.packages import install
 from e2e.report import run_and_report
 
 SCREENS: Final = (DESKTOP, PHONE)
+STEPS: Final[Sequence[Step]] = (
+    account.sign_in,
+    account.make_a_key_and_use_it,
+    account.store_and_rotate_a_secret,
+    trade.create_a_wrapper,
+    trade.check_and_enable_it,
+    trade.find_it_by_search,
+    trade.buy_a_call,
+    trade.buy_a_call_that_comes_later,
+    trade.see_the_payments,
+    trade.see_the_analytics,
+    trade.close_an_owed_call,
+    account.read_the_audit_log,
+)
+LAST_STEPS: Final[Sequence[Step]] = (account.sign_out,)
 
 
 async def run(quick: bool) -> tuple[bool, dict[str, object]]:
@@ -79,7 +96,7 @@ async def _travel(
 ) -> Journey:
     """Go through the steps at one screen size, and take the pages on the way."""
     say(f"the journey at {screen.name} size")
-    journey = await open_journey(browser, stage, screen, sales)
+    journey = await open_journey(browser, stage, screen, sales, album)
     routes = views(journey.records)
     await album.take_views(journey.buyer, "signed out", routes)
     await journey.run(STEPS)

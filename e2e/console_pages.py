@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from playwright.async_api import Page
+from playwright.async_api import Page, TimeoutError
 
 from e2e.machine import ROOT
 
@@ -12,6 +12,10 @@ _PAGES: Final = ROOT / "console" / "src" / "app" / "pages.tsx"
 _PATH: Final = re.compile(r'path: "(/[^"]*)",\s+title: "[^"]*",\s+needsOwner:')
 # the further views of a page, which stand in its address
 TABS: Final[Mapping[str, tuple[str, ...]]] = {
+    "/discover": ("?q=forecast&max=1", "?type=mcp"),
+    "/sell": ("?tab=integrate",),
+    "/sell/$id": ("?tab=analytics", "?tab=owed", "?tab=settings"),
+    "/payments": ("?role=paid", "?role=settled"),
     "/developers": ("?tab=vault", "?tab=usage", "?tab=examples"),
 }
 READY: Final = """() => {
@@ -40,5 +44,13 @@ def views(records: Mapping[str, str]) -> list[str]:
 
 
 async def wait_until_ready(page: Page, *, timeout_ms: float = 15_000) -> None:
-    """Return once the page shows its heading and nothing of it is loading."""
-    await page.wait_for_function(READY, timeout=timeout_ms)
+    """Return once the page shows its heading and nothing of it is loading.
+
+    Raises:
+        TimeoutError: Playwright's; it names the page and what is still loading.
+    """
+    try:
+        await page.wait_for_function(READY, timeout=timeout_ms)
+    except TimeoutError as error:
+        waits = await page.locator("main [role=status]").all_inner_texts()
+        raise TimeoutError(f"{page.url} is not ready after {timeout_ms} ms: {waits}") from error
