@@ -12,6 +12,8 @@ interface CursorListOptions {
   isEnabled?: boolean;
 }
 
+const MOST_PAGES_REREAD = 3;
+
 export interface CursorList<Item> {
   /** The items of all pages that were read; undefined before the first. */
   data: Item[] | undefined;
@@ -35,6 +37,8 @@ export function useCursorList<Item>(
     getNextPageParam: (last) => last.pagination.nextCursor ?? undefined,
     refetchInterval,
     enabled: isEnabled,
+    // A long list would be read again page by page.
+    refetchOnWindowFocus: ({ state }) => (state.data?.pages.length ?? 0) <= MOST_PAGES_REREAD,
   });
   return {
     data: query.data?.pages.flatMap((page) => page.items),
