@@ -19,8 +19,8 @@ from e2e import console_account_steps as account
 from e2e import console_trade_steps as trade
 from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
 from e2e.console_control import build_control
-from e2e.console_hostile import sell_hostile, visit_all
-from e2e.console_journey import Journey, Step, open_journey
+from e2e.console_hostile import HostileRound, listing_of, sell_hostile
+from e2e.console_journey import Journey, Step, open_journey, records_of
 from e2e.console_pages import views
 from e2e.console_sales import Sales, sell_and_owe
 from e2e.console_screens import FOLDER, Album
@@ -64,7 +64,9 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
                 for visitor in (journey.seller, journey.buyer):
                     record.add(visitor.record)
             for screen in SCREENS[:1] if quick else SCREENS:
-                hostile.add(await _meet_hostile_text(browser, stage, screen))
+                met = await _meet_hostile_text(browser, stage, screen, sales)
+                hostile.add(met.visitor.record)
+                failed += [f"{screen.name}: no hostile text on {each}" for each in met.missed]
             caught = await _control_is_caught(browser, stage, await control)
     figures: dict[str, object] = {
         "steps_failed": failed,
@@ -110,7 +112,9 @@ async def _travel(
     return journey
 
 
-async def _meet_hostile_text(browser: Browser, stage: ConsoleStage, screen: Screen) -> Record:
+async def _meet_hostile_text(
+    browser: Browser, stage: ConsoleStage, screen: Screen, sales: Sales
+) -> HostileRound:
     say(f"hostile text at {screen.name} size")
     visitor = await visit(browser, stage.url, scripts=[stage.wallet()], screen=screen)
     visitor.wallet.account = SELLER
@@ -119,7 +123,14 @@ async def _meet_hostile_text(browser: Browser, stage: ConsoleStage, screen: Scre
         await visitor.open("/")
         await visitor.sign_in()
         wrapper = await sell_hostile(stage, visitor)
-        return await visit_all(visitor, views({"/sell/$id": f"/sell/{wrapper['id']}"}))
+        records = {
+            **records_of(sales),
+            "/sell/$id": f"/sell/{wrapper['id']}",
+            "/discover/listing": await listing_of(visitor, wrapper),
+        }
+        hostile = HostileRound(visitor, views(records))
+        await hostile.visit_all()
+    return hostile
 
 
 async def _control_is_caught(browser: Browser, stage: ConsoleStage, build: Path) -> bool:

@@ -25,7 +25,7 @@ async def sign_in(journey: Journey) -> None:
 
 
 async def make_a_key_and_use_it(journey: Journey) -> None:
-    """Create a key on the page, and read the keys with it from a program."""
+    """Create a key on the page, and read the payments with it from a program."""
     seller, name = journey.seller, journey.name("Shop server")
     await go(seller, "/developers")
     await seller.page.get_by_role("button", name="Create a key").first.click()
@@ -39,7 +39,7 @@ async def make_a_key_and_use_it(journey: Journey) -> None:
     await issued.get_by_role("button", name="I have stored it").click()
     await seller.page.get_by_text(name).first.wait_for()
     answer = await seller.context.request.get(
-        f"{seller.origin}/v1/networks", headers={"authorization": f"Bearer {key[0]}"}
+        f"{seller.origin}/v1/payments?limit=1", headers={"authorization": f"Bearer {key[0]}"}
     )
     assert answer.ok, f"the key is answered {answer.status}"
     assert key[0] not in await seller.page.content(), "the key is still in the page"

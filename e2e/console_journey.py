@@ -80,11 +80,15 @@ async def open_journey(
     seller = await visit(browser, stage.url, scripts=scripts, screen=screen)
     buyer = await visit(browser, stage.url, scripts=scripts, screen=screen)
     seller.wallet.account, buyer.wallet.account = SELLER, BUYER
-    records = {
+    return Journey(stage, sales, album, seller, buyer, records=records_of(sales))
+
+
+def records_of(sales: Sales) -> dict[str, str]:
+    """Return the pages about one record that are there before a journey."""
+    return {
         "/payments/$transaction": f"/payments/{sales.owed}",
         "/skills/$slug": f"/skills/{SKILL}",
     }
-    return Journey(stage, sales, album, seller, buyer, records=records)
 
 
 def dialog(visitor: Visitor) -> Locator:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from playwright.async_api import Page, TimeoutError
+from playwright.async_api import Page
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from e2e.machine import ROOT
 
@@ -47,10 +48,12 @@ async def wait_until_ready(page: Page, *, timeout_ms: float = 15_000) -> None:
     """Return once the page shows its heading and nothing of it is loading.
 
     Raises:
-        TimeoutError: Playwright's; it names the page and what is still loading.
+        PlaywrightTimeoutError: it names the page and what is still loading.
     """
     try:
         await page.wait_for_function(READY, timeout=timeout_ms)
-    except TimeoutError as error:
+    except PlaywrightTimeoutError as error:
         waits = await page.locator("main [role=status]").all_inner_texts()
-        raise TimeoutError(f"{page.url} is not ready after {timeout_ms} ms: {waits}") from error
+        raise PlaywrightTimeoutError(
+            f"{page.url} is not ready after {timeout_ms} ms: {waits}"
+        ) from error

@@ -20,6 +20,7 @@ _ME: Final = re.compile(r"/v1/(auth/me|networks)$")
 _LOADING_MS: Final = 700
 _READY_MS: Final = 8_000
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
+_RECORD: Final = re.compile(r"[^/?&=]{20,}")  # an id, a hash or a URL in the name of a picture
 Answer = Callable[[Route], Awaitable[None]]
 
 
@@ -67,10 +68,11 @@ class Album:
     axe: list[str] = field(default_factory=list)
 
     async def take(self, visitor: Visitor, name: str) -> None:
-        """Take the page as it is, in each theme, and judge it."""
+        """Take the page as it is, in each theme and from its top, and judge it."""
+        await visitor.page.evaluate("window.scrollTo(0, 0)")
         for theme in self.themes:
             await visitor.page.emulate_media(color_scheme=theme.value)
-            stem = _NO_NAME.sub("-", name.lower()).strip("-") or "overview"
+            stem = _NO_NAME.sub("-", _RECORD.sub("one", name).lower()).strip("-") or "overview"
             path = self.folder / visitor.screen.name / theme.value / f"{stem}.png"
             await visitor.page.screenshot(path=path, full_page=True)
             self.shots += 1
@@ -80,6 +82,7 @@ class Album:
     async def take_views(self, visitor: Visitor, label: str, routes: Sequence[str]) -> None:
         """Take each of these pages once it has read its records."""
         for route in routes:
+            await visitor.page.goto("about:blank")
             await visitor.open(route)
             try:
                 await wait_until_ready(visitor.page, timeout_ms=_READY_MS)

@@ -37,7 +37,7 @@ function axesOf(element: HTMLElement, times: readonly number[], series: readonly
   const first = series[0];
   const isWhole = series.every(({ values }) => values.every((value) => value === null || Number.isInteger(value)));
   return [
-    { ...look, grid: { show: false }, space: 70, size: 28, values: (_, splits) => splits.map(write) },
+    { ...look, grid: { show: false }, space: 70, gap: 12, size: 34, values: (_, splits) => splits.map(write) },
     {
       ...look,
       grid: { stroke: colour("--line"), width: 1 },

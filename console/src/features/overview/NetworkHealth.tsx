@@ -30,7 +30,7 @@ function partsOf(data: unknown, error: unknown): Part[] | null {
 
 /** Whether the service and each network can be used now. */
 export function NetworkHealth() {
-  const networks = useQuery({ ...networksQuery, refetchInterval: 30_000 });
+  const networks = useQuery({ ...networksQuery, refetchOnMount: "always", refetchInterval: 30_000 });
   const health = useQuery(healthQuery);
   const parts = partsOf(health.data, health.error);
   return (

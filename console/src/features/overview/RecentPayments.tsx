@@ -1,26 +1,15 @@
 import { useTokens } from "@/api/networks";
 import type { Network } from "@/api/types";
 import { PageLink } from "@/ui/address";
-import type { BadgeTone } from "@/ui/Badge";
-import { Badge } from "@/ui/Badge";
 import { buttonClasses } from "@/ui/Button";
 import { shorten } from "@/ui/links";
 import { Money } from "@/ui/Money";
 import { Section } from "@/ui/Page";
 import { Empty } from "@/ui/PageState";
+import { StateBadge } from "@/ui/StateBadge";
 import { Table } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 import type { Payment } from "./figures";
-
-const TONES: Partial<Record<Payment["state"], BadgeTone>> = {
-  delivered: "good",
-  settled: "good",
-  paid: "accent",
-  pending: "warn",
-  unproven: "warn",
-  owed: "warn",
-  failed: "bad",
-};
 
 interface RecentPaymentsProps {
   payments: readonly Payment[];
@@ -66,7 +55,7 @@ export function RecentPayments({ payments, address, network }: RecentPaymentsPro
               align: "end",
               cell: (each) => <Money amount={each.amount} {...tokens(network, each.asset)} />,
             },
-            { id: "state", label: "State", cell: (each) => <Badge tone={TONES[each.state] ?? "neutral"}>{each.state}</Badge> },
+            { id: "state", label: "State", cell: (each) => <StateBadge state={each.state} /> },
             { id: "sent", label: "Sent", align: "end", cell: (each) => <Time at={each.sentAt} /> },
           ]}
         />

@@ -2,10 +2,10 @@ import { NETWORK_NAMES, useServedNetworks } from "@/api/networks";
 import { useChangeAddress } from "@/ui/address";
 import { Button } from "@/ui/Button";
 import { Field, Select } from "@/ui/Field";
+import { STATES } from "@/ui/paymentStates";
 import type { PaymentFilters } from "./paymentFilters";
 import { isNarrowed } from "./paymentFilters";
 import styles from "./Payments.module.css";
-import { STATES } from "./paymentState";
 
 const STATE_OPTIONS = [
   { value: "", label: "All states" },

@@ -10,11 +10,11 @@ import { Identifier } from "@/ui/Identifier";
 import { Money } from "@/ui/Money";
 import { Note } from "@/ui/Note";
 import { Card, Facts, Page, Section } from "@/ui/Page";
+import { StateBadge } from "@/ui/StateBadge";
 import { Time } from "@/ui/Time";
 import styles from "./Payments.module.css";
 import type { Payment } from "./paymentState";
 import { explain, isOpen, sideOf } from "./paymentState";
-import { StateBadge } from "./PaymentTable";
 import { RefundForm } from "./RefundForm";
 import { usePayment } from "./usePayments";
 

@@ -1,23 +1,18 @@
 import { useTokens } from "@/api/networks";
 import { useOwner } from "@/api/session";
 import { PageLink } from "@/ui/address";
-import { Badge } from "@/ui/Badge";
 import { Identifier } from "@/ui/Identifier";
 import { Money } from "@/ui/Money";
+import { StateBadge } from "@/ui/StateBadge";
 import type { Column } from "@/ui/Table";
 import { Table } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 import type { Role } from "./paymentFilters";
 import styles from "./Payments.module.css";
 import type { Payment } from "./paymentState";
-import { explain, sideOf, STATES } from "./paymentState";
+import { explain, sideOf } from "./paymentState";
 
 export const paymentPath = (transaction: string): string => `/payments/${encodeURIComponent(transaction)}`;
-
-export function StateBadge({ state }: { state: Payment["state"] }) {
-  const { label, tone } = STATES[state];
-  return <Badge tone={tone}>{label}</Badge>;
-}
 
 function useColumns(role: Role): Column<Payment>[] {
   const tokens = useTokens();

@@ -1,7 +1,7 @@
 import type { Network } from "@/api/types";
 import { addDays, isDay } from "@/ui/days";
+import { STATES } from "@/ui/paymentStates";
 import type { State } from "./paymentState";
-import { STATES } from "./paymentState";
 
 export const ROLES = {
   received: "Received",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Payment, Side, State } from "./paymentState";
-import { explain, sideOf, STATES } from "./paymentState";
+import { STATES } from "@/ui/paymentStates";
+import { explain, sideOf } from "./paymentState";
 
 const PAYER = `G${"P".repeat(55)}`;
 const SELLER = `G${"S".repeat(55)}`;

@@ -1,22 +1,10 @@
 import type { Schema } from "@/api/types";
-import type { BadgeTone } from "@/ui/Badge";
 
 export type Payment = Schema<"PaymentBody">;
 export type State = Payment["state"];
 
 /** The part that the reader has in a payment. */
 export type Side = "payer" | "seller" | "other";
-
-export const STATES: Record<State, { label: string; tone: BadgeTone }> = {
-  pending: { label: "Pending", tone: "accent" },
-  paid: { label: "Paid", tone: "accent" },
-  settled: { label: "Settled", tone: "good" },
-  delivered: { label: "Delivered", tone: "good" },
-  owed: { label: "Owed", tone: "warn" },
-  refunded: { label: "Refunded", tone: "neutral" },
-  failed: { label: "Failed", tone: "bad" },
-  unproven: { label: "Unproven", tone: "warn" },
-};
 
 interface Explanation {
   /** What happened. */

@@ -131,13 +131,13 @@ function Breakdown({ summary }: { summary: Analytics["summary"] }) {
 export function AnalyticsTab({ wrapper }: { wrapper: Wrapper }) {
   const [period, setPeriod] = useAddressParameter("days", "30");
   const days = PERIODS.some((each) => each.value === period) ? Number(period) : 30;
-  const query = useAnalytics(wrapper.id, days);
+  const query = useAnalytics(wrapper.id, days, true);
   return (
     <div className={styles["sections"]}>
       <Section
         title="Analytics"
         description="Days in UTC, today included. What happened in the last second may be missing."
-        actions={<Select label="Period" options={PERIODS} value={String(days)} onChange={setPeriod} />}
+        actions={<Select isInline label="Period" options={PERIODS} value={String(days)} onChange={setPeriod} />}
       >
         <Answer
           query={query}

@@ -46,12 +46,16 @@ export function useCheck(id: string) {
   });
 }
 
-/** The analytics of some days. With a limit of 1 nearly all of the answer is the sums. */
-export function useAnalytics(id: string, days: number) {
+/**
+ * The analytics of some days. With a limit of 1 nearly all of the answer is the sums. `isLatest`
+ * reads them again whenever the page opens, as beside a list of the last requests.
+ */
+export function useAnalytics(id: string, days: number, isLatest = false) {
   return useQuery({
     queryKey: [...keys.wrappers, "analytics", id, days],
     queryFn: ({ signal }) =>
       call("GET /v1/wrappers/{id}/analytics", { path: { id }, query: { days, limit: 1 } }, { signal }),
     staleTime: 30_000,
+    refetchOnMount: isLatest ? "always" : true,
   });
 }
