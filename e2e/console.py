@@ -20,6 +20,7 @@ from e2e.console_control import build_control
 from e2e.console_hostile import sell_hostile, visit_all
 from e2e.console_journey import LAST_STEPS, STEPS, Journey, open_journey
 from e2e.console_pages import views
+from e2e.console_sales import Sales, sell_and_owe
 from e2e.console_screens import FOLDER, Album
 from e2e.console_stage import SELLER, ConsoleStage, open_console_stage
 from e2e.machine import ROOT, say, scratch_folder
@@ -39,8 +40,9 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     with scratch_folder("farebox-console-") as scratch:
         control = asyncio.create_task(asyncio.to_thread(build_control, scratch))
         async with open_console_stage(scratch) as stage, open_chromium() as browser:
+            sales = await sell_and_owe(stage)
             for screen in SCREENS:
-                journey = await _travel(browser, stage, screen, album, is_quick=quick)
+                journey = await _travel(browser, stage, screen, album, sales, is_quick=quick)
                 failed += journey.failed
                 for visitor in (journey.seller, journey.buyer):
                     record.add(visitor.record)
@@ -67,11 +69,17 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
 
 
 async def _travel(
-    browser: Browser, stage: ConsoleStage, screen: Screen, album: Album, *, is_quick: bool
+    browser: Browser,
+    stage: ConsoleStage,
+    screen: Screen,
+    album: Album,
+    sales: Sales,
+    *,
+    is_quick: bool,
 ) -> Journey:
     """Go through the steps at one screen size, and take the pages on the way."""
     say(f"the journey at {screen.name} size")
-    journey = await open_journey(browser, stage, screen)
+    journey = await open_journey(browser, stage, screen, sales)
     routes = views(journey.records)
     await album.take_views(journey.buyer, "signed out", routes)
     await journey.run(STEPS)

@@ -9,10 +9,12 @@ from playwright.async_api import Browser, Error, Locator
 
 from e2e.browser import Screen, Visitor, visit
 from e2e.console_pages import wait_until_ready
+from e2e.console_sales import Sales
 from e2e.console_screens import FOLDER
 from e2e.console_stage import BUYER, SELLER, ConsoleStage
 from e2e.machine import RunFailed, say
 
+SKILL: Final = "x402-pay"
 _KEY: Final = re.compile(r"fbx_live_[A-Za-z0-9]+")
 
 
@@ -21,6 +23,7 @@ class Journey:
     """A seller and a buyer, each with a browser profile, and what the steps have made."""
 
     stage: ConsoleStage
+    sales: Sales
     seller: Visitor
     buyer: Visitor
     failed: list[str] = field(default_factory=list)
@@ -64,13 +67,19 @@ class Journey:
 Step = Callable[[Journey], Awaitable[None]]
 
 
-async def open_journey(browser: Browser, stage: ConsoleStage, screen: Screen) -> Journey:
+async def open_journey(
+    browser: Browser, stage: ConsoleStage, screen: Screen, sales: Sales
+) -> Journey:
     """Open the two profiles, each with the wallet."""
     scripts = [stage.wallet()]
     seller = await visit(browser, stage.url, scripts=scripts, screen=screen)
     buyer = await visit(browser, stage.url, scripts=scripts, screen=screen)
     seller.wallet.account, buyer.wallet.account = SELLER, BUYER
-    return Journey(stage, seller, buyer)
+    records = {
+        "/payments/$transaction": f"/payments/{sales.owed}",
+        "/skills/$slug": f"/skills/{SKILL}",
+    }
+    return Journey(stage, sales, seller, buyer, records=records)
 
 
 async def sign_in(journey: Journey) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from e2e.browser import RAN, Visitor
+from e2e.console_pages import page_templates
 from farebox.kernel.networks import Network
 from support.asgi import AsgiClient
 from support.console_site import BUYER, SELLER, ConsoleSite, console_site
@@ -16,8 +17,8 @@ from support.stage import Stage, environment_for
 from support.stage_fixtures import Networks
 
 PAGES: Final = (
-    *("/", "/discover", "/sell", "/sell/new", "/payments", "/developers", "/skills", "/account"),
-    "/discover?query=hostile",
+    *(each for each in page_templates() if "$" not in each),
+    *("/discover?query=hostile", "/developers?tab=vault", "/skills/x402-pay"),
 )
 HOSTILE: Final = (
     f"<img src=x onerror={RAN}(1)>",
@@ -89,6 +90,10 @@ async def test_hostile_text_is_shown_as_text_on_every_page(site: ConsoleSite) ->
     for path in PAGES:
         await seller.open(path)
         await _settle(seller)
+    for path in ("/developers", "/developers?tab=vault"):
+        await seller.open(path)
+        for text in HOSTILE:
+            await seller.page.get_by_text(text, exact=True).first.wait_for()
     assert await seller.page.locator("iframe, img[src=x]").count() == 0
     _is_clean(seller)
 

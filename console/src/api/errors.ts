@@ -53,16 +53,22 @@ export function readRetryAfter(header: string | null, now: number = Date.now()):
   return Math.min(Math.max(seconds, 0), 86_400);
 }
 
-/** Makes the error of a response that is not 2xx, from its headers and its parsed body. */
+/**
+ * Makes the error of a response that is not 2xx, from its headers and its parsed body. An error of
+ * JSON-RPC (`/mcp`) has its code and its request id in `data`. `details` of a body without an error,
+ * as `/health/ready` has it, is the body.
+ */
 export function errorOf(status: number, headers: Headers, body: unknown): ApiError {
-  const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
+  const found = isRecord(body) && isRecord(body["error"]) ? body["error"] : null;
+  const error = found ?? {};
+  const data = isRecord(error["data"]) ? error["data"] : {};
   return new ApiError({
     status,
-    code: asText(error["code"]) ?? UNREADABLE,
+    code: asText(error["code"]) ?? asText(data["reason"]) ?? UNREADABLE,
     message: asText(error["message"]) ?? `The service answered ${status} without a reason.`,
-    requestId: asText(error["requestId"]) ?? headers.get("x-request-id"),
+    requestId: asText(error["requestId"]) ?? asText(data["requestId"]) ?? headers.get("x-request-id"),
     retryAfterSeconds: readRetryAfter(headers.get("retry-after")),
-    details: error["details"] ?? null,
+    details: found === null ? (body ?? null) : (error["details"] ?? null),
   });
 }
 

@@ -48,6 +48,10 @@ function axesOf(element: HTMLElement, times: readonly number[], series: readonly
   ];
 }
 
+/** Whether a value stands between gaps, where no line leads to it. */
+const hasLonePoint = (values: readonly (number | null)[]): boolean =>
+  values.some((value, at) => value !== null && (values[at - 1] ?? null) === null && (values[at + 1] ?? null) === null);
+
 /**
  * Draws lines over time into an element, and the values under the pointer as text into another.
  * Returns what fits it to a new width and what removes it. A chunk of its own: `Plot` loads it.
@@ -76,8 +80,7 @@ export function drawPlot(
           label: each.label,
           stroke: style.getPropertyValue(`--plot-${index + 1}`).trim(),
           width: 2,
-          // a value between two gaps has no line
-          points: { show: times.length < 3 || each.values.includes(null), size: 6 },
+          points: { show: times.length < 3 || hasLonePoint(each.values), size: 6 },
           spanGaps: false,
         })),
       ],

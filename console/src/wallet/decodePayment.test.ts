@@ -93,7 +93,7 @@ describe("judgeTransfer", () => {
         const changed = bytes.slice();
         changed[at] = (changed[at] ?? 0) ^ (1 << (bit & 7));
         const isNonce = at >= 36 && at < 44;
-        expect(isAccepted(textOf(changed), expectedOf(own)), `byte ${at}`).toBe(isNonce);
+        expect([at, isAccepted(textOf(changed), expectedOf(own))]).toEqual([at, isNonce]);
       }
     }
   });

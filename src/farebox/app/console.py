@@ -38,7 +38,7 @@ _POLICY: Final = (
 HEADERS: Final[Headers] = (
     (b"content-security-policy", _POLICY.encode()),
     (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin-allow-popups"),  # Albedo signs in a window
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 

@@ -52,20 +52,20 @@ async def sell_through_gateway(scene: GatewayScene, demo_log: DemoLog) -> None:
     Raises:
         LocalFault: a step does not do what it should.
     """
-    await _wrap(scene, demo_log)
-    bought = await _pay(scene, await _sign(scene))
+    await wrap(scene, demo_log)
+    bought = await send_paid(scene, await sign_payment(scene))
     _expect(bought, 200)
     demo_log.step(f"a buyer pays 0.02 USDC at {scene.url} and gets the API's response")
     demo_log.detail(bought.body.decode())
-    payment = await _sign(scene)
+    payment = await sign_payment(scene)
     scene.api.is_broken = True
-    failed = await _pay(scene, payment)
+    failed = await send_paid(scene, payment)
     _expect(failed, 502)
     details = _decode(failed.body)["error"]["details"]
     demo_log.step(f"the API breaks: the buyer gets the receipt, and {details['attemptsLeft']} more")
     demo_log.detail(details["payment"])
     scene.api.is_broken = False
-    delivered = await _pay(scene, payment)
+    delivered = await send_paid(scene, payment)
     _expect(delivered, 200)
     receipts = [read_receipt(each.payment_response) for each in (failed, delivered)]
     if None in receipts or receipts[0] != receipts[1]:
@@ -73,7 +73,7 @@ async def sell_through_gateway(scene: GatewayScene, demo_log: DemoLog) -> None:
     demo_log.step("the same request with the same payment is delivered, and not charged again")
 
 
-async def _wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
+async def wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
     """Sign in as the seller, store the API's token, and create and enable a wrapper."""
     network = scene.network.network
     token = await _sign_in(scene)
@@ -134,7 +134,7 @@ async def _manage(
     return _decode(text)
 
 
-async def _sign(scene: GatewayScene) -> Secret[str]:
+async def sign_payment(scene: GatewayScene) -> Secret[str]:
     """Sign a payment for the wrapper's offer."""
     unpaid = await scene.client.send(SellerRequest(scene.url))
     offer = read_offer(unpaid.payment_required)
@@ -146,7 +146,8 @@ async def _sign(scene: GatewayScene) -> Secret[str]:
     return Secret(encode_header(payment_payload(offer, option, authorization)))
 
 
-async def _pay(scene: GatewayScene, payment: Secret[str]) -> SellerResponse:
+async def send_paid(scene: GatewayScene, payment: Secret[str]) -> SellerResponse:
+    """Send the paid request; the same payment may be sent again."""
     return await scene.client.send(SellerRequest(scene.url), payment)
 
 

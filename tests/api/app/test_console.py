@@ -33,7 +33,7 @@ async def test_page_is_served_at_the_root_with_its_security_headers(client: Asgi
         assert set(answer.headers["content-security-policy"].split("; ")) == POLICY
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
-        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+        assert answer.headers["cross-origin-opener-policy"] == "same-origin-allow-popups"
         assert "access-control-allow-origin" not in answer.headers
         assert "set-cookie" not in answer.headers
 
