@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { call } from "@/api/client";
 import { keys } from "@/api/keys";
 import { NETWORK_NAMES, useNetwork, useServedNetworks } from "@/api/networks";
@@ -8,6 +7,7 @@ import { Answer } from "@/ui/Answer";
 import { Field, Select } from "@/ui/Field";
 import { Page } from "@/ui/Page";
 import { Empty } from "@/ui/PageState";
+import { useTyped } from "@/ui/typed";
 import styles from "./Discover.module.css";
 import type { Listing } from "./listing";
 import type { Filters } from "./listingFilters";
@@ -25,8 +25,6 @@ interface Found {
   understanding: string[];
 }
 
-const DEBOUNCE_MS = 300;
-
 async function search(filters: Filters, signal: AbortSignal): Promise<Found> {
   const { query, cursor } = filters;
   const request = { ...queryOf(filters), query, cursor, explain: "true" };
@@ -37,7 +35,10 @@ async function search(filters: Filters, signal: AbortSignal): Promise<Found> {
     next: next === null ? null : { cursor: next },
     before: cursor === "" ? null : { cursor: undefined },
     total: null,
-    understanding: readUnderstanding(page.explain),
+    understanding: [
+      ...readUnderstanding(page.explain),
+      ...(page.truncated ? ["More listings fit than all pages show: add a word or a filter."] : []),
+    ],
   };
 }
 
@@ -54,24 +55,6 @@ async function browse(filters: Filters, signal: AbortSignal): Promise<Found> {
     total,
     understanding: [],
   };
-}
-
-/** A text of the address that follows what is typed after a pause. */
-function useTyped(stated: string, change: (text: string) => void): [string, (text: string) => void] {
-  const [typed, setTyped] = useState(stated);
-  const [known, setKnown] = useState(stated);
-  if (known !== stated) {
-    setKnown(stated);
-    if (stated !== typed.trim()) setTyped(stated); // the address was changed by a link
-  }
-  useEffect(() => {
-    if (typed.trim() === stated) return undefined;
-    const timer = setTimeout(() => change(typed.trim()), DEBOUNCE_MS);
-    return () => clearTimeout(timer);
-    // `change` is new at each render and does the same
-    // eslint-disable-next-line react/exhaustive-deps
-  }, [typed, stated]);
-  return [typed, setTyped];
 }
 
 const FIRST_PAGE = { cursor: undefined, offset: undefined };

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useOwner } from "@/api/session";
 import { Card } from "@/ui/Page";
 import { Problem } from "@/ui/PageState";
@@ -10,6 +10,7 @@ import { PaymentReview } from "./PaymentReview";
 import { PurchaseOutcome } from "./PurchaseOutcome";
 import { PurchaseWaiting } from "./PurchaseWaiting";
 import { TermsChoice } from "./TermsChoice";
+import type { Purchase } from "./usePurchase";
 import { usePurchase } from "./usePurchase";
 
 /** Tries a listing: its parameters, the 402, the signature, the receipt and the response. */
@@ -28,8 +29,28 @@ export function TryIt({ listing }: { listing: Listing }) {
   );
 }
 
+/** Puts the focus on the next step when the button that led to it is gone. */
+function useFocusOnStep(step: string) {
+  const element = useRef<HTMLDivElement>(null);
+  const before = useRef(step);
+  useEffect(() => {
+    if (before.current !== step && document.activeElement === document.body) element.current?.focus();
+    before.current = step;
+  }, [step]);
+  return element;
+}
+
 function Steps({ listing }: { listing: Listing }) {
   const purchase = usePurchase(purchaseKey(listing));
+  const element = useFocusOnStep(purchase.flow.step);
+  return (
+    <div className="stack" ref={element} tabIndex={-1}>
+      <Step listing={listing} purchase={purchase} />
+    </div>
+  );
+}
+
+function Step({ listing, purchase }: { listing: Listing; purchase: Purchase }) {
   const owner = useOwner();
   const { flow } = purchase;
   const [typed, setTyped] = useState<Record<string, string> | null>(null);

@@ -82,6 +82,7 @@ function OwnOverview({ owner }: { owner: Owner }) {
               />
             )}
             <Totals payments={payments} network={owner.network} since={since} />
+            {wrappers.error && <Problem error={wrappers.error} isSmall onRetry={() => void wrappers.refetch()} />}
             <Latency wrappers={wrappers.data?.items ?? []} since={since} />
             <RecentPayments
               payments={newest(payments.received.items, payments.paid.items, 8)}

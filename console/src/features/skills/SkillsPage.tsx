@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import { call } from "@/api/client";
 import { keys } from "@/api/keys";
 import { NETWORK_NAMES } from "@/api/networks";
@@ -10,11 +9,11 @@ import { Badge } from "@/ui/Badge";
 import { Field, Select } from "@/ui/Field";
 import { Page } from "@/ui/Page";
 import { Empty } from "@/ui/PageState";
+import { useTyped } from "@/ui/typed";
 import styles from "./Skills.module.css";
 import { describeAuth } from "./spec";
 
 type Skill = Schema<"SkillBody">;
-const DEBOUNCE_MS = 300;
 
 /** What an agent may do with this service: the skills, by words and filters that stand in the address. */
 export function SkillsPage() {
@@ -66,14 +65,7 @@ const choices = (all: string, values: Iterable<string>) => [
 function Filters({ all }: { all: readonly Skill[] }) {
   const { q = "", protocol = "", network = "", action = "" } = useAddress();
   const change = useChangeAddress();
-  const [typed, setTyped] = useState(q);
-  useEffect(() => {
-    if (typed.trim() === q) return undefined;
-    const timer = setTimeout(() => change({ q: typed.trim() }), DEBOUNCE_MS);
-    return () => clearTimeout(timer);
-    // `change` is new at each render and does the same
-    // eslint-disable-next-line react/exhaustive-deps
-  }, [typed, q]);
+  const [typed, setTyped] = useTyped(q, (text) => change({ q: text }));
   return (
     <form role="search" className={styles["filters"]} onSubmit={(event) => event.preventDefault()}>
       <Field label="Search" type="search" value={typed} onChange={setTyped} maxLength={200} placeholder="receipt" />
