@@ -1,0 +1,16 @@
+"""The refusal of a plan, of a change to one, or of its activation."""
+
+from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal
+
+
+class AutomationRefused(Refusal):
+    """A rule of automation refuses the request.
+
+    `field` is the member of the body that the rule looked at, in its JSON spelling
+    (`schedule.everySeconds`); empty where the rule looked at no single member.
+    """
+
+    def __init__(self, code: ErrorCode, why: str, *, field: str = "") -> None:
+        super().__init__(code, f"Look at {field}. {why}" if field else why)
+        self.field, self.why = field, why
