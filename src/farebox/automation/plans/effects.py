@@ -1,4 +1,4 @@
-"""The effects of a run: the most that leaves the account, and the least that it gets (3.4, 3.10)."""
+"""The effects of a run: what leaves the account at most, and what it gets at least (3.4, 3.10)."""
 
 from dataclasses import dataclass
 

@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 
 from farebox.automation.plans.effects import Effects, TokenAmount
-from farebox.automation.plans.wire import DisbursementMode, PlanKind, TypedArgument, Venue
-from farebox.automation.runs.legs import OnLegError
+from farebox.automation.plans.wire import (
+    DisbursementMode,
+    OnLegError,
+    PlanKind,
+    TypedArgument,
+    Venue,
+)
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 

@@ -9,8 +9,6 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from farebox.automation.runs.legs import OnLegError
-
 MAX_ARGUMENTS: Final = 12
 MAX_LEGS: Final = 100
 MAX_ASSETS: Final = 16
@@ -49,39 +47,46 @@ class DisbursementMode(StrEnum):
     ONCE = "once"
 
 
-class _Shape(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class OnLegError(StrEnum):
+    """What a disbursement does after a leg that failed."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+class PlanShape(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """How every payload is read."""
 
 
-class TypedArgument(_Shape):
+class TypedArgument(PlanShape, frozen=True):
     """A value and its type; `typed_arguments.py` reads both."""
 
     type: Annotated[str, Meta(max_length=60)]
     value: object
 
 
-class TokenAmountText(_Shape):
+class TokenAmountText(PlanShape, frozen=True):
     """An amount of a token."""
 
     token: AddressText
     amount: AmountText
 
 
-class EffectsText(_Shape):
+class EffectsText(PlanShape, frozen=True):
     """What a run may take from the account at most, and must give it at least."""
 
     max_debit: Annotated[list[TokenAmountText], Meta(max_length=8)] = []
     min_credit: Annotated[list[TokenAmountText], Meta(max_length=8)] = []
 
 
-class RateText(_Shape):
-    """A rate in base units: `num` of the token that is received for `den` of the one that is paid."""
+class RateText(PlanShape, frozen=True):
+    """A rate: `num` base units of the received token for `den` of the paid one."""
 
     num: AmountText
     den: AmountText
 
 
-class OracleFloorText(_Shape):
+class OracleFloorText(PlanShape, frozen=True):
     """A floor by the price of an oracle (SEP-40)."""
 
     oracle: AddressText
@@ -89,7 +94,7 @@ class OracleFloorText(_Shape):
     max_age_seconds: Annotated[int, Meta(ge=1, le=86_400)]
 
 
-class ContractCallSpec(_Shape):
+class ContractCallSpec(PlanShape, frozen=True):
     """A call of any function. With `autolayer` function and arguments are those of 3.14."""
 
     contract: AddressText
@@ -100,7 +105,7 @@ class ContractCallSpec(_Shape):
     expected_wasm_hash: HashText | None = None
 
 
-class DcaSpec(_Shape):
+class DcaSpec(PlanShape, frozen=True):
     """Buy one token with a fixed amount of another; what is bought goes to the account."""
 
     venue: Venue
@@ -115,14 +120,14 @@ class DcaSpec(_Shape):
     receiver: AddressText | None = None
 
 
-class AssetWeight(_Shape):
+class AssetWeight(PlanShape, frozen=True):
     """The share of a token in a portfolio; all of them are 10,000."""
 
     token: AddressText
     weight_bps: Annotated[int, Meta(ge=1, lt=BPS)]
 
 
-class RebalanceSpec(_Shape):
+class RebalanceSpec(PlanShape, frozen=True):
     """Trade towards weights when one drifts; `strategy` is a contract of the convention of 3.14."""
 
     assets: Annotated[list[AssetWeight], Meta(min_length=2, max_length=MAX_ASSETS)]
@@ -134,7 +139,7 @@ class RebalanceSpec(_Shape):
     strategy: AddressText | None = None
 
 
-class LegText(_Shape):
+class LegText(PlanShape, frozen=True):
     """A payment to one recipient; `ref` is the owner's own note."""
 
     to: AddressText
@@ -142,7 +147,7 @@ class LegText(_Shape):
     ref: Annotated[str, Meta(max_length=MAX_REFERENCE)] | None = None
 
 
-class DisbursementSpec(_Shape):
+class DisbursementSpec(PlanShape, frozen=True):
     """Pay several recipients; `batch`: in one transaction of a batch target or a mandate."""
 
     token: AddressText
