@@ -138,7 +138,7 @@ class _Matcher:
                 return is_sale and number * denominator >= (paid or 0) * numerator
             case OracleFloor(place):
                 paid = _number(arguments[place])
-                return paid is not None and paid >= 0
+                return number >= 0 and paid is not None and paid >= 0
             case _:
                 assert_never(rule)
 
