@@ -10,9 +10,9 @@ from farebox.automation.plans.plan import (
     DcaPlan,
     DisbursementPlan,
     Leg,
+    MinimumRate,
     Plan,
     PriceFloor,
-    Rate,
     RebalancePlan,
 )
 from farebox.automation.plans.wire import (
@@ -102,7 +102,7 @@ def _read_dca(spec: DcaSpec, account: Address) -> DcaPlan:
         path,
         _read_pools(spec, len(path) - 1),
         spec.slippage_bps,
-        Rate(
+        MinimumRate(
             _amount(spec.min_rate.num, "spec.minRate.num"),
             _amount(spec.min_rate.den, "spec.minRate.den"),
         ),
