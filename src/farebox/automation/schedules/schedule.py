@@ -1,6 +1,5 @@
 """The four schedules of a plan, in the shape that callers send (3.3 of the design)."""
 
-from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -59,12 +58,3 @@ def cadence_of(schedule: Schedule) -> int | None:
     if isinstance(schedule, IntervalSchedule | ConditionSchedule):
         return schedule.every_seconds
     return None
-
-
-def start_of(schedule: Schedule) -> datetime | None:
-    """The moment that a schedule names itself; None where it begins with the plan's window."""
-    match schedule:
-        case OnceSchedule(at=at) | IntervalSchedule(start_at=at):
-            return at
-        case _:
-            return None
