@@ -15,11 +15,12 @@ pub fn count(env: &Env, spec: &SessionSpec, uses: &mut Uses, calls: &Vec<Invocat
         let Some(call) = spec.calls.get(made.call) else { panic_with_error!(env, RuleError::CallNotListed) };
         let row = match_row(env, spec, &env.current_contract_address(), &call, &made.args);
         let Some(row) = row else { panic_with_error!(env, RuleError::ArgumentRefused) };
-        let mut open = match (call.under, ticket) {
-            (None, None) => uses.take(env, spec, made.call, row),
-            (Some(root), Some(mut held)) if held.take_nested(env, root, made.call) => held,
-            _ => panic_with_error!(env, RuleError::RunRefused),
+        let taken = match call.under {
+            None if ticket.is_none() => Some(uses.take(env, spec, made.call, row)),
+            None => None,
+            Some(root) => ticket.and_then(|held| held.nest(env, root, made.call)),
         };
+        let Some(mut open) = taken else { panic_with_error!(env, RuleError::RunRefused) };
         uses.spend(env, spec, &mut open, &call, &made.args);
         ticket = Some(open);
     }

@@ -155,13 +155,13 @@ fn admit(
             refusal = refusal.max(RuleError::ArgumentRefused);
             continue;
         };
-        let mut ticket = match (call.under, held.clone()) {
-            (None, _) => uses.take(env, spec, at as u32, row),
-            (Some(root), Some(mut ticket)) if ticket.take_nested(env, root, at as u32) => ticket,
-            _ => {
-                refusal = refusal.max(RuleError::NoTicket);
-                continue;
-            }
+        let taken = match call.under {
+            None => Some(uses.take(env, spec, at as u32, row)),
+            Some(root) => held.as_ref().and_then(|ticket| ticket.nest(env, root, at as u32)),
+        };
+        let Some(mut ticket) = taken else {
+            refusal = refusal.max(RuleError::NoTicket);
+            continue;
         };
         uses.spend(env, spec, &mut ticket, &call, &made.args);
         return ticket;

@@ -23,6 +23,7 @@ pub struct PriceData {
 }
 
 #[contractclient(name = "OracleClient")]
+#[allow(dead_code)] // the client is made of it
 pub trait Oracle {
     fn lastprice(env: Env, asset: Asset) -> Option<PriceData>;
 }

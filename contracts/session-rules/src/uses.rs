@@ -72,12 +72,11 @@ impl Uses {
 }
 
 impl Ticket {
-    /// Takes the one time that a nested call may be made; false if it may not be made now.
-    pub fn take_nested(&mut self, env: &Env, root: u32, index: u32) -> bool {
+    /// The ticket after a nested call; none if the call may not be made now.
+    pub fn nest(&self, env: &Env, root: u32, index: u32) -> Option<Ticket> {
         let bit = 1 << index;
         let may = self.ledger == env.ledger().sequence() && self.root == root && self.made & bit == 0;
-        self.made |= bit;
-        may
+        may.then(|| Ticket { made: self.made | bit, ..self.clone() })
     }
 }
 
