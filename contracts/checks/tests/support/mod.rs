@@ -1,12 +1,14 @@
 //! The built contracts on a host of their own, and values as clients write them.
 #![allow(dead_code)] // each test file uses some of it
 
+pub mod guarded;
+pub mod mandated;
 pub mod specs;
 
 use ed25519_dalek::{Signer as _, SigningKey};
 use soroban_sdk::{
     Address, Bytes, BytesN, Env, Error, IntoVal, InvokeError, Map, String, Symbol, TryFromVal, Val, Vec,
-    testutils::{Address as _, Ledger as _, StellarAssetContract},
+    testutils::{Address as _, EnvTestConfig, Ledger as _, StellarAssetContract},
     token::{StellarAssetClient, TokenClient},
     xdr::{AccountId, ContractId, Hash, PublicKey, ScAddress, ToXdr, Uint256},
 };
@@ -32,7 +34,8 @@ pub type Outcome = Result<(), u32>;
 
 /// A host at the begin of the plan, on testnet.
 pub fn host() -> Env {
-    let env = Env::default();
+    let config = EnvTestConfig { capture_snapshot_at_drop: false };
+    let env = Env::new_with_config(config);
     set_network(&env, TESTNET);
     env.ledger().set_timestamp(START);
     env.ledger().set_sequence_number(LEDGER);
@@ -130,4 +133,15 @@ pub fn token(env: &Env, holder: &Address, amount: i128) -> Address {
 
 pub fn held(env: &Env, token: &Address, holder: &Address) -> i128 {
     TokenClient::new(env, token).balance(holder)
+}
+
+pub fn bytes(env: &Env, raw: [u8; 32]) -> Val {
+    Bytes::from_array(env, &raw).to_val()
+}
+
+/// True for a number, of any type that amounts have, of at least `least`.
+pub fn is_number_above(env: &Env, value: Val, least: i128) -> bool {
+    let wide = i128::try_from_val(env, &value).ok();
+    let narrow = u64::try_from_val(env, &value).ok().map(i128::from);
+    wide.or(narrow).is_some_and(|number| number >= least)
 }
