@@ -176,9 +176,10 @@ def test_every_changed_argument_of_the_run_is_refused(mandate: Mandate) -> None:
     ):
         refused(mandate, mandate.run(mandate.swap(changes)), 10)
     swap, (_, pay) = mandate.swap()
-    for index, value in enumerate((market.pair, market.keeper, scval.to_int128(SOLD + 1))):
+    others = (scval.to_address(market.pair), scval.to_address(market.keeper))
+    for index, value in enumerate((*others, scval.to_int128(SOLD + 1))):
         changed = list(pay)
-        changed[index] = scval.to_address(value) if isinstance(value, str) else value
+        changed[index] = value
         refused(mandate, mandate.run([swap, (1, changed)]), 10)
     ledger.land(mandate.run(mandate.swap()))
 

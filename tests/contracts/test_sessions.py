@@ -9,7 +9,7 @@ from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
-from support.automation_ledger import AutomationLedger, automation_ledger
+from support.automation_ledger import AutomationLedger, authorizations, automation_ledger
 from support.session_specs import ListedCall, SessionSpec, eq, path, rule, signed_close
 from support.smart_accounts import GENERATIONS, SmartAccount, one_pair, signer
 
@@ -169,13 +169,13 @@ def test_every_changed_argument_of_the_run_is_refused(session: Session) -> None:
         refused(session, session.run(change), 10)
     # these the router refuses without the account, so the entry of the recorded run is used
     recorded = session.run()
-    entry = recorded.auth[0]
+    (entry,) = authorizations(recorded)
     for index, value in ((2, path(ledger.native, ledger.asset)), (3, stranger)):
         function = entry.root_invocation.function.contract_fn
         assert function is not None
         kept, function.args[index] = function.args[index], value
         signed = session.account.sign(entry, session.spec.delegate, session.rules)
-        recorded.auth = [signed]
+        authorizations(recorded)[:] = [signed]
         assert "Error(Auth" in ledger.refusal(recorded)
         function.args[index] = kept
     ledger.land(session.run())
@@ -235,7 +235,7 @@ def test_run_without_the_delegates_signature_is_refused(session: Session) -> Non
     ledger = session.market.ledger
     assert "#3016" in ledger.refusal(session.run(key=Keypair.random())), "a signer of no rule"
     unsigned = session.run()
-    entry = unsigned.auth[0]
+    (entry,) = authorizations(unsigned)
     credentials = entry.credentials.address or entry.credentials.address_v2
     assert credentials is not None
     ids = scval.to_vec([scval.to_uint32(each) for each in session.rules])
@@ -278,7 +278,7 @@ def test_one_removed_rule_closes_the_session(session: Session) -> None:
         scval.to_address(account.address),
         scval.to_bytes(session.spec.policy_id()),
     )
-    assert scval.to_native(sheet)["closed"] is True
+    assert scval.from_struct(sheet)["closed"] == scval.to_bool(True)
 
 
 def test_second_installation_is_refused(session: Session) -> None:

@@ -18,7 +18,7 @@ from stellar_sdk import (
     scval,
     xdr,
 )
-from stellar_sdk.operation import Operation
+from stellar_sdk.operation import InvokeHostFunction, Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus, SimulateTransactionResponse
 
 from support.contracts import wasm_of
@@ -104,8 +104,8 @@ class AutomationLedger:
 
         A call that fails while it is recorded has none.
         """
-        (recorded,) = self.simulate(call(contract, function, list(args))).results or [None]
-        asked = [] if recorded is None else recorded.auth or []
+        recorded = self.simulate(call(contract, function, list(args))).results or []
+        asked = [each for result in recorded for each in result.auth or []]
         entries = [Entry.from_xdr(each) for each in asked]
         return call(contract, function, list(args), [sign(entry) for entry in entries])
 
@@ -169,6 +169,12 @@ def automation_ledger() -> Iterator[AutomationLedger]:
             yield AutomationLedger(devnet, server, payer, asset, scene["native"])
     finally:
         devnet.stop()
+
+
+def authorizations(operation: Operation) -> list[Entry]:
+    """The authorizations of a contract call, which a test may change."""
+    assert isinstance(operation, InvokeHostFunction)
+    return operation.auth
 
 
 def address_of(value: xdr.SCVal) -> str:
