@@ -111,6 +111,11 @@ class ErrorCode(StrEnum):
         401,
         "The signatures do not reach what the account asks for, or one is not of a signer.",
     )
+    ACCOUNT_NOT_PROVEN = (
+        "account_not_proven",
+        403,
+        "The account of a plan is the wallet that is signed in, on its own network.",
+    )
     SCOPE_MISSING = "scope_missing", 403, "The key lacks a scope."
     SESSION_REQUIRED = "session_required", 403, "Sign in with the wallet: a key may not do this."
     CROSS_SITE_REQUEST = (
@@ -169,6 +174,30 @@ class ErrorCode(StrEnum):
             " account, and sign in again."
         ),
     )
+    DUPLICATE_INTENT = (
+        "duplicate_intent",
+        409,
+        "An open plan does the same: send allowDuplicate to have a second one.",
+    )
+    ILLEGAL_TRANSITION = "illegal_transition", 409, "The plan's state does not allow this."
+    QUOTE_EXPIRED = "quote_expired", 409, "The price is out of date: ask for it again."
+    PAYMENT_IN_FLIGHT = (
+        "payment_in_flight",
+        409,
+        "A payment of this plan is not final yet: wait for its outcome.",
+    )
+    SESSION_MISMATCH = (
+        "session_mismatch",
+        409,
+        "What is installed is not the session that this plan proposed.",
+    )
+    SESSION_EXPIRES_TOO_SOON = (
+        "session_expires_too_soon",
+        409,
+        "The session ends before the plan can use it.",
+    )
+    PREFLIGHT_FAILED = "preflight_failed", 409, "The first run would fail as of now."
+    FEE_CEILING = "fee_ceiling", 409, "The network's fee is above the plan's maxFeeStroops."
     BODY_TOO_LARGE = "body_too_large", 413, "The body is too large."
     URL_TOO_LONG = "url_too_long", 414, "The URL is longer than 8 KB."
     UNSUPPORTED_MEDIA_TYPE = (
@@ -180,6 +209,22 @@ class ErrorCode(StrEnum):
         "host_not_allowed",
         421,
         "The service does not answer under the name in the Host header.",
+    )
+    TARGET_UPGRADED = "target_upgraded", 422, "The contract's code is not the code that was agreed."
+    INVALID_SCHEDULE = "invalid_schedule", 422, "The schedule cannot be read."
+    SCHEDULE_NEVER_FIRES = (
+        "schedule_never_fires",
+        422,
+        "The schedule is never due while the plan lives.",
+    )
+    INTERVAL_TOO_SHORT = "interval_too_short", 422, "The schedule is due too often."
+    LIMIT_EXCEEDED = "limit_exceeded", 422, "A number is above the limits of plans."
+    SPEC_MISMATCH = "spec_mismatch", 422, "A member of the plan does not fit, or an argument."
+    FUNCTION_NOT_FOUND = "function_not_found", 422, "The contract has no such function."
+    UNSUPPORTED_ACCOUNT = (
+        "unsupported_account",
+        422,
+        "A plan of this kind cannot act for an account of this kind.",
     )
     TOO_MANY_REQUESTS = "too_many_requests", 429, "Too many requests."
     MONTHLY_QUOTA_USED = (
@@ -231,6 +276,12 @@ class ErrorCode(StrEnum):
         "contract_login_unavailable",
         503,
         "Contract accounts cannot sign in on this network: no web-auth contract is named.",
+    )
+    NETWORK_UNAVAILABLE = "network_unavailable", 503, "The network cannot be read or reached now."
+    AUTOMATION_UNAVAILABLE = (
+        "automation_unavailable",
+        503,
+        "Plans cannot run on this network: it has no funded paymaster here.",
     )
     UPSTREAM_TIMEOUT = (
         "upstream_timeout",

@@ -1,0 +1,26 @@
+"""The refusal of a plan, of a change to one, or of its activation."""
+
+from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal
+
+
+class AutomationRefused(Refusal):
+    """A rule of automation refuses the request.
+
+    `field` is the member of the body that the rule looked at, in its JSON spelling
+    (`schedule.everySeconds`); empty where the rule looked at no single member.
+    """
+
+    def __init__(self, code: ErrorCode, why: str, *, field: str = "") -> None:
+        super().__init__(code, f"Look at {field}. {why}" if field else why)
+        self.field, self.why = field, why
+
+
+def spec_mismatch(field: str, why: str) -> AutomationRefused:
+    """The refusal of a member that does not fit the plan, its contract or its session."""
+    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field=field)
+
+
+def limit_exceeded(field: str, why: str) -> AutomationRefused:
+    """The refusal of a number that is above a limit of plans."""
+    return AutomationRefused(ErrorCode.LIMIT_EXCEEDED, why, field=field)
