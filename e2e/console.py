@@ -99,14 +99,14 @@ async def _travel(
     """Go through the steps at one screen size, and take the pages on the way."""
     say(f"the journey at {screen.name} size")
     journey = await open_journey(browser, stage, screen, sales, album)
-    routes = views(journey.records)
+    routes = views(journey.records, with_tabs=False)
     await album.take_views(journey.buyer, "signed out", routes)
     await journey.run(STEPS)
     routes = views(journey.records)
     await album.take_views(journey.seller, "seller", routes)
     await album.take_views(journey.buyer, "buyer", routes)
     if not is_quick:
-        await album.take_states(journey.seller, routes)
+        await album.take_states(journey.seller, views(journey.records, with_tabs=False))
     await journey.run(LAST_STEPS)
     await journey.close()
     return journey

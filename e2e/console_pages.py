@@ -31,16 +31,17 @@ def page_templates() -> list[str]:
     return _PATH.findall(_PAGES.read_text())
 
 
-def views(records: Mapping[str, str]) -> list[str]:
-    """Return the address of every view; `records` are the segments of the pages about one record.
+def views(records: Mapping[str, str], *, with_tabs: bool = True) -> list[str]:
+    """Return the address of every view; `records` are those of the pages about one record.
 
-    A page whose record is not known yet is left out.
+    A page whose record is not known yet is left out; without tabs each page is there once.
     """
     found = []
     for template in page_templates():
         path = records.get(template, template)
         if "$" not in path:
-            found += [path, *(f"{path}{each}" for each in TABS.get(template, ()))]
+            tabs = TABS.get(template, ()) if with_tabs else ()
+            found += [path, *(f"{path}{each}" for each in tabs)]
     return found
 
 
