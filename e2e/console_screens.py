@@ -20,7 +20,7 @@ _ME: Final = re.compile(r"/v1/(auth/me|networks)$")
 _LOADING_MS: Final = 700
 _READY_MS: Final = 8_000
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
-_RECORD: Final = re.compile(r"[^/?&=]{20,}")  # an id, a hash or a URL in the name of a picture
+_RECORD: Final = re.compile(r"[^/?&=\s]{20,}")  # an id, a hash or a URL in the name of a picture
 Answer = Callable[[Route], Awaitable[None]]
 
 
