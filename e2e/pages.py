@@ -69,7 +69,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
 
 
 def _runner(stage: Stage, market: Market, api: WrappedApi, folder: Path) -> PageRunner:
-    port = free_port()
+    port, port_of_python = free_port(), free_port()
     devnet = market.served.devnet
     given = {
         "FACILITATOR_URL": stage.service_url,
@@ -97,7 +97,11 @@ def _runner(stage: Stage, market: Market, api: WrappedApi, folder: Path) -> Page
         given=given,
         surroundings=surroundings,
         by_hand={"usdc": f"{fund} --devnet-admin {devnet.admin_url}"},
-        replaced={"127.0.0.1:4021": f"127.0.0.1:{port}"},
+        replaced={
+            "127.0.0.1:4021": f"127.0.0.1:{port}",
+            "127.0.0.1:4022": f"127.0.0.1:{port_of_python}",
+            "PORT=4022": f"PORT={port_of_python}",
+        },
     )
 
 

@@ -42,7 +42,7 @@ export const SELLER_PROGRAMS: readonly [SellerProgram, ...SellerProgram[]] = [
     file: "seller.py",
     program: python,
     install: null,
-    run: "python3 seller.py",
+    run: "PORT=4022 python3 seller.py",
     port: 4022,
   },
 ];
