@@ -19,6 +19,7 @@ API: Final = re.compile(r"/(v1|discovery|health|mcp)(/|\?|$)")
 _ME: Final = re.compile(r"/v1/(auth/me|networks)$")
 _LOADING_MS: Final = 700
 _READY_MS: Final = 8_000
+_DRAWN_MS: Final = 200  # a plot is drawn by a chunk of its own
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 _RECORD: Final = re.compile(r"[^/?&=\s]{20,}")  # an id, a hash or a URL in the name of a picture
 Answer = Callable[[Route], Awaitable[None]]
@@ -88,6 +89,7 @@ class Album:
                 await wait_until_ready(visitor.page, timeout_ms=_READY_MS)
             except Error:
                 say(f"  not ready: {route}")
+            await visitor.page.wait_for_timeout(_DRAWN_MS)
             await self.take(visitor, f"{route} {label}")
 
     async def take_states(self, visitor: Visitor, routes: Sequence[str]) -> None:
