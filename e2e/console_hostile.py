@@ -149,10 +149,11 @@ async def _poison_strings(route: Route, is_chosen: Callable[[str], bool]) -> Non
         return
     try:
         response = await route.fetch()
-        body = json.dumps(_replace(await response.json(), is_chosen, is_word=is_chosen("")))
+        try:
+            body = json.dumps(_replace(await response.json(), is_chosen, is_word=is_chosen("")))
+        except ValueError:  # no JSON: a document in another format
+            body = "\n".join(TEXTS)
         await route.fulfill(response=response, body=body)
-    except ValueError:  # no JSON: a document in another format
-        await route.fulfill(response=response, body="\n".join(TEXTS))
     except Error:
         return  # the page has left while the service answered
 
