@@ -320,3 +320,47 @@ fn caps_bind_a_run_and_the_sum_of_all_runs() {
         }
     }
 }
+
+#[test]
+fn nested_transfer_of_another_root_call_is_refused() {
+    let scene = Scene::new();
+    let (env, parties) = (&scene.env, &scene.parties);
+    let spec = parties.rebalance(env, "session");
+    let bought_rule = 6;
+    for (id, contract) in
+        [(ROUTER_RULE, &parties.router), (TOKEN_RULE, &parties.sold), (bought_rule, &parties.bought)]
+    {
+        assert_eq!(scene.install(&spec, scene.rule(id, contract)), Ok(()));
+    }
+    for token in [&parties.sold, &parties.bought] {
+        let asset = list(env, &[symbol(env, "Stellar"), token.to_val()]);
+        let args = [asset, 1_i128.into_val(env), scene.now().into_val(env)];
+        support::call(env, &parties.oracle, "set", &args);
+    }
+    let mut swap = scene.swap();
+    swap.args[1] = SOLD.into_val(env);
+    assert_eq!(scene.enforce(&swap), Ok(()));
+    let wrong = Made { contract: parties.bought.clone(), rule: bought_rule, ..scene.pay() };
+    assert_eq!(scene.enforce(&wrong), Err(NO_TICKET), "it belongs to the other direction");
+    assert_eq!(scene.enforce(&scene.pay()), Ok(()));
+}
+
+#[test]
+fn negative_amount_is_refused_though_its_rule_allows_it() {
+    let scene = Scene::new();
+    let (env, parties) = (&scene.env, &scene.parties);
+    let mut spec = parties.dca(env, "session");
+    let bounds = [(-SOLD).into_val(env), SOLD.into_val(env)];
+    spec.calls[1].args[2] = support::specs::rule(env, "Range", &bounds);
+    for (id, contract) in [(ROUTER_RULE, &parties.router), (TOKEN_RULE, &parties.sold)] {
+        assert_eq!(scene.install(&spec, scene.rule(id, contract)), Ok(()));
+    }
+    assert_eq!(scene.enforce(&scene.swap()), Ok(()));
+    let mut pay = scene.pay();
+    pay.args[2] = (-1_i128).into_val(env);
+    assert_eq!(scene.enforce(&pay), Err(ARGUMENT_REFUSED));
+    pay.args[2] = 1_u64.into_val(env);
+    assert_eq!(scene.enforce(&pay), Err(ARGUMENT_REFUSED), "an amount of another type");
+    pay.args[2] = 1_i128.into_val(env);
+    assert_eq!(scene.enforce(&pay), Ok(()));
+}

@@ -9,8 +9,8 @@ mod rule;
 mod state;
 
 use session_rules::{
-    RuleError, SessionSpec, Ticket, Uses, check_spec, check_window, close_digest, ledgers_to_keep, match_row,
-    policy_id,
+    RuleError, SessionSpec, Signer, Ticket, Uses, check_spec, check_window, close_digest, ledgers_to_keep,
+    match_row, policy_id,
 };
 use soroban_sdk::{
     Address, Bytes, BytesN, Env, Map, Vec,
@@ -19,7 +19,7 @@ use soroban_sdk::{
 };
 
 use crate::events::{SessionClosed, SessionInstalled, SessionUsed};
-use crate::rule::{RuleFields, Signer, read_rule, rule_id};
+use crate::rule::{RuleFields, read_rule, rule_id};
 use crate::state::{Installed, Key, State, demand, keep};
 
 const MODE: &str = "session";

@@ -1,29 +1,10 @@
 //! A context rule of a smart account, as far as the guard depends on it. It is read by name, since
 //! the generations of accounts have rules of different fields.
 
-use session_rules::{RuleError, SessionSpec};
-use soroban_sdk::{
-    Address, Bytes, BytesN, Env, Map, Symbol, TryFromVal, Val, Vec, contracttype, panic_with_error,
-};
+use session_rules::{RuleError, RuleType, SessionSpec, Signer};
+use soroban_sdk::{Address, Bytes, Env, Map, Symbol, TryFromVal, Val, Vec, panic_with_error};
 
 pub type RuleFields = Map<Symbol, Val>;
-
-/// Who may sign for a smart account.
-#[contracttype]
-#[derive(Clone, PartialEq)]
-pub enum Signer {
-    Delegated(Address),
-    External(Address, Bytes),
-}
-
-/// What a rule is for.
-#[contracttype]
-#[derive(Clone)]
-pub enum RuleType {
-    Default,
-    CallContract(Address),
-    CreateContract(BytesN<32>),
-}
 
 /// An accepted rule: for calls of one contract, signed by the delegate alone.
 pub struct Rule {

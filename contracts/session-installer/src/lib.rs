@@ -2,10 +2,10 @@
 //! nothing and may do nothing by itself.
 #![no_std]
 
-use session_rules::SessionSpec;
+use session_rules::{RuleType, SessionSpec, Signer};
 use soroban_sdk::{
-    Address, Bytes, Env, IntoVal, Map, String, Symbol, TryFromVal, Val, Vec, contract, contractclient,
-    contracterror, contractimpl, contracttype, panic_with_error,
+    Address, Env, IntoVal, Map, String, Symbol, TryFromVal, Val, Vec, contract, contractclient,
+    contracterror, contractimpl, panic_with_error,
 };
 
 #[contracterror]
@@ -16,20 +16,6 @@ pub enum InstallerError {
     NoRuleId = 1,
     /// The specification is of another account.
     AnotherAccount = 2,
-}
-
-#[contracttype]
-#[derive(Clone)]
-pub enum Signer {
-    Delegated(Address),
-    External(Address, Bytes),
-}
-
-#[contracttype]
-#[derive(Clone)]
-pub enum RuleType {
-    Default,
-    CallContract(Address),
 }
 
 #[contractclient(name = "AccountClient")]

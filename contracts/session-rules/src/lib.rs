@@ -2,6 +2,7 @@
 //! rules that a guard or a mandate checks before each call.
 #![no_std]
 
+mod account;
 mod arguments;
 mod check;
 mod digests;
@@ -10,6 +11,7 @@ mod oracle;
 mod spec;
 mod uses;
 
+pub use crate::account::{RuleType, Signer};
 pub use crate::arguments::match_row;
 pub use crate::check::check_spec;
 pub use crate::digests::{close_digest, policy_id, run_digest};
