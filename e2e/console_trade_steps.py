@@ -146,7 +146,7 @@ async def see_the_analytics(journey: Journey) -> None:
     page = journey.seller.page
     await go(journey.seller, journey.records["/sell/$id"])
     await page.get_by_role("tab", name="Analytics").click()
-    figure = page.locator("dl > div").filter(has_text="Delivered")
+    figure = page.locator("dl > div").filter(has=page.get_by_text("Delivered", exact=True))
     await figure.get_by_text("2", exact=True).wait_for()
     await page.get_by_role("heading", name="Calls", exact=True).wait_for()
     await page.get_by_role("table", name="Last requests").get_by_role("link").first.wait_for()
