@@ -13,6 +13,7 @@ import { Table } from "@/ui/Table";
 import type { Analytics } from "./analyticsSeries";
 import { analyticsPlots, failuresOf, OUTCOMES, sumRevenue } from "./analyticsSeries";
 import { RecentRequests } from "./RecentRequests";
+import { joinClasses } from "@/ui/joinClasses";
 import styles from "./Sell.module.css";
 import { useAnalytics } from "./useWrappers";
 import type { Wrapper } from "./wrapperDraft";
@@ -67,7 +68,7 @@ function Plots({ analytics, days }: { analytics: Analytics; days: number }) {
     [analytics.days, days, today, known],
   );
   return (
-    <div className={styles["columns"]}>
+    <div className={joinClasses(styles["columns"], styles["level"])}>
       <PlotCard title="Calls" {...plots.calls} />
       {plots.revenue.map(({ token, plot }) => (
         <PlotCard
