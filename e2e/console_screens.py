@@ -19,6 +19,9 @@ API: Final = re.compile(r"/(v1|discovery|health|mcp)(/|\?|$)")
 _ME: Final = re.compile(r"/v1/(auth/me|networks)$")
 _LOADING_MS: Final = 700
 _READY_MS: Final = 8_000
+_PAINTED: Final = (
+    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+)
 _DRAWN_MS: Final = 200  # a plot is drawn by a chunk of its own
 _NO_NAME: Final = re.compile(r"[^a-z0-9]+")
 _RECORD: Final = re.compile(r"[^/?&=\s]{20,}")  # an id, a hash or a URL in the name of a picture
@@ -73,6 +76,7 @@ class Album:
         await visitor.page.evaluate("window.scrollTo(0, 0)")
         for theme in self.themes:
             await visitor.page.emulate_media(color_scheme=theme.value)
+            await visitor.page.evaluate(_PAINTED)
             stem = _NO_NAME.sub("-", _RECORD.sub("one", name).lower()).strip("-") or "overview"
             path = self.folder / visitor.screen.name / theme.value / f"{stem}.png"
             await visitor.page.screenshot(path=path, full_page=True)
@@ -101,6 +105,8 @@ class Album:
                     await visitor.open(route)
                     await visitor.page.wait_for_timeout(_LOADING_MS)
                     await self.take(visitor, f"{route} {state}")
+        # a page that was told of an ended session remembers it until it is loaded again
+        await visitor.page.goto("about:blank")
 
 
 @contextlib.asynccontextmanager
