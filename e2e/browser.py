@@ -38,7 +38,10 @@ _CALL: Final = """async ([method, path, body]) => {
   return [answer.status, await answer.text()];
 }"""
 _WALLET: Final = "Development wallet:"
-_REFUSED: Final = "Failed to load resource: the server responded with a status of"
+_REFUSED: Final = (
+    "Failed to load resource: the server responded with a status of",
+    "Failed to load resource: net::ERR_CONNECTION_REFUSED",  # as a page without its service gets
+)
 _SERIOUS: Final = ("serious", "critical")
 
 
