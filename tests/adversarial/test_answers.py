@@ -279,7 +279,7 @@ async def test_other_method_is_a_405_with_allow_header(stage: Stage, method: str
 
 @promise("error:no-internals")
 async def test_unknown_path_is_a_404_without_internal_detail(stage: Stage) -> None:
-    for path in ("/", "/verify/", "/settle/x", "/v1/nothing"):
+    for path in ("/nothing", "/verify/", "/settle/x", "/v1/nothing"):
         answer = await stage.client.request("POST", path, body=b"{}")
         assert answer.status == 404
         assert answer.json()["error"]["code"] == "not_found"
