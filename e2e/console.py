@@ -148,7 +148,7 @@ async def _control_is_caught(browser: Browser, stage: ConsoleStage, build: Path)
 
 
 def _faults(record: Record, hostile: Record, album: Album) -> Sequence[str]:
-    """The first findings in words, for whoever has to put them right."""
+    """Return the first findings in words."""
     return [
         *album.axe[:10],
         *record.console_errors[:5],

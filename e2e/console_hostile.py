@@ -1,4 +1,4 @@
-"""Hostile text in every field that somebody else writes, and in every error."""
+"""Hostile text in every field that a stranger writes, and in every error."""
 
 import itertools
 import json

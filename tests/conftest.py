@@ -38,6 +38,7 @@ settings.load_profile("tests")
 
 pytest_plugins = (
     "support.stage_fixtures",
+    "support.agent_fixtures",
     "support.caller_fixtures",
     "support.deadlines",
     "support.prove_world",

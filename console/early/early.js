@@ -1,4 +1,4 @@
-// Runs before the first paint: sets the chosen theme, and shows a sentence to an old browser.
+// Runs before the first paint: sets the theme, and shows a sentence to an old browser.
 // Written for browsers of any age; everything else of the console needs a modern one.
 (function () {
   var root = document.documentElement;
@@ -8,7 +8,11 @@
   } catch (error) {
     theme = null; // storage is switched off: the system's theme is used
   }
-  if (theme === "light" || theme === "dark") root.setAttribute("data-theme", theme);
+  if (theme !== "light" && theme !== "dark") {
+    var isDark = window.matchMedia && window.matchMedia("(prefers-color-scheme: dark)").matches;
+    theme = isDark ? "dark" : "light";
+  }
+  root.setAttribute("data-theme", theme);
 
   var isModern =
     "noModule" in document.createElement("script") &&

@@ -1,60 +1,20 @@
-"""Cases 5: the MCP endpoint, through the whole service."""
+"""Cases 5: the MCP endpoint and its search, through the whole service."""
 
-import asyncio
-import json
-import socket
-from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import jsonschema_rs
 import pytest
 
-from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
-from support.agent import REMOTE_URL, Agent, insert_resource
-from support.asgi import ClientDisconnected
+from support.agent import Agent
 from support.listings import Listed, list_many
-from support.paid_gateway import NAMES, ORIGIN, OTHER_NAME, PaidGateway
+from support.paid_gateway import PaidGateway
 from support.promises import case, promise
-from support.serve_process import ServeProcess
-from support.upstream import Answer, answers
-from support.waiting import until
 
-ORIGIN_HOST: Final = ORIGIN.removeprefix("https://")
-LOCAL: Final = (
-    "https://127.0.0.1/", "https://[::1]/", "https://localhost/", "https://10.0.0.1/a",
-    "https://169.254.169.254/latest", "https://printer.local/", "https://db.internal/",
-)  # fmt: skip
 NETWORKS: Final[tuple[object, ...]] = (
     "stellar:Testnet", "eip155:1", "", 1, ["stellar:testnet"], {},
 )  # fmt: skip
 Json = dict[str, Any]
-
-
-@pytest.fixture
-async def shop(shared_shop: PaidGateway) -> PaidGateway:
-    """The service that these tests share."""
-    return shared_shop
-
-
-@pytest.fixture
-async def agent(shop: PaidGateway) -> Agent:
-    """An agent at the service with the gateway."""
-    return Agent(shop.client)
-
-
-@pytest.fixture
-async def catalog(shop: PaidGateway, gateway_database: str) -> AsyncIterator[Database]:
-    """The service's database."""
-    del shop
-    async with Database(Secret(gateway_database), connections=1) as database:
-        yield database
-
-
-async def insert(catalog: Database, *urls: str, **members: Any) -> None:
-    async with catalog.connection() as db:
-        for url in urls:
-            await insert_resource(db, url, **members)
 
 
 @promise("mcp:structured-errors")
@@ -146,7 +106,7 @@ async def test_search_argument_that_does_not_fit_is_refused(
 @promise("mcp:two-tools", "search-services:network-and-limit", "search-services:two-contents")
 @case("MC-021", "MC-024")
 async def test_results_fit_the_schemas_of_the_listed_tools(
-    shop: PaidGateway, agent: Agent, catalog: Database
+    shared_shop: PaidGateway, agent: Agent, catalog: Database
 ) -> None:
     tides = [Listed(f"https://t{n}.example.com", f"t{n}", description="Tides.") for n in range(3)]
     await list_many(catalog, [*tides, Listed("https://t.example.com", "tool", tool_name="tides")])
@@ -171,8 +131,8 @@ async def test_results_fit_the_schemas_of_the_listed_tools(
         assert "description" in hit["untrusted"] or "serviceName" in hit["untrusted"]
         is_tool = hit["type"] == "mcp"
         assert set(hit["callWith"]) == ({"server", "tool"} if is_tool else {"tool", "arguments"})
-    wrapper = await shop.serve()
-    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
+    wrapper = await shared_shop.serve()
+    payment = await shared_shop.sign((await shared_shop.offer(wrapper))["accepts"][0])
     paid = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
     validators["paid_call"].validate(paid)
 
@@ -183,257 +143,3 @@ async def test_query_with_control_characters_is_searched_without_them(
     await list_many(catalog, [Listed("https://t.example.com", "tides", description="Tides.")])
     found = await agent.call("search_services", {"query": "\u0000\uff54ides\n"})
     assert len(found["structuredContent"]["resources"]) == 1
-
-
-@promise("paid-call:https-only", "mcp:https-required")
-@case("MC-026")
-@pytest.mark.parametrize("url", ["http://seller.example.com/weather", "ftp://a.b/", "weather"])
-async def test_url_without_https_is_refused(agent: Agent, catalog: Database, url: str) -> None:
-    await insert(catalog, REMOTE_URL)
-    error = await agent.refused_call(url)
-    assert (error["code"], error["data"]["reason"]) == (-32002, "HTTPS_REQUIRED")
-
-
-@promise("paid-call:exact-match", "mcp:not-cataloged")
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://other.example.com/weather", f"{REMOTE_URL}/", f"{REMOTE_URL}?city=Paris",
-        f"{REMOTE_URL}#a", REMOTE_URL.upper().replace("HTTPS", "https"), f"{REMOTE_URL}/../x",
-        "https://seller.example.com:443/weather", f"{ORIGIN}/gateway/no-such-slug",
-    ],
-)  # fmt: skip
-async def test_url_that_is_not_a_listing_s_to_the_letter_is_refused(
-    shop: PaidGateway, agent: Agent, catalog: Database, url: str
-) -> None:
-    await insert(catalog, REMOTE_URL)
-    error = await agent.refused_call(url)
-    assert (error["code"], error["data"]["reason"]) == (-32002, "RESOURCE_NOT_CATALOGED")
-    assert shop.upstream.connections == 0
-
-
-@case("MC-030")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"method": "PUT"}, {"method": "get"}, {"method": ""}, {"method": 1},
-        {"method": "GET", "body": {}}, {"body": {"a": 1}}, {"query": "a=1"}, {"query": []},
-        {"pathParams": {"a": 1}}, {"pathParams": "a"}, {"headers": {}}, {"paymentSignature": "%"},
-        {"paymentSignature": 1}, {"paymentSignature": "e30=" * 9000}, {"paymentSignature": "W10="},
-    ],
-)  # fmt: skip
-async def test_call_argument_that_does_not_fit_is_refused_before_any_call(
-    shop: PaidGateway, agent: Agent, catalog: Database, arguments: Json
-) -> None:
-    await insert(catalog, REMOTE_URL)
-    error = await agent.refused_call(REMOTE_URL, **arguments)
-    assert error["code"] == -32602
-    assert error["data"]["reason"] in ("INVALID_ARGUMENTS", "INVALID_PAYMENT_SIGNATURE")
-    assert shop.upstream.connections == 0
-
-
-@case("MC-030")
-async def test_body_of_a_post_may_be_any_json_value(
-    shop: PaidGateway, agent: Agent, catalog: Database
-) -> None:
-    shop.upstream.answer = answers(b"ok")
-    await insert(catalog, REMOTE_URL, method=None)
-    for body in ("text", 1, [1], {"a": None}, False):
-        await agent.paid_call(REMOTE_URL, method="POST", body=body)
-        sent = shop.upstream.requests[-1].partition(b"\r\n\r\n")[2]
-        assert json.loads(sent) == body
-
-
-async def test_parameters_are_judged_by_the_listing_s_own_schema(
-    shop: PaidGateway, agent: Agent, catalog: Database
-) -> None:
-    shop.upstream.answer = answers(b"ok")
-    city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-    frame = {"type": "object", "properties": {"queryParams": city}}
-    bazaar = {
-        "info": {"input": {"type": "http", "method": "GET", "queryParams": {"city": "Paris"}}},
-        "schema": {"type": "object", "properties": {"input": frame}},
-    }
-    await insert(catalog, REMOTE_URL, bazaar=bazaar)
-    error = await agent.refused_call(REMOTE_URL, query={"city": 7})
-    assert error["data"]["reason"] == "INVALID_ARGUMENTS"
-    assert "city" in error["message"]
-    assert shop.upstream.connections == 0
-    assert (await agent.paid_call(REMOTE_URL, query={"city": "Rome"}))["status"] == 200
-
-
-async def test_tool_of_another_server_is_named_instead_of_called(
-    agent: Agent, catalog: Database
-) -> None:
-    url = "https://tools.example.com/mcp"
-    await insert(catalog, url, key=f"{url}#forecast", kind="mcp")
-    error = await agent.refused_call(url)
-    assert (error["code"], error["data"]["reason"]) == (-32602, "RESOURCE_IS_MCP_TOOL")
-    assert error["data"]["server"] == url
-
-
-@promise("paid-call:guarded")
-@case("GW-017", "GW-018", "GW-019", "GW-020", "GW-021", "GW-024")
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://user:pw@example.com/", "https://a.example.com%40evil.example/",
-        "https:/example.com", "https://example.com:22/", "https://example.com:99999/",
-        "https://%65xample.com/", f"https://{'a' * 300}.com/", f"https://{ORIGIN_HOST}/mcp",
-        f"https://{ORIGIN_HOST}/v1/errors", "https://nowhere.example.com/", *LOCAL,
-        *(f"https://{name}/" for name in dict.fromkeys(each.partition("=")[0] for each in NAMES)),
-    ],
-)  # fmt: skip
-async def test_listed_url_that_may_not_be_called_opens_no_connection(
-    shop: PaidGateway, agent: Agent, catalog: Database, url: str
-) -> None:
-    await insert(catalog, url)  # as an older version might have
-    error = await agent.refused_call(url)
-    assert error["data"]["reason"] in ("PAID_CALL_FAILED", "INVALID_ARGUMENTS", "HTTPS_REQUIRED")
-    assert error["data"].get("outcome", "not_sent") == "not_sent"
-    assert shop.upstream.connections == 0
-
-
-@promise("mcp:paid-call-failed")
-@case("GW-016")
-async def test_target_with_the_certificate_of_another_name_gets_no_request(
-    shop: PaidGateway, agent: Agent, catalog: Database
-) -> None:
-    url = f"https://{OTHER_NAME}/weather"
-    await insert(catalog, url)
-    error = await agent.refused_call(url, paymentSignature="e30=")
-    assert error["data"]["cause"] == "certificate_refused"
-    assert error["data"]["outcome"] == "not_sent"
-    assert shop.upstream.requests == []
-
-
-@case("GW-023")
-async def test_proxies_of_the_environment_are_not_used(
-    shop: PaidGateway, agent: Agent, catalog: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    shop.upstream.answer = answers(b"direct")
-    await insert(catalog, REMOTE_URL)
-    assert (await agent.paid_call(REMOTE_URL))["body"] == "direct"
-
-
-@promise("paid-call:size-limited")
-async def test_response_above_five_megabytes_is_cut_while_it_streams(
-    shop: PaidGateway, agent: Agent, catalog: Database
-) -> None:
-    await insert(catalog, REMOTE_URL)
-    shop.upstream.answer = answers(b"x" * (5 * 1024 * 1024 + 1))
-    error = await agent.refused_call(REMOTE_URL, paymentSignature="e30=")
-    assert (error["data"]["cause"], error["data"]["outcome"]) == ("answer_too_large", "unknown")
-
-
-@case("MC-038")
-async def test_one_id_in_many_requests_at_once_mixes_no_responses(
-    shop: PaidGateway, agent: Agent, catalog: Database
-) -> None:
-    urls = [f"https://seller.example.com/{n}" for n in range(20)]
-    await insert(catalog, *urls)
-
-    async def echo(writer: asyncio.StreamWriter) -> None:
-        path = shop.upstream.requests[-1].split(b" ")[1]
-        await asyncio.sleep(0)
-        await answers(path)(writer)
-
-    shop.upstream.answer = echo
-
-    async def call(url: str) -> str:
-        params = {"name": "paid_call", "arguments": {"url": url}}
-        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        answer = (await agent.send(request)).json()
-        assert answer["id"] == 1
-        return str(answer["result"]["structuredContent"]["body"])
-
-    bodies = await asyncio.gather(*map(call, urls))
-    assert bodies == [f"/{n}" for n in range(20)]
-
-
-def held(until_set: asyncio.Event) -> Answer:
-    """Answer once the event is set."""
-
-    async def wait(writer: asyncio.StreamWriter) -> None:
-        await until_set.wait()
-        await answers(b"sunny")(writer)
-
-    return wait
-
-
-@case("MC-039")
-async def test_unpaid_call_ends_with_its_caller(
-    shop: PaidGateway, agent: Agent, catalog: Database
-) -> None:
-    gate, leave = asyncio.Event(), asyncio.Event()
-    shop.upstream.answer = held(gate)
-    await insert(catalog, REMOTE_URL)
-    before = len(asyncio.all_tasks())
-    params = {"name": "paid_call", "arguments": {"url": REMOTE_URL}}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    sent = asyncio.create_task(agent.send(request, leave=leave))
-    await until(lambda: bool(shop.upstream.requests))
-    leave.set()
-    with pytest.raises(ClientDisconnected):
-        await sent
-    gate.set()
-    await until(lambda: len(asyncio.all_tasks()) <= before)
-
-
-@case("MC-039")
-async def test_paid_call_to_a_wrapper_is_completed_and_kept_when_its_caller_leaves(
-    shop: PaidGateway, agent: Agent
-) -> None:
-    wrapper = await shop.serve()
-    payment = await shop.sign((await shop.offer(wrapper))["accepts"][0])
-    gate, leave = asyncio.Event(), asyncio.Event()
-    shop.upstream.answer = held(gate)
-    arguments = {"url": wrapper["endpoint"], "paymentSignature": payment}
-    params = {"name": "paid_call", "arguments": arguments}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    sent = asyncio.create_task(agent.send(request, leave=leave))
-    await until(lambda: bool(shop.upstream.requests))
-    leave.set()
-    with pytest.raises(ClientDisconnected):
-        await sent
-    gate.set()
-
-    async def is_delivered() -> bool:
-        states = await shop.stage.query("SELECT state FROM gateway_payments")
-        return [row["state"] for row in states] == ["delivered"]
-
-    await until(is_delivered)
-    content = await agent.paid_call(wrapper["endpoint"], paymentSignature=payment)
-    assert (content["body"], content["isPaid"]) == ("sunny", True)
-    assert len(shop.upstream.requests) == 1
-
-
-async def test_large_response_that_nobody_reads_keeps_its_place_among_the_calls(
-    shop: PaidGateway, agent: Agent, catalog: Database
-) -> None:
-    shop.upstream.answer = answers(b"x" * (4 * 1024 * 1024))
-    await insert(catalog, REMOTE_URL)
-    environment = shop.stage.environment | {"FAREBOX_AGENT_CALLS": "1"}
-    async with ServeProcess(environment) as served:
-        host, port = served.url.removeprefix("http://").split(":")
-        connection = socket.socket()
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(connection, (host, int(port)))
-        reader, writer = await asyncio.open_connection(sock=connection, limit=1024)
-        params = {"name": "paid_call", "arguments": {"url": REMOTE_URL}}
-        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        body = json.dumps(request).encode()
-        head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: {len(body)}\r\n"
-        writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
-        await reader.readline()
-        answer = await served.post("/mcp", request)
-        assert answer["error"]["data"]["cause"] == "too_many_calls"
-        writer.transport.abort()
-
-        async def is_free() -> bool:
-            return "result" in await served.post("/mcp", request)
-
-        await until(is_free)

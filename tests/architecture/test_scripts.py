@@ -130,7 +130,7 @@ def test_chromium_is_installed_once_or_reported_as_missing(checkout: Path, bare:
     script = checkout / "scripts" / "chromium"
     code, out, err = _run(script, path=bare)
     assert (code, out) == (0, "")
-    assert err.startswith("chromium: NOT TESTED: there is no Chromium here")
+    assert err.startswith("chromium: There is no Chromium here: install it")
     (bare / "chmod").symlink_to(str(shutil.which("chmod")))
     made = f"cat /dev/null >{bare}/chromium; chmod +x {bare}/chromium"
     _program(bare, "apt-get", f"case $* in *install*chromium) {made} ;; *) exit 1 ;; esac")

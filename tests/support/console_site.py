@@ -25,7 +25,7 @@ SELLER: Final = 2
 
 
 class ForeignSite:
-    """A site of somebody else, at two names of this machine: HTML by path."""
+    """A foreign site, at two names of this machine: HTML by path."""
 
     def __init__(self) -> None:
         self.pages: dict[str, str] = {}
@@ -80,12 +80,12 @@ class ConsoleSite:
 
 @asynccontextmanager
 async def console_site(stage: Stage, database: str, folder: Path) -> AsyncIterator[ConsoleSite]:
-    """Start the service and the browser; skip the test where there is no console or no browser."""
+    """Start the service and the browser; the test fails where either is missing."""
     console = read_console(None)
     if not console.files:
-        pytest.skip(console.summary)
+        pytest.fail(console.summary)
     if chromium_path() is None:
-        pytest.skip("there is no Chromium here")
+        pytest.fail("There is no Chromium here: scripts/chromium installs it, as root on Debian.")
     port, foreign = free_port(), ForeignSite()
     url = f"http://127.0.0.1:{port}"
     async with (

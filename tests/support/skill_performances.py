@@ -3,17 +3,15 @@
 import base64
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from stellar_sdk import Keypair
 
 from farebox.kernel.networks import Network
 from support.contracts import wallet
 from support.outbound import SELLER
-from support.paid_gateway import PaidGateway
-from support.payments import Draft
-from support.skill_calls import Json, SkillCaller
+from support.skill_calls import Json
+from support.skill_stage import SkillStage
 from support.stage import key_of
 from support.upstream import answers
 from support.wallet_payments import HashSigner, text_of
@@ -21,40 +19,6 @@ from support.wallet_sign_in import add_signatures
 from support.web_auth import sign_challenge
 
 RESOURCE: Final = f"https://{SELLER}/weather"
-
-
-@dataclass(frozen=True, slots=True)
-class SkillStage:
-    """A service with a seller, a network, and a caller that has read the specs."""
-
-    shop: PaidGateway
-    network: Network
-    caller: SkillCaller
-
-    async def perform(self, slug: str, name: str, value: Json, **headers: str) -> Any:
-        """Perform an action without a credential; `headers` are added."""
-        return await self.caller.perform(slug, name, value, headers)
-
-    async def manage(self, name: str, value: Json) -> Any:
-        """Perform an action of x402-sell as the seller."""
-        return await self.caller.perform("x402-sell", name, value, self.shop.seller.headers)
-
-    async def serve(self, **members: Any) -> Json:
-        """Create and enable a wrapper on the network."""
-        return await self.shop.serve(network=self.network, **members)
-
-    async def draft(self, **changes: Any) -> Draft:
-        """Draft a valid payment on the network."""
-        return await self.shop.stage.draft(self.network, **changes)
-
-    async def settled(self) -> str:
-        """Settle a payment; return its transaction."""
-        return await self.shop.stage.assert_settles((await self.draft()).request())
-
-    @property
-    def payer(self) -> Any:
-        """A funded account."""
-        return self.shop.stage.networks[self.network].scene.payers[0]
 
 
 Performance = Callable[[SkillStage], Awaitable[None]]

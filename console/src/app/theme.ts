@@ -2,18 +2,31 @@ import { useSyncExternalStore } from "react";
 
 export type Theme = "system" | "light" | "dark";
 
-/** early/early.js reads the same name before the first paint. */
+/** early/early.js reads the same name, and sets the same attribute before the first paint. */
 const STORED = "farebox.theme";
 const listeners = new Set<() => void>();
+const system = window.matchMedia("(prefers-color-scheme: dark)");
+let chosen = readStored();
 
-function readTheme(): Theme {
-  const value = document.documentElement.dataset["theme"];
-  return value === "light" || value === "dark" ? value : "system";
+function readStored(): Theme {
+  try {
+    const value = localStorage.getItem(STORED);
+    return value === "light" || value === "dark" ? value : "system";
+  } catch {
+    return "system"; // storage is switched off
+  }
 }
 
+function apply(): void {
+  const isDark = chosen === "dark" || (chosen === "system" && system.matches);
+  document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
+}
+
+system.addEventListener("change", apply);
+
 export function setTheme(theme: Theme): void {
-  if (theme === "system") delete document.documentElement.dataset["theme"];
-  else document.documentElement.dataset["theme"] = theme;
+  chosen = theme;
+  apply();
   try {
     localStorage.setItem(STORED, theme);
   } catch {
@@ -27,4 +40,4 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export const useTheme = (): Theme => useSyncExternalStore(subscribe, readTheme);
+export const useTheme = (): Theme => useSyncExternalStore(subscribe, () => chosen);

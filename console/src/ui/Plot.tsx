@@ -47,14 +47,10 @@ export function Plot({ name, times, series }: PlotProps) {
     sizes.observe(target);
     const theme = new MutationObserver(() => redraw());
     theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    const system = window.matchMedia("(prefers-color-scheme: dark)");
-    const onSystem = () => redraw();
-    system.addEventListener("change", onSystem);
     return () => {
       isGone = true;
       sizes.disconnect();
       theme.disconnect();
-      system.removeEventListener("change", onSystem);
       drawn?.remove();
     };
   }, [times, series]);

@@ -32,7 +32,7 @@ pub enum Fault {
     RunFails = 4,
     /// The check says yes, and the run works until it is stopped.
     RunIsEndless = 5,
-    /// The check says yes, and the run asks for the authority of whoever executes.
+    /// The check says yes, and the run asks for the executor's authority.
     RunDemands = 6,
 }
 

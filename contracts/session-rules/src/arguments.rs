@@ -87,7 +87,7 @@ fn is_within(env: &Env, value: Val, seconds: u64) -> bool {
     u64::try_from_val(env, &value).is_ok_and(|at| now <= at && at <= now + seconds)
 }
 
-pub fn wide(env: &Env, number: i128) -> I256 {
+fn wide(env: &Env, number: i128) -> I256 {
     I256::from_i128(env, number)
 }
 

@@ -2,7 +2,6 @@
 
 use soroban_sdk::{Address, Env, I256, contractclient, contracttype, panic_with_error};
 
-use crate::arguments::wide;
 use crate::errors::RuleError;
 use crate::spec::OracleFloor;
 
@@ -37,7 +36,8 @@ pub fn is_above_floor(env: &Env, floor: &OracleFloor, sold: i128, bought: i128) 
 }
 
 fn product(env: &Env, factors: [i128; 4]) -> I256 {
-    factors.into_iter().fold(wide(env, 1), |all, factor| all.mul(&wide(env, factor)))
+    let wide = factors.map(|factor| I256::from_i128(env, factor));
+    wide.iter().fold(I256::from_i128(env, 1), |all, factor| all.mul(factor))
 }
 
 fn price(env: &Env, floor: &OracleFloor, token: &Address) -> i128 {

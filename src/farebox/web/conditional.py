@@ -1,4 +1,4 @@
-"""Documents with an entity tag: whoever has the newest version is not sent it again."""
+"""Documents with an entity tag: a client that has the newest version gets a 304."""
 
 from dataclasses import dataclass
 from typing import Final

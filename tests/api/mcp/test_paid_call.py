@@ -3,12 +3,10 @@
 import asyncio
 import base64
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from farebox.kernel.secret import Secret
 from farebox.mcp import paid_call
 from farebox.storage.pool import Database
 from support.agent import REMOTE_URL, Agent, insert_resource
@@ -41,18 +39,11 @@ async def shop(shared_shop: PaidGateway) -> PaidGateway:
 
 
 @pytest.fixture
-async def agent(shop: PaidGateway) -> Agent:
-    """An agent at the service with the gateway."""
-    return Agent(shop.client)
-
-
-@pytest.fixture
-async def listed(shop: PaidGateway, gateway_database: str) -> AsyncIterator[Database]:
+async def listed(catalog: Database) -> Database:
     """The service's database, with a seller of the internet listed."""
-    async with Database(Secret(gateway_database), connections=1) as database:
-        async with database.connection() as db:
-            await insert_resource(db, REMOTE_URL)
-        yield database
+    async with catalog.connection() as db:
+        await insert_resource(db, REMOTE_URL)
+    return catalog
 
 
 @promise("paid-call:inputs", "paid-call:outputs", "paid-call:unpaid-gives-challenge")

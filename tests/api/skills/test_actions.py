@@ -5,7 +5,8 @@ import pytest
 from farebox.kernel.networks import Network
 from support.paid_gateway import PaidGateway
 from support.skill_calls import SkillCaller, actions_of
-from support.skill_performances import PERFORMANCES, SkillStage
+from support.skill_performances import PERFORMANCES
+from support.skill_stage import SkillStage
 
 
 def test_every_action_has_a_performance_and_no_other(skill_caller: SkillCaller) -> None:

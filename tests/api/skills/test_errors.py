@@ -10,8 +10,9 @@ from farebox.kernel.networks import Network
 from support import node_proxy
 from support.paid_gateway import PaidGateway
 from support.skill_calls import SkillCaller, errors_of
-from support.skill_failures import FAILURES
-from support.skill_performances import SkillStage, both
+from support.skill_failure_table import FAILURES
+from support.skill_performances import both
+from support.skill_stage import SkillStage
 from support.stage import Stage
 from support.waiting import until
 

@@ -71,7 +71,7 @@ def presigned_runs(
 ) -> tuple[UnsignedRun, ...]:
     """The entries of a plan that is signed ahead, which has passed `check_presigned`.
 
-    No entry has a first ledger: whoever holds them all may use them all at once.
+    No entry has a first ledger: a holder of all of them can use them all at once.
     """
     return tuple(
         unsigned_run(

@@ -1,4 +1,4 @@
-"""The fate of an attempt (3.8): dead, used by somebody, or open; and the nonce of a run.
+"""The status of an attempt (3.8): dead, used, open or unprovable; and the nonce of a run.
 
 What an absence proves about the envelope is `submission/fate.py`; here the chain's own evidence is
 added: the nonce of the authorization, and the counter of the guard or mandate.

@@ -83,7 +83,7 @@ class RunEffect(StrEnum):
     STOP_PLAN = "stop_plan"  # pause or fail it, by the reason
     NEXT_SLOT = "next_slot"  # by the missed-run policy
     RELEASE_CHANNEL = "release_channel"
-    RAISE_ALARM = "raise_alarm"  # for the operator, and the owner is told
+    RAISE_ALARM = "raise_alarm"  # to the operator and to the owner
     RESET_ATTEMPTS = "reset_attempts"
 
 

@@ -1,4 +1,4 @@
-"""The fate of an attempt over every combination of observations, and the nonce of a run."""
+"""The status of an attempt over every combination of observations, and the nonce of a run."""
 
 import hashlib
 import hmac
@@ -31,7 +31,7 @@ BOUNDS: Final = AttemptBounds(START + timedelta(seconds=60), 112, 124)
 UNCHANGED: Final = CounterReading(3, 3, 113)
 
 
-def fate(
+def status(
     absence: Dead | Unproven | Indeterminate,
     *,
     has_nonce: bool = True,
@@ -43,51 +43,51 @@ def fate(
 
 
 def test_attempt_is_dead_when_absent_and_its_nonce_was_not_used_in_time() -> None:
-    assert fate(Dead(113), nonce=NonceReading(False, 113)) is AttemptDead
-    assert fate(Dead(113), nonce=NonceReading(False, 124)) is AttemptDead
+    assert status(Dead(113), nonce=NonceReading(False, 113)) is AttemptDead
+    assert status(Dead(113), nonce=NonceReading(False, 124)) is AttemptDead
 
 
 @pytest.mark.parametrize("ledger", [112, 125])
 def test_absent_nonce_proves_nothing_before_the_last_ledger_or_after_its_own(ledger: int) -> None:
-    assert fate(Dead(113), nonce=NonceReading(False, ledger)) is AttemptOpen
+    assert status(Dead(113), nonce=NonceReading(False, ledger)) is AttemptOpen
 
 
 def test_attempt_may_still_land_up_to_its_last_ledger() -> None:
-    assert fate(Dead(112), nonce=NonceReading(False, 113)) is AttemptOpen
-    assert fate(Indeterminate(), nonce=NonceReading(False, 113)) is AttemptOpen
+    assert status(Dead(112), nonce=NonceReading(False, 113)) is AttemptOpen
+    assert status(Indeterminate(), nonce=NonceReading(False, 113)) is AttemptOpen
 
 
 @pytest.mark.parametrize("absence", [Dead(200), Unproven(200), Indeterminate()])
 def test_nonce_on_the_ledger_proves_that_the_run_happened(
     absence: Dead | Unproven | Indeterminate,
 ) -> None:
-    assert fate(absence, nonce=NonceReading(True, 105)) is AttemptUsed
-    assert fate(absence, counter=CounterReading(3, 4, 105)) is AttemptUsed
-    both = fate(absence, nonce=NonceReading(False, 113), counter=CounterReading(3, 4, 113))
+    assert status(absence, nonce=NonceReading(True, 105)) is AttemptUsed
+    assert status(absence, counter=CounterReading(3, 4, 105)) is AttemptUsed
+    both = status(absence, nonce=NonceReading(False, 113), counter=CounterReading(3, 4, 113))
     assert both is AttemptUsed
 
 
 def test_counter_stands_in_for_a_nonce_that_can_no_longer_be_read() -> None:
-    assert fate(Dead(300), counter=UNCHANGED) is AttemptDead
+    assert status(Dead(300), counter=UNCHANGED) is AttemptDead
     late = NonceReading(False, 300)
-    assert fate(Dead(300), nonce=late, counter=UNCHANGED) is AttemptDead
-    assert fate(Dead(300), nonce=late, counter=CounterReading(3, 3, 112)) is AttemptOpen
+    assert status(Dead(300), nonce=late, counter=UNCHANGED) is AttemptDead
+    assert status(Dead(300), nonce=late, counter=CounterReading(3, 3, 112)) is AttemptOpen
 
 
 def test_two_histories_are_the_proof_where_the_chain_shows_nothing() -> None:
-    assert fate(Dead(125)) is AttemptDead
-    assert fate(Dead(124)) is AttemptOpen  # the nonce may still be read
-    assert fate(Dead(113), has_nonce=False) is AttemptDead
+    assert status(Dead(125)) is AttemptDead
+    assert status(Dead(124)) is AttemptOpen  # the nonce may still be read
+    assert status(Dead(113), has_nonce=False) is AttemptDead
 
 
 def test_mandate_waits_for_its_counter() -> None:
-    assert fate(Dead(300), has_nonce=False, counter=CounterReading(3, 3, 112)) is AttemptOpen
-    assert fate(Dead(300), has_nonce=False, counter=UNCHANGED) is AttemptDead
+    assert status(Dead(300), has_nonce=False, counter=CounterReading(3, 3, 112)) is AttemptOpen
+    assert status(Dead(300), has_nonce=False, counter=UNCHANGED) is AttemptDead
 
 
 def test_attempt_that_no_history_covers_is_never_dead() -> None:
-    assert fate(Unproven(300), nonce=NonceReading(False, 113)) is AttemptUnprovable
-    assert fate(Unproven(300), counter=UNCHANGED) is AttemptUnprovable
+    assert status(Unproven(300), nonce=NonceReading(False, 113)) is AttemptUnprovable
+    assert status(Unproven(300), counter=UNCHANGED) is AttemptUnprovable
 
 
 LEDGERS: Final = (100, 112, 113, 124, 125, 300)
@@ -109,7 +109,7 @@ def test_every_combination_of_observations_is_as_in_the_rule_of_the_design() -> 
             not has_nonce or (isinstance(absence, Dead) and absence.as_of_ledger > 124)
         )
         is_dead = not used and past and (by_nonce or by_counter or nothing_to_see)
-        found = fate(absence, has_nonce=has_nonce, nonce=nonce, counter=counter)
+        found = status(absence, has_nonce=has_nonce, nonce=nonce, counter=counter)
         assert (found is AttemptDead) == is_dead
         assert (found is AttemptUsed) == used
         assert (found is AttemptUnprovable) == (not used and isinstance(absence, Unproven))
