@@ -43,14 +43,17 @@ async def look_up_inner(
 ) -> TransactionFound | TransactionNotFound:
     """Look up the inner transaction, which a stranger may have landed in their own fee bump.
 
-    The envelope may have landed between the two look-ups. So it is looked up again once its inner
-    transaction is found: only if it is still absent, a stranger landed it.
+    The envelope may have landed between the two look-ups, and two nodes may share one address. So
+    the envelope is looked up again once its inner transaction is found. A stranger landed it only
+    where the node that lacks the envelope has passed the ledger with the inner transaction; until
+    then its absence is returned, which is no proof.
     """
     inner = await rpc.get_transaction(inner_hash.hex())
     if isinstance(inner, TransactionNotFound):
         return inner
     outer = await rpc.get_transaction(sent.tx_hash.hex())
-    return outer if isinstance(outer, TransactionFound) else inner
+    is_absent = isinstance(outer, TransactionNotFound) and outer.latest_ledger > inner.ledger
+    return inner if is_absent else outer
 
 
 # A look-up by hash costs a call for each envelope, a listing costs the bytes of whole ledgers

@@ -19,6 +19,7 @@ from farebox.stellar.rpc import (
 )
 from farebox.submission.fate import Dead, Fate, Indeterminate, NotSent, Refused, SentEnvelope
 from farebox.submission.submit import Submitter
+from farebox.submission.watch import look_up_inner
 from support.fake_rpc import FakeRpc
 from support.manual_clock import START, ManualClock
 
@@ -224,6 +225,23 @@ async def test_envelope_that_lands_between_two_look_ups_is_found(clock: ManualCl
     submitter = Submitter(rpc, Polling(rpc), clock, poll_s=1, deliver_s=10)
     assert await submitter.observe(bumped) == LANDED
     assert looked_up == [HASH, "cd" * 32, HASH]
+
+
+@pytest.mark.parametrize("ledgers_past", [-2, 0, 1])
+async def test_foreign_fee_bump_is_proved_by_a_node_past_the_inner_transaction_only(
+    clock: ManualClock, ledgers_past: int
+) -> None:
+    """Two nodes share one address, and the one with the inner transaction has the envelope too."""
+    inner = replace(LANDED, hash="cd" * 32)
+    absence = TransactionNotFound(LANDED.ledger + ledgers_past, clock.now(), 50, START)
+    rpc = ScriptedRpc(clock, [PENDING])
+
+    async def two_nodes(tx_hash: str) -> TransactionFound | TransactionNotFound:
+        return inner if tx_hash == inner.hash else absence
+
+    rpc.get_transaction = two_nodes  # type: ignore[method-assign]
+    found = await look_up_inner(rpc, SENT, bytes.fromhex(inner.hash))
+    assert found == (inner if ledgers_past > 0 else absence)
 
 
 async def test_source_account_is_read_only_when_the_history_is_too_short(
