@@ -3,12 +3,16 @@
 import base64
 import itertools
 import json
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
+from farebox.gateway.relay import breaker
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.certificates import Authority
@@ -169,6 +173,17 @@ def signature(terms: Mapping[str, Any], draft: Draft) -> str:
 
 
 @asynccontextmanager
+async def shared_gateway(
+    stage: Stage, url: str, folder: Path, **settings: str
+) -> AsyncIterator[PaidGateway]:
+    """Start a service that several tests share: failures in one open no breaker for the next."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(breaker, "FAILURES", sys.maxsize)
+        async with paid_gateway(stage, url, folder, answer=None, **settings) as opened:
+            yield opened
+
+
+@asynccontextmanager
 async def paid_gateway(
     stage: Stage,
     url: str,
@@ -207,3 +222,4 @@ async def paid_gateway(
             seller = await sign_in_wallet(database)
             own = Stage(client, stage.networks, environment)
             yield PaidGateway(own, served, seller)
+            await own.delete_rows()

@@ -32,6 +32,25 @@ _OUTCOME: Final = {"success", "transaction", "network", "payer"} | {"errorReason
 _NAMED: Final = re.compile(r" Look at [A-Za-z0-9.]+\.")  # the member at fault
 
 
+_WRITTEN: Final = (
+    "request_names",
+    "settlements",
+    "sponsor_spend",
+    "sponsor_stops",
+    "listing_attempts",
+    "listing_decisions",
+    "listings",
+    "challenges",
+    "ingress_counts",
+    "usage_counts",
+    "gateway_payments",
+    "gateway_requests",
+    "wrapper_days",
+    "wrappers",
+    "wrapper_slugs",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class NetworkStage:
     """One network of a stage."""
@@ -174,6 +193,11 @@ class Stage:
     async def query(self, sql: str, *args: object) -> list[asyncpg.Record]:
         """Return rows of the service's database."""
         return await KEPT.fetch(self.environment["FAREBOX_DATABASE_URL"], sql, *args)
+
+    async def delete_rows(self) -> None:
+        """Empty every table that tests write to."""
+        for table in _WRITTEN:
+            await self.query(f"DELETE FROM {table}")
 
     @contextlib.asynccontextmanager
     async def locked(self, table: str) -> AsyncIterator[None]:

@@ -23,7 +23,7 @@ from support.accounts import (
 )
 from support.asgi import AsgiClient
 from support.contracts import TokenBehaviour, Wallet, token, wallet
-from support.paid_gateway import PaidGateway, paid_gateway
+from support.paid_gateway import PaidGateway, paid_gateway, shared_gateway
 from support.planted_secrets import check_database_at, count_planted, find_planted
 from support.stage import (
     KEPT,
@@ -37,23 +37,6 @@ from support.stage import (
 from support.upstream import answers
 from support.wasm import announcing_account, silent_account, spending_account
 
-WRITTEN: Final = (
-    "request_names",
-    "settlements",
-    "sponsor_spend",
-    "sponsor_stops",
-    "listing_attempts",
-    "listing_decisions",
-    "listings",
-    "challenges",
-    "ingress_counts",
-    "usage_counts",
-    "gateway_payments",
-    "gateway_requests",
-    "wrapper_days",
-    "wrappers",
-    "wrapper_slugs",
-)
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 GATEWAY_DATABASE: Final = "farebox_gateway"
 CONSOLE_DATABASE: Final = "farebox_console"
@@ -105,8 +88,6 @@ async def shop(stage: Stage, gateway_database: str, tmp_path: Path) -> AsyncIter
     """A service with its gateway, and a seller."""
     async with paid_gateway(stage, gateway_database, tmp_path) as opened:
         yield opened
-        for table in WRITTEN:
-            await opened.stage.query(f"DELETE FROM {table}")
 
 
 @pytest.fixture(scope="module")
@@ -121,10 +102,8 @@ async def kept_shop(
     environment = environment_for(stage_networks, stage_database)
     stage = Stage(stage_client, stage_networks, environment)
     folder = tmp_path_factory.mktemp("kept_shop")
-    async with paid_gateway(stage, gateway_database, folder) as opened:
+    async with shared_gateway(stage, gateway_database, folder) as opened:
         yield opened
-        for table in WRITTEN:
-            await opened.stage.query(f"DELETE FROM {table}")
 
 
 @pytest.fixture
@@ -191,8 +170,7 @@ async def _clear(stage: Stage) -> None:
     for each in stage.networks.values():
         each.node.reset()
     await _two_ledgers_after_an_open_end(stage)
-    for table in WRITTEN:
-        await stage.query(f"DELETE FROM {table}")
+    await stage.delete_rows()
 
 
 async def _two_ledgers_after_an_open_end(stage: Stage) -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from farebox.kernel.networks import Network
 from support.asgi import AsgiClient
-from support.paid_gateway import PaidGateway, paid_gateway
+from support.paid_gateway import PaidGateway, shared_gateway
 from support.skill_calls import SkillCaller, read_specs
 from support.stage import Stage, environment_for, until_ready
-from support.stage_fixtures import WRITTEN, Networks
+from support.stage_fixtures import Networks
 from support.upstream import answers
 from support.wallet_sign_in import SERVER
 from support.web_auth import web_auth
@@ -40,12 +40,10 @@ async def skill_shop(
     environment = environment_for(stage_networks, stage_database)
     stage = Stage(stage_client, stage_networks, environment)
     folder = tmp_path_factory.mktemp("skill_shop")
-    async with paid_gateway(
+    async with shared_gateway(
         stage, gateway_database, folder, FAREBOX_WEB_AUTH_CONTRACT_TESTNET=web_auth_contract
     ) as opened:
         yield opened
-        for table in WRITTEN:
-            await opened.stage.query(f"DELETE FROM {table}")
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +55,10 @@ async def skill_caller(skill_shop: PaidGateway) -> SkillCaller:
 @pytest.fixture
 async def shop(skill_shop: PaidGateway) -> AsyncIterator[PaidGateway]:
     """The service without payments and listings of other tests."""
-    for each in skill_shop.stage.networks.values():
-        each.node.reset()
     await until_ready(skill_shop.client)
     yield skill_shop
+    for each in skill_shop.stage.networks.values():  # other services start with these nodes
+        each.node.reset()
     for table in BETWEEN:
         await skill_shop.stage.query(f"DELETE FROM {table}")
     skill_shop.upstream.answer = answers(b"sunny")
