@@ -238,7 +238,11 @@ def contract_body(contract: Contract, network: Network) -> ContractBody:
     code = token_body(contract.token)
     is_read = contract.interface is InterfaceState.READ
     functions = [
-        FunctionBody(each.name, [InputBody(one.name, one.type) for one in each.inputs], each.output)
+        FunctionBody(
+            each.name,
+            [InputBody(one.name, str(one.type)) for one in each.inputs],
+            None if each.output is None else str(each.output),
+        )
         for each in contract.functions
     ]
     return ContractBody(

@@ -113,12 +113,14 @@ class SimulationRefused:
     """The call would fail, or cannot be judged, as of `latest_ledger`.
 
     `entry_is_missing`: the host misses an entry that does not exist, or that the node did not
-    deliver. A simulation as of a later ledger shows which.
+    deliver. A simulation as of a later ledger shows which. `contract_error` is the number of the
+    contract's own error that the call ended with; None for an error of the host.
     """
 
     kind: RefusalKind
     latest_ledger: int
     entry_is_missing: bool = False
+    contract_error: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,19 @@ def _read_error(text: str, latest_ledger: int) -> SimulationRefused | Unreadable
     if kind is SimulationErrorKind.NODE_FAILURE:
         return UnreadableSimulation("error")
     is_missing = kind is SimulationErrorKind.MISSING_ENTRY
-    return SimulationRefused(_classify(text), latest_ledger, entry_is_missing=is_missing)
+    return SimulationRefused(
+        _classify(text),
+        latest_ledger,
+        entry_is_missing=is_missing,
+        contract_error=_contract_error(text),
+    )
+
+
+def _contract_error(text: str) -> int | None:
+    named = _HOST_ERROR.match(text.partition("\n")[0])
+    is_contracts = named is not None and named["type"] == _CONTRACT
+    code = named["code"] if named is not None and is_contracts else ""
+    return int(code[1:]) if code.startswith("#") else None
 
 
 def _read_success(result: Mapping[str, object], latest_ledger: int) -> Simulation:

@@ -16,6 +16,14 @@ from farebox.stellar.contract_interface import (
     ContractFunction,
     FunctionInput,
     read_functions,
+    read_interface,
+)
+from farebox.stellar.spec_types import (
+    EnumType,
+    PlainType,
+    StructType,
+    UnionType,
+    VecType,
 )
 from farebox.stellar.xdr_reader import Malformed
 from support.contract_specs import (
@@ -118,7 +126,11 @@ def others() -> list[xdr.SCSpecEntry]:
 def as_tuples(content: bytes) -> list[Function]:
     """The functions that our reader finds."""
     return [
-        (each.name, [(one.name, one.type) for one in each.inputs], each.output)
+        (
+            each.name,
+            [(one.name, str(one.type)) for one in each.inputs],
+            None if each.output is None else str(each.output),
+        )
         for each in read_functions(content)
     ]
 
@@ -142,9 +154,16 @@ def test_functions_are_read_between_entries_of_every_other_kind() -> None:
     first = function("balance", [("id", ADDRESS)], I128)
     last = function("transfer", [("from", ADDRESS), ("amount", I128)])
     assert read_functions(section(first, *others(), last)) == (
-        ContractFunction("balance", (FunctionInput("id", "Address"),), "i128"),
         ContractFunction(
-            "transfer", (FunctionInput("from", "Address"), FunctionInput("amount", "i128")), None
+            "balance", (FunctionInput("id", PlainType("Address")),), PlainType("i128")
+        ),
+        ContractFunction(
+            "transfer",
+            (
+                FunctionInput("from", PlainType("Address")),
+                FunctionInput("amount", PlainType("i128")),
+            ),
+            None,
         ),
     )
 
@@ -184,7 +203,7 @@ def test_empty_section_has_no_function() -> None:
 def test_types_are_nested_to_eight_levels_and_no_deeper() -> None:
     content = section(function("deep", [("a", nested(8))]))
     (found,) = read_functions(content)
-    assert found.inputs[0].type == type_name(nested(8))
+    assert str(found.inputs[0].type) == type_name(nested(8))
     with pytest.raises(Malformed):
         read_functions(section(function("deep", [("a", nested(9))])))
 
@@ -216,3 +235,50 @@ def test_section_with_a_broken_rule_is_refused(content: bytes) -> None:
 def test_most_functions_are_read() -> None:
     found = read_functions(section(*[function(f"f{n}") for n in range(MAX_FUNCTIONS)]))
     assert len(found) == MAX_FUNCTIONS
+
+
+def struct(name: str, *fields: tuple[str, xdr.SCSpecTypeDef]) -> xdr.SCSpecEntry:
+    """The description of a struct."""
+    members = [xdr.SCSpecUDTStructFieldV0(b"", each.encode(), kind) for each, kind in fields]
+    return xdr.SCSpecEntry(
+        _KIND.SC_SPEC_ENTRY_UDT_STRUCT_V0,
+        udt_struct_v0=xdr.SCSpecUDTStructV0(b"", b"", name.encode(), members),
+    )
+
+
+def test_types_of_the_contract_are_read_with_their_members() -> None:
+    of_structs, of_unions, of_enums, _, _ = others()
+    wanted = (
+        (of_structs, StructType((("amount", PlainType("i128")),))),
+        (
+            of_unions,
+            UnionType((("No", ()), ("Some", (PlainType("i128"), VecType(PlainType("Address")))))),
+        ),
+        (of_enums, EnumType((("One", 1),))),
+    )
+    for entry, form in wanted:
+        assert dict(read_interface(section(entry)).types) == {"Name": form}
+
+
+def test_type_that_is_defined_in_two_ways_is_left_out() -> None:
+    one, two = struct("T", ("a", I128)), struct("T", ("a", ADDRESS))
+    assert set(read_interface(section(one, one)).types) == {"T"}
+    assert set(read_interface(section(one, two)).types) == set()
+    assert set(read_interface(section(one, two, one)).types) == set()
+
+
+def test_struct_with_numbered_fields_is_a_tuple() -> None:
+    content = section(struct("Pair", ("0", I128), ("1", ADDRESS)), struct("Odd", ("1", I128)))
+    types = read_interface(content).types
+    pair, odd = types["Pair"], types["Odd"]
+    assert isinstance(pair, StructType)
+    assert isinstance(odd, StructType)
+    assert pair.is_tuple
+    assert not odd.is_tuple
+
+
+def test_function_is_found_by_its_name_unless_two_have_it() -> None:
+    interface = read_interface(section(function("one"), function("two"), function("two")))
+    assert interface.find("one") == interface.functions[0]
+    assert interface.find("two") is None
+    assert interface.find("three") is None

@@ -1,19 +1,12 @@
 """A run of several legs: its state follows from theirs, and its credit is used once (3.6)."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Final
 
+from farebox.automation.plans.wire import OnLegError
 from farebox.automation.runs.run_state import FINAL_RUN_STATES, RunState
 
 _HAPPENED: Final = frozenset((RunState.SUCCEEDED, RunState.PARTIAL))
-
-
-class OnLegError(StrEnum):
-    """What a disbursement does after a leg that failed."""
-
-    STOP = "stop"
-    CONTINUE = "continue"
 
 
 def next_leg(legs: Sequence[RunState], on_error: OnLegError) -> int | None:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from farebox.automation.plans.wire import OnLegError
 from farebox.automation.refusal import AutomationRefused
-from farebox.automation.runs.legs import OnLegError, next_leg, run_state_of, uses_credit
+from farebox.automation.runs.legs import next_leg, run_state_of, uses_credit
 from farebox.automation.runs.run_state import (
     FINAL_RUN_STATES,
     RUN_TRANSITIONS,

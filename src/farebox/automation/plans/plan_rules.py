@@ -1,0 +1,229 @@
+"""The rules of a plan's payload that need no network: from the shapes to the values (3.4)."""
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from farebox.automation.limits import AutomationLimits
+from farebox.automation.plans.effects import Effects, TokenAmount
+from farebox.automation.plans.plan import (
+    ContractCallPlan,
+    DcaPlan,
+    DisbursementPlan,
+    Leg,
+    Plan,
+    PriceFloor,
+    Rate,
+    RebalancePlan,
+)
+from farebox.automation.plans.wire import (
+    BPS,
+    ContractCallSpec,
+    DcaSpec,
+    DisbursementMode,
+    DisbursementSpec,
+    EffectsText,
+    PlanSpec,
+    RebalanceSpec,
+    TokenAmountText,
+    Venue,
+)
+from farebox.automation.refusal import AutomationRefused
+from farebox.kernel.addresses import Address, parse_contract, parse_party
+from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits, parse_base_units
+from farebox.kernel.error_codes import ErrorCode
+
+_PATH: Final = "spec.path"
+
+
+def read_plan(spec: PlanSpec, account: Address, limits: AutomationLimits) -> Plan:
+    """Read a payload for a plan of `account`.
+
+    Raises:
+        AutomationRefused: `spec_mismatch` or `limit_exceeded`, with the member.
+    """
+    match spec:
+        case ContractCallSpec():
+            return _read_call(spec, account)
+        case DcaSpec():
+            return _read_dca(spec, account)
+        case RebalanceSpec():
+            return _read_rebalance(spec)
+        case DisbursementSpec():
+            return _read_disbursement(spec, account, limits)
+        case _:
+            assert_never(spec)
+
+
+def check_run_limit(plan: Plan, runs: int, limits: AutomationLimits) -> None:
+    """Check the number of runs that a plan asks for.
+
+    Raises:
+        AutomationRefused: `limit_exceeded`.
+    """
+    if not 1 <= runs <= limits.runs:
+        raise _over("runLimit", f"A plan has 1 to {limits.runs} runs.")
+    is_once = isinstance(plan, DisbursementPlan) and plan.mode is DisbursementMode.ONCE
+    if is_once and runs != 1:
+        raise _over("runLimit", "A disbursement that pays once has one run.")
+
+
+def _read_call(spec: ContractCallSpec, account: Address) -> ContractCallPlan:
+    contract = _contract(spec.contract, "spec.contract")
+    if contract == account:
+        raise _unfit("spec.contract", "A plan never calls its own account.")
+    if spec.autolayer and (spec.function is not None or spec.args):
+        raise _unfit("spec.function", "With autolayer the function and its argument are fixed.")
+    if not spec.autolayer and spec.function is None:
+        raise _unfit("spec.function", "Name the function, or set autolayer.")
+    wasm_hash = spec.expected_wasm_hash
+    return ContractCallPlan(
+        contract,
+        spec.function,
+        tuple(spec.args),
+        _read_effects(spec.effects),
+        None if wasm_hash is None else bytes.fromhex(wasm_hash),
+    )
+
+
+def _read_dca(spec: DcaSpec, account: Address) -> DcaPlan:
+    token_in = _contract(spec.token_in, "spec.tokenIn")
+    token_out = _contract(spec.token_out, "spec.tokenOut")
+    if token_in == token_out:
+        raise _unfit("spec.tokenOut", "It is another token than tokenIn.")
+    if spec.receiver is not None and spec.receiver != account:
+        raise _unfit("spec.receiver", "What is bought goes to the plan's own account.")
+    path = _read_path(spec, token_in, token_out)
+    floor = spec.oracle_floor
+    plan = DcaPlan(
+        spec.venue,
+        token_in,
+        token_out,
+        _amount(spec.amount_in, "spec.amountIn"),
+        path,
+        _read_pools(spec, len(path) - 1),
+        spec.slippage_bps,
+        Rate(
+            _amount(spec.min_rate.num, "spec.minRate.num"),
+            _amount(spec.min_rate.den, "spec.minRate.den"),
+        ),
+        None
+        if floor is None
+        else PriceFloor(
+            _contract(floor.oracle, "spec.oracleFloor.oracle"),
+            floor.max_deviation_bps,
+            floor.max_age_seconds,
+        ),
+    )
+    if not 0 < plan.least_out <= MAX_BASE_UNITS:
+        raise _unfit("spec.minRate", "The least that a run gets does not fit an amount.")
+    return plan
+
+
+def _read_path(spec: DcaSpec, token_in: Address, token_out: Address) -> tuple[Address, ...]:
+    if spec.path is None:
+        return token_in, token_out
+    path = tuple(_contract(each, f"{_PATH}[{n}]") for n, each in enumerate(spec.path))
+    if (path[0], path[-1]) != (token_in, token_out):
+        raise _unfit(_PATH, "It leads from tokenIn to tokenOut.")
+    if len(set(path)) < len(path):
+        raise _unfit(_PATH, "It has a token twice.")
+    return path
+
+
+def _read_pools(spec: DcaSpec, steps: int) -> tuple[bytes, ...]:
+    needed = steps if spec.venue is Venue.AQUARIUS else 0
+    pools = tuple(bytes.fromhex(each) for each in spec.pools or ())
+    if len(pools) != needed:
+        why = f"{spec.venue} takes a pool for each step of the path: {needed}."
+        raise _unfit("spec.pools", why)
+    return pools
+
+
+def _read_rebalance(spec: RebalanceSpec) -> RebalancePlan:
+    weights = tuple(
+        (_contract(each.token, f"spec.assets[{n}].token"), each.weight_bps)
+        for n, each in enumerate(spec.assets)
+    )
+    tokens = {token for token, _ in weights}
+    if len(tokens) < len(weights):
+        raise _unfit("spec.assets", "A token is there twice.")
+    if sum(bps for _, bps in weights) != BPS:
+        raise _unfit("spec.assets", f"The weights are {BPS} together.")
+    trades = _amounts(spec.max_trade_per_run, "spec.maxTradePerRun")
+    if {trade.token for trade in trades} != tokens:
+        raise _unfit("spec.maxTradePerRun", "It names each token of assets, and no other.")
+    strategy = spec.strategy
+    return RebalancePlan(
+        weights,
+        spec.drift_bps,
+        trades,
+        _contract(spec.oracle, "spec.oracle"),
+        spec.max_slippage_bps,
+        spec.venue,
+        None if strategy is None else _contract(strategy, "spec.strategy"),
+    )
+
+
+def _read_disbursement(
+    spec: DisbursementSpec, account: Address, limits: AutomationLimits
+) -> DisbursementPlan:
+    most = limits.receivers_per_batch if spec.batch else limits.receivers_per_session
+    if len(spec.legs) > most:
+        raise _over("spec.legs", f"It has {most} recipients at most.")
+    legs = []
+    for number, leg in enumerate(spec.legs):
+        to = parse_party(leg.to)
+        if to is None:
+            raise _unfit(f"spec.legs[{number}].to", "It is the address of an account or contract.")
+        if to == account:
+            raise _unfit(f"spec.legs[{number}].to", "A plan does not pay its own account.")
+        legs.append(Leg(to, _amount(leg.amount, f"spec.legs[{number}].amount"), leg.ref))
+    if len({leg.to for leg in legs}) < len(legs):
+        raise _unfit("spec.legs", "A recipient is there twice.")
+    token = _contract(spec.token, "spec.token")
+    plan = DisbursementPlan(token, tuple(legs), spec.mode, spec.on_leg_error, spec.batch)
+    if plan.total > MAX_BASE_UNITS:
+        raise _unfit("spec.legs", "The sum of the legs does not fit an amount.")
+    return plan
+
+
+def _read_effects(effects: EffectsText) -> Effects:
+    return Effects(
+        _amounts(effects.max_debit, "spec.effects.maxDebit"),
+        _amounts(effects.min_credit, "spec.effects.minCredit"),
+    )
+
+
+def _amounts(texts: Sequence[TokenAmountText], field: str) -> tuple[TokenAmount, ...]:
+    found = tuple(
+        TokenAmount(
+            _contract(each.token, f"{field}[{n}].token"),
+            _amount(each.amount, f"{field}[{n}].amount"),
+        )
+        for n, each in enumerate(texts)
+    )
+    if len({each.token for each in found}) < len(found):
+        raise _unfit(field, "A token is there twice.")
+    return found
+
+
+def _contract(text: str, field: str) -> Address:
+    found = parse_contract(text)
+    if found is None:
+        raise _unfit(field, "It is the address of a contract (C…).")
+    return found
+
+
+def _amount(text: str, field: str) -> BaseUnits:
+    found = parse_base_units(text)
+    if not found:
+        raise _unfit(field, "It is a whole number of base units above 0, as decimal text.")
+    return found
+
+
+def _unfit(field: str, why: str) -> AutomationRefused:
+    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field=field)
+
+
+def _over(field: str, why: str) -> AutomationRefused:
+    return AutomationRefused(ErrorCode.LIMIT_EXCEEDED, why, field=field)

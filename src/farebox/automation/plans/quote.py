@@ -1,0 +1,81 @@
+"""The price of a plan's runs (3.17): whole base units, from a simulation of this very plan."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
+
+QUOTE_LIFE: Final = timedelta(minutes=15)
+FEE_MULTIPLE: Final = 3  # of the simulated network fee
+
+
+@dataclass(frozen=True, slots=True)
+class PriceList:
+    """The operator's prices in the asset that runs are paid in.
+
+    `units_per_xlm` is what one XLM (10,000,000 stroops) is worth in base units of the asset; 0 for
+    a network where runs cost nothing.
+    """
+
+    asset: Address
+    floor_per_run: BaseUnits
+    setup: BaseUnits
+    units_per_xlm: int
+    is_free: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The price of `runs` runs of one plan; `revision` rises with each new quote."""
+
+    revision: int
+    runs: int
+    per_run: BaseUnits
+    setup: BaseUnits
+    asset: Address
+    valid_until: datetime
+
+    @property
+    def total(self) -> BaseUnits:
+        """The whole price, in base units."""
+        return BaseUnits(self.runs * self.per_run + self.setup)
+
+    def is_current(self, now: datetime) -> bool:
+        """Whether it may still be paid."""
+        return now <= self.valid_until
+
+
+_XLM: Final = 10_000_000  # stroops
+
+
+def price_run(prices: PriceList, fee_stroops: int) -> BaseUnits:
+    """The price of one run whose simulated network fee is `fee_stroops`, rounded up."""
+    if prices.is_free:
+        return BaseUnits(0)
+    fee = -(-FEE_MULTIPLE * fee_stroops * prices.units_per_xlm // _XLM)
+    return BaseUnits(max(prices.floor_per_run, fee))
+
+
+def make_quote(
+    prices: PriceList,
+    *,
+    runs: int,
+    fee_stroops: int,
+    revision: int,
+    now: datetime,
+    is_top_up: bool = False,
+) -> Quote:
+    """The quote of so many runs; the setup is paid once, and not with a top-up.
+
+    `fee_stroops` is the highest network fee of all transactions of one run.
+    """
+    setup = BaseUnits(0) if is_top_up or prices.is_free else prices.setup
+    per_run = price_run(prices, fee_stroops)
+    return Quote(revision, runs, per_run, setup, prices.asset, now + QUOTE_LIFE)
+
+
+def payment_identifier(proposal_id: str, revision: int) -> str:
+    """The identifier that a payment of this quote carries: `auto_…_3`."""
+    return f"{proposal_id}_{revision}"
