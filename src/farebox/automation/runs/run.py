@@ -9,7 +9,7 @@ from farebox.automation.runs.receipt import ExecutedBy
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run_state import FINAL_RUN_STATES, WAITING_STATES, RunState
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.submission.fate import SentEnvelope
@@ -23,7 +23,7 @@ class Run:
 
     `due_at` is None for a final run, and for one that waits for an earlier one of its plan. The
     lease of `lease_epoch` is needed for every change. `channel` and `channel_sequence` are kept by
-    all attempts until the run is resolved. `checked_ledger` is the ledger in which a condition held.
+    all attempts until the run is resolved. In `checked_ledger` a condition held last.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Run:
     channel_sequence: int | None = None
     tx_hash: bytes | None = None
     ledger: int | None = None
-    fee_charged: Stroops = Stroops(0)
+    fee_charged: Stroops = NO_STROOPS
     effects: str | None = None
     result: bytes | None = field(default=None, repr=False)
     executed_by: ExecutedBy | None = None

@@ -27,7 +27,7 @@ from farebox.automation.runs.receipt import TokenChange
 from farebox.automation.runs.receipts import ReceiptSigner, sign_receipt
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
 from farebox.automation.runs.run_state import RunEffect, RunState, RunTrigger, move_run
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.storage.pool import Connection, Database
@@ -59,7 +59,7 @@ class EndedAttempt:
     attempt: Attempt
     outcome: AttemptOutcome
     error_code: str | None = None
-    fee_charged: Stroops = Stroops(0)
+    fee_charged: Stroops = NO_STROOPS
 
     @property
     def uses_sequence(self) -> bool:
@@ -285,7 +285,7 @@ class RunJournal:
                 self._signer, plan, run, changes=end.changes, closed_at=end.closed_at
             )
         except Outage:
-            log.error("automation.receipt_not_signed", run=run.id)
+            log.exception("automation.receipt_not_signed", run=run.id)
             return run
         return replace(run, receipt=receipt)
 

@@ -13,7 +13,7 @@ from farebox.storage.pool import Connection
 
 
 async def add_runs(db: Connection, terms: PlanTerms, slots: Sequence[tuple[int, RunSlot]]) -> None:
-    """Insert the runs of these slots (run index, slot), with a row for each leg; none is due yet."""
+    """Insert the runs of (run index, slot), with a row for each leg; none is due yet."""
     await db.executemany(
         """
         INSERT INTO automation_runs (id, proposal_id, run_index, leg_index, network, owner,
