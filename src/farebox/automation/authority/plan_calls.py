@@ -26,6 +26,7 @@ from farebox.automation.plans.plan import (
     RebalancePlan,
 )
 from farebox.automation.plans.session_spec import (
+    TOKEN_FUNCTIONS,
     ArgumentRule,
     AuthorityMode,
     EqualTo,
@@ -91,13 +92,16 @@ def _contract_calls(
         values = resolved.values
     rules = tuple(_value_rule(value, plan, mode) for value in values)
     function = plan.function or RUN_FUNCTION
-    root = PlannedCall(SessionCall(plan.contract, function, rules), values)
+    debits = plan.effects.max_debit
+    is_token = any(each.token == plan.contract for each in debits)
+    _, amount = TOKEN_FUNCTIONS.get(function, (0, None)) if is_token else (0, None)
+    root = PlannedCall(SessionCall(plan.contract, function, rules, amount=amount), values)
     if mode is AuthorityMode.OPEN:
         return PlannedCalls((root,))
-    debits = plan.effects.max_debit
     nested = tuple(
         nested_transfer(each.token, plan.contract, mode, under=0, amount=None, most=each.amount)
         for each in debits
+        if each.token != plan.contract
     )
     paid = [each.token for each in debits]
     received = [each.token for each in plan.effects.min_credit if each.token not in paid]

@@ -24,6 +24,7 @@ from farebox.automation.plans.session_spec import (
     TimeWithin,
 )
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import MAX_BASE_UNITS
 from farebox.stellar.invocations import Invocation, flatten
 from farebox.stellar.scval import ScKind, ScNumber, ScValue
 from farebox.stellar.scval_writer import address_of
@@ -122,23 +123,31 @@ class _Matcher:
         value: ScValue,
         arguments: tuple[ScValue, ...],
     ) -> bool:
-        if not isinstance(value, ScNumber) or value.kind not in _NUMBERS:
+        number = _number(value)
+        if number is None:
             return False
         match rule:
             case InRange(least, most):
-                return least <= value.value <= most
+                return least <= number <= most
             case TimeWithin(seconds):
-                ahead = value.value - self._ledger_time
-                return value.kind is ScKind.U64 and 0 <= ahead <= seconds
+                is_time = isinstance(value, ScNumber) and value.kind is ScKind.U64
+                return is_time and 0 <= number - self._ledger_time <= seconds
             case MinRate(place, numerator, denominator):
-                paid = arguments[place]
-                if not isinstance(paid, ScNumber) or paid.kind not in _NUMBERS:
-                    return False
-                return value.value * denominator >= paid.value * numerator
-            case OracleFloor():
-                return True
+                paid = _number(arguments[place])
+                is_sale = paid is not None and paid >= 0
+                return is_sale and number * denominator >= (paid or 0) * numerator
+            case OracleFloor(place):
+                paid = _number(arguments[place])
+                return number >= 0 and paid is not None and paid >= 0
             case _:
                 assert_never(rule)
+
+
+def _number(value: ScValue) -> int | None:
+    """A number as the contracts read it: of four kinds, and not above an i128."""
+    if not isinstance(value, ScNumber) or value.kind not in _NUMBERS:
+        return None
+    return value.value if value.value <= MAX_BASE_UNITS else None
 
 
 def _is_capped(spec: SessionSpec, calls: Sequence[Invocation], used: Sequence[int]) -> bool:

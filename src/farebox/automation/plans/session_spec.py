@@ -20,13 +20,13 @@ MAX_CALL_ARGUMENTS: Final = 12
 MAX_ROWS: Final = 32
 LONGEST_DEADLINE_S: Final = 86_400
 BPS: Final = 10_000
-# the functions of SEP-41 that move or lend tokens, each with the argument that is the amount
+# the functions of SEP-41 that move or lend tokens: how many arguments, and which is the amount
 TOKEN_FUNCTIONS: Final = {
-    "transfer": 2,
-    "transfer_from": 3,
-    "approve": 2,
-    "burn": 1,
-    "burn_from": 2,
+    "transfer": (3, 2),
+    "transfer_from": (4, 3),
+    "approve": (4, 2),
+    "burn": (2, 1),
+    "burn_from": (3, 2),
 }
 
 
@@ -171,6 +171,8 @@ def check_spec(spec: SessionSpec) -> None:
         raise _unfit("A token has two caps.")
     if any(not 0 <= cap.per_run <= cap.total for cap in spec.caps):
         raise _unfit("The cap of a run is above the cap in all.")
+    if all(call.under is not None for call in spec.calls):
+        raise _unfit("A session has a root call.")
     for call in spec.calls:
         _check_call(call, spec)
 
@@ -189,35 +191,65 @@ def _check_counts(spec: SessionSpec) -> None:
 
 
 def _check_call(call: SessionCall, spec: SessionSpec) -> None:
-    columns = sorted(rule.column for rule in call.rules if isinstance(rule, RowColumn))
     root = None if call.under is None else _call_at(spec, call.under)
-    needed = TOKEN_FUNCTIONS.get(call.function)
+    has_cap = call.contract in {cap.token for cap in spec.caps}
     rules = (
         (len(call.rules) <= MAX_CALL_ARGUMENTS, "A call has 12 arguments at most."),
-        (len(call.rows) <= MAX_ROWS, f"A call has {MAX_ROWS} rows at most."),
         (call.contract != spec.account, "A session never calls its own account."),
-        (columns == list(range(len(columns))), "Each column of the rows has one argument."),
-        (bool(columns) == bool(call.rows), "Rows and the arguments from them belong together."),
-        (len(set(call.rows)) == len(call.rows), "Two rows are the same."),
-        (all(len(row) == len(columns) for row in call.rows), "A row has another width."),
         (call.under is None or (root is not None and root.under is None), "No such root call."),
-        (call.amount is None or call.contract in {cap.token for cap in spec.caps}, "No cap."),
+        (has_cap == (call.amount is not None), "A call of a token with a cap has an amount."),
         (call.amount is None or call.amount < len(call.rules), "The amount is no argument."),
-        (needed is None or call.amount == needed, f"{call.function} moves an amount."),
-        (needed is None or AnyValue() not in call.rules, f"{call.function} fixes its arguments."),
+        (_is_bounded(call), f"{call.function} of a token has an amount and fixes its arguments."),
+        (_has_whole_rows(call), "The rows and the arguments from them do not fit each other."),
+        (
+            all(_is_sound(place, rule, call) for place, rule in enumerate(call.rules)),
+            "A rule of an argument has a number that it cannot have.",
+        ),
     )
     for holds, why in rules:
         if not holds:
             raise _unfit(why)
-    _check_in_arguments(call)
 
 
-def _check_in_arguments(call: SessionCall) -> None:
-    for place, rule in enumerate(call.rules):
-        if isinstance(rule, MinRate | OracleFloor):
-            is_other = rule.in_argument < len(call.rules) and rule.in_argument != place
-            if not is_other:
-                raise _unfit("A rate names another argument of its call.")
+def _is_bounded(call: SessionCall) -> bool:
+    """Whether a function that moves or lends tokens has its amount, and no argument is free."""
+    known = TOKEN_FUNCTIONS.get(call.function)
+    if known is None:
+        return True
+    return (len(call.rules), call.amount) == known and AnyValue() not in call.rules
+
+
+def _has_whole_rows(call: SessionCall) -> bool:
+    """Whether the rows differ, and each of their columns has one argument."""
+    columns = sorted(rule.column for rule in call.rules if isinstance(rule, RowColumn))
+    return (
+        columns == list(range(len(columns)))
+        and bool(columns) == bool(call.rows)
+        and len(set(call.rows)) == len(call.rows) <= MAX_ROWS
+        and all(len(row) == len(columns) for row in call.rows)
+    )
+
+
+def _is_sound(place: int, rule: ArgumentRule, call: SessionCall) -> bool:
+    match rule:
+        case InRange(least, most):
+            return least <= most
+        case TimeWithin(seconds):
+            return 1 <= seconds <= LONGEST_DEADLINE_S
+        case MinRate(other, numerator, denominator):
+            return numerator > 0 and denominator > 0 and _is_input(place, other, call)
+        case OracleFloor(other):
+            is_scaled = rule.scale_numerator > 0 and rule.scale_denominator > 0
+            is_pair = rule.sell != rule.buy and rule.bps < BPS
+            return is_scaled and is_pair and _is_input(place, other, call)
+        case _:
+            return True
+
+
+def _is_input(place: int, other: int, call: SessionCall) -> bool:
+    """Whether a rate names another argument, which has a rule of its own."""
+    is_there = other < len(call.rules) and other != place
+    return is_there and call.rules[other] != AnyValue()
 
 
 def _call_at(spec: SessionSpec, index: int) -> SessionCall | None:

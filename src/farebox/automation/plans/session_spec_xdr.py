@@ -4,6 +4,7 @@ A struct is a map of symbols in the order of their bytes, a variant a vector tha
 symbol, and a missing value is void.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final, assert_never
 
@@ -41,6 +42,7 @@ from farebox.stellar.xdr_reader import Malformed, XdrReader
 
 MAX_SPEC_BYTES: Final = 65_536
 _MAX_ITEMS: Final = 8_000
+_SYMBOL: Final = re.compile(rb"[A-Za-z0-9_]{1,32}\Z")
 
 
 def spec_value(spec: SessionSpec) -> ScMap:
@@ -275,10 +277,9 @@ def _number(value: ScValue | None, kind: ScKind) -> int:
 def _symbol(value: ScValue | None) -> str:
     if not isinstance(value, ScBytes) or value.kind is not ScKind.SYMBOL:
         raise Malformed
-    try:
-        return value.raw.decode("ascii")
-    except UnicodeDecodeError:
-        raise Malformed from None
+    if not _SYMBOL.match(value.raw):
+        raise Malformed
+    return value.raw.decode()
 
 
 def _bytes(value: ScValue | None) -> bytes:

@@ -1,7 +1,7 @@
 """The class of an error: of a result code, a simulation, and a contract's own number (3.9)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -47,6 +47,7 @@ class ContractRole(StrEnum):
     SMART_ACCOUNT = "smart_account"  # stellar-accounts
     TOKEN = "token"  # noqa: S105 - a kind of contract; the asset contract's errors (CAP-46-6)
     SOROSWAP = "soroswap"
+    SESSION_RULES = "session_rules"  # our guard and mandate
     TARGET = "target"
 
 
@@ -71,6 +72,22 @@ _NUMBERS: Final[Mapping[ContractRole, Mapping[int, ErrorClass]]] = MappingProxyT
             508: ErrorClass.MARKET,
             511: ErrorClass.MARKET,
         },
+        # contracts/session-rules; a number that the asset contract has too may mean either, so name
+        # TOKEN first where a token is called
+        ContractRole.SESSION_RULES: {
+            1: ErrorClass.SESSION,  # there is none
+            2: ErrorClass.SESSION,  # closed
+            3: ErrorClass.BUDGET,  # too early
+            4: ErrorClass.SESSION,  # expired
+            5: ErrorClass.SESSION,  # the delegate is missing
+            6: ErrorClass.SESSION,  # another rule
+            12: ErrorClass.SESSION,  # used up
+            13: ErrorClass.BUDGET,  # the interval has not passed
+            14: ErrorClass.BUDGET,  # a cap is reached
+            15: ErrorClass.MARKET,  # the oracle has no price of now
+            16: ErrorClass.SEQUENCE,  # the run's index was used
+            17: ErrorClass.TOO_LATE,  # the run was signed for earlier ledgers
+        },
         ContractRole.TARGET: {},
     }
 )
@@ -78,16 +95,15 @@ _NUMBERS: Final[Mapping[ContractRole, Mapping[int, ErrorClass]]] = MappingProxyT
 
 @dataclass(frozen=True, slots=True)
 class ErrorNumbers:
-    """The classes of a plan's contract errors; `own` are those of our guard and mandate."""
+    """The contracts that a plan's errors may come from; the first that has a number names it."""
 
     roles: tuple[ContractRole, ...]
-    own: Mapping[int, ErrorClass] = field(default_factory=dict)
 
     def find(self, number: int | None) -> ErrorClass | None:
         """The class of a contract's number; None for one that nothing here has."""
         if number is None:
             return None
-        known = (self.own, *(_NUMBERS[role] for role in self.roles))
+        known = [_NUMBERS[role] for role in self.roles]
         return next((each[number] for each in known if number in each), None)
 
 
