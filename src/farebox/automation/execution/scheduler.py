@@ -7,7 +7,6 @@ delays no other. On a network that cannot be used, only runs whose deadline has 
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -34,15 +33,11 @@ _BATCH: Final = 32
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkGate:
-    """Whether runs may be sent on the network now: a code that says why not, or None."""
-
-    closed: Callable[[], str | None]
-
-
 class Scheduler:
-    """Claims and executes the runs of one network, at most `concurrency` at a time."""
+    """Claims and executes the runs of one network, at most `concurrency` at a time.
+
+    `closed` gives the codes of why no run may be sent now; none while runs may.
+    """
 
     def __init__(
         self,
@@ -52,12 +47,12 @@ class Scheduler:
         upkeep: PlanUpkeep,
         clock: Clock,
         *,
-        gate: NetworkGate,
+        closed: Callable[[], tuple[str, ...]],
         concurrency: int,
     ) -> None:
         self._network, self._database = network, database
         self._executor, self._upkeep, self._clock = executor, upkeep, clock
-        self._gate, self._concurrency = gate, concurrency
+        self._closed, self._concurrency = closed, concurrency
         self._holder = new_id("sched")
         self._running: dict[str, asyncio.Task[None]] = {}
         self._ended = asyncio.Event()
@@ -99,7 +94,7 @@ class Scheduler:
                     holder=self._holder,
                     now=now,
                     until=now + LEASE,
-                    only_overdue=self._gate.closed() is not None,
+                    only_overdue=bool(self._closed()),
                 )
             for run in claimed:
                 self._start(run, self._execute(run))

@@ -54,18 +54,18 @@ async def reserve(
         """
         WITH of_owner AS (
             INSERT INTO automation_spend AS s (network, day, scope, name, stroops)
-            SELECT $1, $2, 'owner', $3, $4 WHERE $5 = 0 OR $4 <= $5
+            SELECT $1, $2, 'owner', $3, $4::bigint WHERE $5::bigint = 0 OR $4::bigint <= $5::bigint
             ON CONFLICT (network, day, scope, name) DO UPDATE
             SET stroops = s.stroops + excluded.stroops
-            WHERE $5 = 0 OR s.stroops + excluded.stroops <= $5
+            WHERE $5::bigint = 0 OR s.stroops + excluded.stroops <= $5::bigint
             RETURNING 1),
         of_network AS (
             INSERT INTO automation_spend AS s (network, day, scope, name, stroops)
-            SELECT $1, $2, 'total', '', $4
-            WHERE ($6 = 0 OR $4 <= $6) AND EXISTS (SELECT FROM of_owner)
+            SELECT $1, $2, 'total', '', $4::bigint
+            WHERE ($6::bigint = 0 OR $4::bigint <= $6::bigint) AND EXISTS (SELECT FROM of_owner)
             ON CONFLICT (network, day, scope, name) DO UPDATE
             SET stroops = s.stroops + excluded.stroops
-            WHERE $6 = 0 OR s.stroops + excluded.stroops <= $6
+            WHERE $6::bigint = 0 OR s.stroops + excluded.stroops <= $6::bigint
             RETURNING 1)
         SELECT EXISTS (SELECT FROM of_owner) AS owner, EXISTS (SELECT FROM of_network) AS total
         """,

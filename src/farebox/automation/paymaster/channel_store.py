@@ -31,13 +31,10 @@ async def take_channel(db: Connection, network: Network, run_id: str) -> RunChan
     row = await db.fetchrow(
         """
         WITH free AS MATERIALIZED (
-            (SELECT address, used_sequence FROM automation_channels
-             WHERE network = $1 AND run_id = $2 FOR UPDATE)
-            UNION ALL
-            (SELECT address, used_sequence FROM automation_channels
-             WHERE network = $1 AND state = 'active' AND run_id IS NULL
-               AND NOT EXISTS (SELECT FROM automation_channels WHERE run_id = $2)
-             ORDER BY freed_at, derivation_index LIMIT 1 FOR UPDATE SKIP LOCKED)
+            SELECT address, used_sequence FROM automation_channels
+            WHERE network = $1 AND (run_id = $2 OR (run_id IS NULL AND state = 'active'))
+            ORDER BY run_id IS NULL, freed_at, derivation_index
+            LIMIT 1 FOR UPDATE SKIP LOCKED
         )
         UPDATE automation_channels c SET run_id = $2, used_sequence = NULL
         FROM free WHERE c.network = $1 AND c.address = free.address
