@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from stellar_sdk import Keypair, scval
+from stellar_sdk import Account, Keypair, SorobanServer, TransactionBuilder, scval
 
 from farebox.app.automation_network import (
     AutomationLedger,
@@ -16,8 +17,11 @@ from farebox.app.automation_network import (
     build_automation_network,
 )
 from farebox.automation.authority.delegate_keys import BytesSealer
+from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.paymaster import channel_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.facilitator.channels.channel import channel_signer
 from farebox.kernel.addresses import Address, account_address
 from farebox.kernel.amounts import Stroops
@@ -34,7 +38,15 @@ from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
-from support.automation import sealer
+from support.automation import (
+    RUNS,
+    activate,
+    draft_plan,
+    open_calls,
+    read_plan,
+    read_runs,
+    sealer,
+)
 from support.contracts import wasm_of
 from support.ledger import Ledger
 from support.planted_secrets import plant_secret
@@ -150,6 +162,14 @@ class AutomationWorld:
         owner = await self.ledger.account()
         return await self.ledger.deploy(owner, wasm_of("faulty_keeper"), scval.to_uint32(fault))
 
+    async def invoke(self, contract: str, function: str, *arguments: Any) -> None:
+        """Call a contract as an account of its own."""
+        await self.ledger.invoke(await self.ledger.account(), contract, function, *arguments)
+
+    def hash_of(self, name: str) -> bytes:
+        """The hash of a committed contract's code."""
+        return hashlib.sha256(wasm_of(name)).digest()
+
     async def count(self, keeper: str) -> int:
         """How many runs a keeper has seen."""
         state = await asyncio.to_thread(self._state, keeper)
@@ -161,8 +181,6 @@ class AutomationWorld:
 
 def read_state(ledger: Ledger, keeper: str) -> dict[str, Any]:
     """The state of a keeper, by a simulation."""
-    from stellar_sdk import Account, SorobanServer, TransactionBuilder
-
     server = SorobanServer(ledger.rpc_url)
     builder = TransactionBuilder(
         Account(Keypair.random().public_key, 1), NET.passphrase, base_fee=100
@@ -200,6 +218,42 @@ async def automation_world(
             for loop in loops:
                 loop.cancel()
             await asyncio.gather(*loops, return_exceptions=True)
+
+
+async def keeper_plan(
+    world: AutomationWorld,
+    keeper: str,
+    *,
+    check: bool = False,
+    due: int = 1,
+    runs: int = RUNS,
+    **changes: Any,
+) -> StoredPlan:
+    """An active plan of a keeper, of which `due` runs are due now, all of them caught up."""
+    now = soon()
+    start = now - timedelta(seconds=60 * (due - 1))
+    calls = encode_calls(open_calls(Address(keeper), check=check))
+    rule = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
+    draft = draft_plan(now=start).but(**{"calls": calls, "rule": rule} | changes)
+    return await activate(world.database, replace(draft, runs=runs), now=now)
+
+
+async def has_consumed(world: AutomationWorld, plan: StoredPlan, count: int) -> bool:
+    """Whether so many runs of the plan have used their credit."""
+    return (await read_plan(world.database, plan)).counters.runs_consumed >= count
+
+
+async def until_state(
+    world: AutomationWorld, plan: StoredPlan, state: str, *, within_s: float = 20.0
+) -> dict[str, Any]:
+    """Wait until a run of the plan has this state; its row."""
+
+    async def find() -> dict[str, Any] | None:
+        rows = await read_runs(world.database, plan)
+        return next((row for row in rows if row["state"] == state), None)
+
+    found: dict[str, Any] = await until(find, within_s)
+    return found
 
 
 def soon(seconds: float = 0) -> datetime:

@@ -123,19 +123,29 @@ def build_automation_network(
         ledger_now=ledger.ledgers.now,
         fee_stats=ledger.fee_stats,
     )
+    resolver = RunResolver(ledger.submitter, ledger.rpc, journal, failures, clock)
     sending = RunSending(
         paymaster=paymaster,
         channels=RunChannels(database, clock),
         journal=journal,
         failures=failures,
-        resolver=RunResolver(ledger.submitter, ledger.rpc, journal, failures, clock),
+        resolver=resolver,
         submitter=ledger.submitter,
         sealer=sealers.envelopes,
         ledgers=ledger.ledgers,
         account_sequence=ledger.rpc.account_sequence,
     )
     sender = RunSender(sending, clock)
-    steps = RunExecution(journal, check, builder, sender, failures, ledger.rpc, ledger.ledgers)
+    steps = RunExecution(
+        journal=journal,
+        check=check,
+        builder=builder,
+        sender=sender,
+        failures=failures,
+        resolver=resolver,
+        ledger=ledger.rpc,
+        ledgers=ledger.ledgers,
+    )
     executor = RunExecutor(steps, clock)
     scheduler = Scheduler(
         ledger.network,

@@ -27,7 +27,12 @@ from farebox.stellar.ledger_clock import ClockStale, LedgerReading
 from farebox.stellar.rpc import FeeStats, RpcUnavailable
 from farebox.stellar.scval_writer import write_value
 from farebox.stellar.signers import OperatorAddresses
-from farebox.stellar.simulation import NeedsRestore, Simulated, SimulationRefused
+from farebox.stellar.simulation import (
+    NeedsRestore,
+    RefusalKind,
+    Simulated,
+    SimulationRefused,
+)
 
 _FEE_SHARE: Final = (115, 100)  # of the simulated resource fee: the ledger may have changed by then
 _FEE_BYTES: Final = 8  # the resource fee ends the resource data
@@ -48,10 +53,14 @@ class BuiltRun:
 
 @dataclass(frozen=True, slots=True)
 class RunNotBuilt:
-    """Nothing may be sent for the run now; `code` says why."""
+    """Nothing may be sent for the run now; `code` says why.
+
+    `used_nonce` is the nonce of the run's authorization where the ledger knows it already.
+    """
 
     error: ErrorClass
     code: str
+    used_nonce: int | None = None
 
 
 class RunBuilder:
@@ -113,7 +122,9 @@ class RunBuilder:
             code = simulation.kind.value if isinstance(simulation, SimulationRefused) else "node"
             number = getattr(simulation, "contract_error", None)
             code = code if number is None else f"contract_{number}"
-            return RunNotBuilt(classify_simulation(simulation, _NUMBERS), code)
+            is_used = code == RefusalKind.NONCE_USED.value
+            nonce = prepared.nonce if is_used else None
+            return RunNotBuilt(classify_simulation(simulation, _NUMBERS), code, nonce)
         fault = self._judge_effects(calls, run, prepared, simulation.events)
         if fault is not None:
             return RunNotBuilt(ErrorClass.PROGRAM, fault)

@@ -17,6 +17,7 @@ from farebox.automation.execution.check_condition import (
 )
 from farebox.automation.execution.code_pin import PinState, check_pin
 from farebox.automation.execution.fail_run import RunFailures
+from farebox.automation.execution.resolve_run import RunResolver
 from farebox.automation.execution.send_run import RunSender, SimulationOld
 from farebox.automation.plans.proposal_state import PauseReason
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -52,6 +53,7 @@ class RunExecution:
     builder: RunBuilder
     sender: RunSender
     failures: RunFailures
+    resolver: RunResolver
     ledger: EntryReader
     ledgers: Ledgers
 
@@ -110,7 +112,7 @@ class RunExecutor:
         for _ in range(_REBUILDS):
             built = await self._steps.builder.build(plan.terms, calls, building)
             if isinstance(built, RunNotBuilt):
-                return await self._fail(building, built.error, built.code)
+                return await self._refuse(building, built)
             try:
                 return await self._steps.sender.send(building, plan.terms, built)
             except SimulationOld:
@@ -153,6 +155,11 @@ class RunExecutor:
         if polled is None:
             return await journal.move(run, RunTrigger.MISS, declined)
         return await journal.move(run, RunTrigger.POLL_DECLINED, polled)
+
+    async def _refuse(self, run: Run, refused: RunNotBuilt) -> Run | None:
+        if refused.used_nonce is not None:
+            return await self._steps.resolver.find_used(run, refused.used_nonce)
+        return await self._fail(run, refused.error, refused.code)
 
     async def _fail(self, run: Run, error: ErrorClass, code: str) -> Run | None:
         return await self._steps.failures.fail(run, error, code)

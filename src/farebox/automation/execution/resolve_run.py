@@ -102,6 +102,18 @@ class RunResolver:
             until = self._clock.monotonic() + _LOOK_S
             fate = await self._watcher.wait(attempt.sent, until=until)
 
+    async def find_used(self, run: Run, nonce: int) -> Run | None:
+        """End a run whose nonce a simulation says is used, if the ledger shows it.
+
+        Raises:
+            DatabaseUnavailable: the lease passes.
+        """
+        reading = await self._read_nonce(replace(run, auth_nonce=nonce))
+        if reading is None or not reading.is_present:
+            return await self._failures.fail(run, ErrorClass.SEQUENCE, "nonce_used")
+        log.warning("automation.run_by_third_party", run=run.id)
+        return await self._journal.move(run, RunTrigger.FIND_USED, _by_another(run))
+
     async def _judge(self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Fate) -> Run | None:
         """The run after what the fate proves; the same run where it proves nothing yet."""
         match fate:
@@ -198,14 +210,7 @@ class RunResolver:
     async def _record_other(self, run: Run, ended: EndedAttempt) -> Run | None:
         """Another transaction used the run's authorization: it happened."""
         fee = Stroops(run.fee_charged + ended.fee_charged)
-        after = replace(
-            run,
-            executed_by=ExecutedBy.THIRD_PARTY,
-            fee_charged=fee,
-            tx_hash=None,
-            ledger=None,
-            reason="used_by_another",
-        )
+        after = replace(_by_another(run), fee_charged=fee)
         log.warning("automation.run_by_third_party", run=run.id)
         return await self._journal.move(run, RunTrigger.SUCCEED, after, RunEnd(ended))
 
@@ -213,6 +218,17 @@ class RunResolver:
         after = replace(run, reason="outcome_unknown")
         ended = EndedAttempt(attempt, AttemptOutcome.UNKNOWN, "outcome_unknown")
         return await self._journal.move(run, RunTrigger.ABANDON, after, RunEnd(ended))
+
+
+def _by_another(run: Run) -> Run:
+    """A run that another transaction made, whose hash is not known."""
+    return replace(
+        run,
+        executed_by=ExecutedBy.THIRD_PARTY,
+        tx_hash=None,
+        ledger=None,
+        reason="used_by_another",
+    )
 
 
 def _measure(run: Run, terms: PlanTerms, found: TransactionFound) -> tuple[TokenChange, ...]:
