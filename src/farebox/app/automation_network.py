@@ -79,6 +79,8 @@ class AutomationNetwork:
     builder: RunBuilder
     check: ConditionCheck
     journal: RunJournal
+    channels: RunChannels
+    steps: RunExecution
     executor: RunExecutor
     scheduler: Scheduler
     delegates: DelegateKeys
@@ -124,9 +126,10 @@ def build_automation_network(
         fee_stats=ledger.fee_stats,
     )
     resolver = RunResolver(ledger.submitter, ledger.rpc, journal, failures, clock)
+    channels = RunChannels(database, clock)
     sending = RunSending(
         paymaster=paymaster,
-        channels=RunChannels(database, clock),
+        channels=channels,
         journal=journal,
         failures=failures,
         resolver=resolver,
@@ -157,5 +160,14 @@ def build_automation_network(
         concurrency=concurrency,
     )
     return AutomationNetwork(
-        paymaster, watch, builder, check, journal, executor, scheduler, delegates
+        paymaster=paymaster,
+        watch=watch,
+        builder=builder,
+        check=check,
+        journal=journal,
+        channels=channels,
+        steps=steps,
+        executor=executor,
+        scheduler=scheduler,
+        delegates=delegates,
     )
