@@ -9,7 +9,8 @@ from farebox.automation.authority import presigned_store
 from farebox.automation.authority.planned_calls import PlannedCalls, row_transfer
 from farebox.automation.authority.presigned_store import PresignedEntry
 from farebox.automation.authority.stored_calls import RunCalls, encode_calls
-from farebox.automation.execution.run_authority import ENTRY_PURPOSE, entry_record
+from farebox.automation.execution.run_authority import entry_record
+from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.automation.plans.effects import Effects, TokenAmount
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from stellar_sdk import InvokeHostFunction, Keypair, xdr
 
-from farebox.automation.execution.run_authority import ENTRY_PURPOSE, entry_record
+from farebox.automation.execution.run_authority import entry_record
+from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import OnLegError

@@ -4,14 +4,13 @@ It has no account on the ledger and holds nothing. Only 32-byte digests that fun
 package make of a run, a receipt or a closing are signed with it, each under a label of its own.
 """
 
-from typing import Final, Protocol
+from typing import Protocol
 
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.sealed_columns import DELEGATE_PURPOSE
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.secret import Secret
 from farebox.stellar.signers import new_seed, public_key_of, sign_with_seed
-
-PURPOSE: Final = "delegate"
 
 
 class BytesSealer(Protocol):
@@ -31,7 +30,7 @@ class DelegateKeys:
     def make(self, owner: OwnerId, proposal_id: str) -> tuple[bytes, bytes]:
         """Make the key of a new plan: its public key (32 bytes), and the secret one sealed."""
         seed = new_seed()
-        sealed = self._sealer.seal(seed, owner=owner, purpose=PURPOSE, record=proposal_id)
+        sealed = self._sealer.seal(seed, owner=owner, purpose=DELEGATE_PURPOSE, record=proposal_id)
         return public_key_of(seed), sealed
 
     def sign(self, plan: StoredPlan, digest: bytes) -> bytes | None:
@@ -43,5 +42,7 @@ class DelegateKeys:
         if plan.delegate_key is None:
             return None
         terms, sealed = plan.terms, plan.delegate_key.reveal()
-        seed = self._sealer.open(sealed, owner=terms.owner, purpose=PURPOSE, record=terms.id)
+        seed = self._sealer.open(
+            sealed, owner=terms.owner, purpose=DELEGATE_PURPOSE, record=terms.id
+        )
         return sign_with_seed(seed, digest)

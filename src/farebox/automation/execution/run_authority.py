@@ -6,7 +6,7 @@ simulation, so that none with the credentials of the transaction's source can co
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from farebox.automation.authority import presigned_store
 from farebox.automation.authority.delegate_keys import BytesSealer
@@ -17,6 +17,7 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
+from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
 from farebox.stellar.auth_entries import PAYING_KINDS, AuthEntry, read_entry
@@ -24,8 +25,6 @@ from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.transactions import AuthorizedCall
 from farebox.stellar.xdr_reader import Malformed
 from farebox.storage.pool import Database
-
-ENTRY_PURPOSE: Final = "presigned"
 
 
 @dataclass(frozen=True, slots=True)

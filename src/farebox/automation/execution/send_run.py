@@ -21,6 +21,7 @@ from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, Run
 from farebox.automation.runs.run_journal import Recording, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
+from farebox.automation.sealed_columns import ENVELOPE_PURPOSE
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
 from farebox.kernel.secret import Secret
@@ -29,7 +30,6 @@ from farebox.stellar.rpc import RpcUnavailable
 from farebox.storage.faults import Conflict, DatabaseUnavailable
 from farebox.submission.fate import Fate, SentEnvelope
 
-ENVELOPE_PURPOSE: Final = "envelope"
 _CHANNEL_WAIT_S: Final = 30.0
 _PROOF_S: Final = 10.0  # past its bound: by then most fates are proven
 _STALE_LEDGERS: Final = 3  # a simulation that is older is made again

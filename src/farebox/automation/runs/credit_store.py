@@ -17,7 +17,8 @@ async def return_runs(db: Connection, terms: PlanTerms, unused: int) -> int:
                  - coalesce((SELECT sum(runs) FROM run_credits
                              WHERE proposal_id = $1 AND kind = 'consume'), 0) AS runs)
         INSERT INTO run_credits (owner, network, kind, runs, proposal_id)
-        SELECT $2, $3, 'return', least($4::bigint, runs), $1 FROM paid WHERE least($4::bigint, runs) > 0
+        SELECT $2, $3, 'return', least($4::bigint, runs), $1 FROM paid
+        WHERE least($4::bigint, runs) > 0
         RETURNING runs
         """,
         terms.id,
