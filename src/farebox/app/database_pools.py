@@ -38,6 +38,7 @@ class Pools:
     searching: Database  # of reads: browsing and searching
     accounts: Database  # of reads: sign-in, keys, secrets and the audit log
     listing: Database  # of background: the listings of what was settled
+    runs: Database  # of background: the runs of plans
     upkeep: Database  # of background: counts, probes and retention
 
     @property
@@ -80,6 +81,9 @@ def build_pools(url: Secret[str], sizes: ConnectionSettings) -> Pools:
         accounts=reads.share(most_reads, wait_s=_ACCOUNT_WAIT_S, within_s=2 * _READ_S),
         listing=background.share(
             _share(sizes.background), wait_s=_LISTING_WAIT_S, within_s=_LISTING_S
+        ),
+        runs=background.share(
+            _share(sizes.background), wait_s=_BACKGROUND_WAIT_S, within_s=3 * _STATEMENT_S
         ),
         upkeep=background.share(
             sizes.background // 2, wait_s=_BACKGROUND_WAIT_S, within_s=3 * _STATEMENT_S

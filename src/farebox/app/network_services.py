@@ -7,7 +7,9 @@ from typing import Final
 from farebox.app.assembly import Loop
 from farebox.app.network_component import NetworkComponent, OperatorFunding
 from farebox.app.settings import NetworkSettings, Settings
+from farebox.automation.paymaster import channel_store
 from farebox.facilitator.budgets.sponsor_budget import SponsorBudget
+from farebox.facilitator.channels import store
 from farebox.facilitator.channels.channel_leases import PASS_ON_S, ChannelLeases
 from farebox.facilitator.channels.ledger_capacity import CapacityMeter
 from farebox.facilitator.channels.operator_accounts import OperatorAccounts
@@ -63,6 +65,7 @@ class NetworkServices:
     verified: VerificationNetwork
     rpc: RpcNodes
     ledgers: LedgerClock
+    submitter: Submitter
     part: NetworkComponent
     sender: PaymentSender
     operators: OperatorAccounts
@@ -83,7 +86,8 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
     meter = CapacityMeter(lambda: state.settings)
     leases = _leases(shared, own, signers, meter)
     budget = SponsorBudget(own.network, own.budgets, database, clock, highest_fee=own.max_fee)
-    operators = OperatorAccounts(own.network, signers.addresses, database, clock)
+    tables = (store, channel_store)
+    operators = OperatorAccounts(own.network, signers.addresses, database, clock, tables)
     builder = _builder(rules, signers, rpc, ledgers, state, meter)
     statuses = StatusResolver(ForeignLandingSearch(rpc, operators), clock, ledgers, rpc.trust)
     slots = SimulationSlots(own.network, rpc, own.rpc_simulations)
@@ -95,6 +99,7 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
         verified=VerificationNetwork(rules, operators, slots, ledgers, state, budget),
         rpc=rpc,
         ledgers=ledgers,
+        submitter=submitter,
         part=part,
         sender=PaymentSender(sending, shared.journal, shared.releaser, clock, shared.timeouts),
         operators=operators,

@@ -1,5 +1,6 @@
 """The composition root of the service."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -9,6 +10,7 @@ import structlog
 from farebox.app.account_services import build_accounts
 from farebox.app.agent_services import build_agents
 from farebox.app.assembly import Loop, Services, join_features
+from farebox.app.automation_services import AutomationServices, build_automation
 from farebox.app.catalog_services import build_catalog
 from farebox.app.database_pools import Pools, build_pools
 from farebox.app.facilitator_services import build_facilitator
@@ -76,6 +78,7 @@ def build_services(settings: Settings) -> Services:
     sign_in = build_sign_in(settings, pools, clock, accounts, ingress, sign_in_networks)
     catalog = build_catalog(settings, pools, clock, rpc, ingress, gateway_sales(settings))
     vault = build_vault(settings, pools, clock, limiter)
+    automation = build_automation(settings, pools, clock, networks, vault.automation)
     facilitator = build_facilitator(
         shared, pools.reads, networks, ingress.payments, catalog.reports
     )
@@ -92,13 +95,21 @@ def build_services(settings: Settings) -> Services:
     pruning = restart_on_failure(Loop("prune", pruner.run), clock)
     return Services(
         endpoints=features.endpoints,
-        tasks=[Loop("clock", clock.run), *_loops(networks), *features.tasks, pruning],
+        tasks=[
+            Loop("clock", clock.run),
+            *_loops(networks),
+            *features.tasks,
+            *automation.tasks,
+            pruning,
+        ],
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
         protect=ingress.protect,
         around=lambda table: gateway.around(ingress.around(table)),
         trusted_proxies=settings.ingress.trusted_proxies,
-        leave=partial(_shut_down, settler, shared.shutdown, networks, settings.stop_grace_s),
+        leave=partial(
+            _shut_down, settler, automation, shared.shutdown, networks, settings.stop_grace_s
+        ),
     )
 
 
@@ -133,12 +144,15 @@ def _networks(settings: Settings, shared: SharedWiring) -> dict[Network, Network
 
 async def _shut_down(
     settler: Settler,
+    automation: AutomationServices,
     shutdown: ShutdownSignal,
     networks: Mapping[Network, NetworkServices],
     grace_s: float,
 ) -> None:
-    """Finish settlements for `grace_s` seconds, then hand them over to other processes."""
-    is_drained = await settler.drain(within_s=grace_s)
+    """Finish settlements and runs for `grace_s` seconds, then leave them to other processes."""
+    is_drained, _ = await asyncio.gather(
+        settler.drain(within_s=grace_s), automation.close(within_s=grace_s)
+    )
     log.info("service.draining", is_drained=is_drained)
     shutdown.set()
     for each in networks.values():
