@@ -1,6 +1,8 @@
 """Assigns CPU cores to the measured service and to the load."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -14,6 +16,18 @@ class Cores:
     def pin_service(self) -> tuple[str, ...]:
         """Return the command prefix that runs a program on the service's core."""
         return () if self.service is None else ("taskset", "-c", str(self.service))
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Let this process, and what it starts inside this context, use the service's core too."""
+        if self.service is None:
+            yield
+            return
+        os.sched_setaffinity(0, self.rest | {self.service})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, self.rest)
 
 
 def divide_cores() -> Cores:

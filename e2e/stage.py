@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -86,11 +86,12 @@ async def open_stage(
     settings: Mapping[str, str] | None = None,
     discovery: Mapping[str, object] | None = None,
     with_seller: bool = True,
+    prefix: Sequence[str] = (),
 ) -> AsyncIterator[Stage]:
     """Start all parts of a stage; stop them at the end of the block.
 
     `settings` are further settings of the service; `discovery` is the seller's declaration; without
-    a seller `seller_url` is empty.
+    a seller `seller_url` is empty. `prefix` is put before the service's command.
     """
     async with contextlib.AsyncExitStack() as stack:
         say(f"starting two devnets (--tls, --header {header}, a ledger a second)")
@@ -98,7 +99,7 @@ async def open_stage(
         served = [market.served for market in markets]
         say("starting PostgreSQL and the facilitator")
         service_url = await stack.enter_async_context(
-            our_service(served, folder=folder, settings=settings)
+            our_service(served, folder=folder, prefix=prefix, settings=settings)
         )
         bundle = await asyncio.to_thread(authority_bundle, served, folder / "authorities.pem")
         horizon = HorizonStub(cadence_s=PUBLIC_CADENCE_S)

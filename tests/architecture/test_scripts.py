@@ -126,6 +126,93 @@ def test_pgbouncer_is_installed_once_when_packages_can_be(checkout: Path, bare: 
     assert _run(script, path=bare, SBIN=str(bare)) == (0, "", "")
 
 
+def test_chromium_is_installed_once_or_reported_as_missing(checkout: Path, bare: Path) -> None:
+    script = checkout / "scripts" / "chromium"
+    code, out, err = _run(script, path=bare)
+    assert (code, out) == (0, "")
+    assert err.startswith("chromium: NOT TESTED: there is no Chromium here")
+    (bare / "chmod").symlink_to(str(shutil.which("chmod")))
+    made = f"cat /dev/null >{bare}/chromium; chmod +x {bare}/chromium"
+    _program(bare, "apt-get", f"case $* in *install*chromium) {made} ;; *) exit 1 ;; esac")
+    assert _run(script, path=bare)[2] == "chromium: installing Chromium (once)\n"
+    assert _run(script, path=bare) == (0, "", "")
+
+
+@pytest.fixture
+def console(checkout: Path, bare: Path) -> Path:
+    """The script of a checkout whose console npm builds as it is told; without Node.js so far."""
+    for name in ("tail", "mkdir"):
+        (bare / name).symlink_to(str(shutil.which(name)))
+    source = checkout / "console" / "src" / "main.tsx"
+    source.parent.mkdir(parents=True)
+    source.write_text("the page")
+    (checkout / "console" / "package.json").write_text("{}")
+    (checkout / "console" / "package-lock.json").write_text("{}")
+    return checkout / "scripts" / "console"
+
+
+def _install_node(bare: Path, version: str = "v20.1.0") -> Path:
+    """Put a Node.js into the folder that builds the page; the log of npm's calls."""
+    log = bare.parent / "npm.log"
+    _program(bare, "node", f"echo {version}")
+    _program(
+        bare,
+        "npm",
+        f'echo "$*" >>{log}',
+        "case $* in",
+        "ci*) mkdir -p node_modules && : >node_modules/.package ;;",
+        "*build) mkdir -p ../src/farebox/console_build",
+        "    cat src/main.tsx >../src/farebox/console_build/index.html ;;",
+        f"*lint) [ ! -e {bare}/faulty ] || {{ echo unused; exit 1; }} ;;",
+        "esac",
+    )
+    return log
+
+
+def test_console_is_not_built_without_node_and_a_line_says_so(console: Path, bare: Path) -> None:
+    for version in (None, "v18.20.0", "none"):
+        if version:
+            _install_node(bare, version)
+        code, out, err = _run(console, path=bare)
+        assert (code, out) == (0, "")
+        assert err.startswith("console: NO CONSOLE: there is no Node.js 20 or newer with npm here")
+        assert err.count("\n") == 1
+
+
+def test_console_is_built_once_for_its_sources(console: Path, bare: Path, checkout: Path) -> None:
+    log = _install_node(bare)
+    code, _, err = _run(console, path=bare)
+    assert (code, err.count("\n")) == (0, 2), err
+    ci, build = log.read_text().splitlines()
+    assert ci.startswith("ci --ignore-scripts")
+    assert build == "run --silent build"
+    page = checkout / "src" / "farebox" / "console_build" / "index.html"
+    assert page.read_text() == "the page"
+    assert _run(console, path=bare) == (0, "", "")
+    (checkout / "console" / "src" / "main.tsx").write_text("another page")
+    assert _run(console, path=bare) == (0, "", "console: building the console\n")
+    assert page.read_text() == "another page"
+    page.unlink()
+    assert _run(console, path=bare) == (0, "", "console: building the console\n")
+    (checkout / "console" / "src" / "main.tsx").rename(checkout / "console" / "src" / "main.ts")
+    assert _run(console, path=bare)[0] == 2, "another name is another source"
+
+
+def test_lint_of_the_console_fails_with_what_the_tool_says(console: Path, bare: Path) -> None:
+    log = _install_node(bare)
+    assert _run(console, "lint", path=bare)[0] == 0
+    assert log.read_text().splitlines()[-2:] == ["run --silent types", "run --silent lint"]
+    (bare / "faulty").touch()
+    code, _, err = _run(console, "lint", path=bare)
+    assert code == 2
+    assert err.splitlines()[-2:] == [
+        "unused",
+        "console: The console has a fault (npm run lint): see the lines above.",
+    ]
+    assert _run(console, "test", path=bare)[0] == 0
+    assert log.read_text().splitlines()[-1] == "run --silent test"
+
+
 def test_scripts_use_the_cache_folder_of_the_service(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,17 +1,20 @@
 """The demo: its payments, its output and its processes."""
 
 import json
+import re
 import shlex
 import shutil
 import signal
 import socket
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from farebox.app.console import PACKAGED, read_console
 from farebox.cli.main import command
 from support.command import run_farebox
 from support.demo import RunningDemo, running_demo
@@ -83,6 +86,23 @@ def test_demo_prints_commands_that_work(demo: RunningDemo) -> None:
         assert done.returncode in (0, 22), done.stderr
         expected = (b"x402Version", b'"status":"ok"', b"WEB_AUTH_CONTRACT_ID")
         assert any(each in done.stdout for each in expected)
+
+
+def test_demo_serves_a_console_with_the_development_wallet(demo: RunningDemo) -> None:
+    if not read_console(None).files:
+        assert "There is no console here" in demo.story
+        return
+    url = demo.story.partition("The console: ")[2].split()[0]
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        page = answer.read().decode()
+        assert "script-src 'self'" in answer.headers["content-security-policy"]
+    first = re.search(r'<script[^>]* src="([^"]+)"', page)
+    assert first is not None
+    assert first[1] == "/assets/development-wallet.js"
+    with urllib.request.urlopen(f"{url.rstrip('/')}{first[1]}", timeout=10) as answer:
+        wallet = answer.read().decode()
+    assert [name in wallet for name in ('"Buyer"', '"Seller"', '"TESTNET"')] == [True] * 3
+    assert not (PACKAGED / "assets" / "development-wallet.js").exists(), "only the copy has it"
 
 
 @pytest.mark.parametrize("network", ["testnet", "pubnet"])

@@ -9,7 +9,6 @@ class Later(StrEnum):
     """The later work that owns a promise which nothing holds yet."""
 
     AUTOMATION = "automation"
-    CONSOLE = "console"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from spec.promise import Later, section_promises
+from spec.promise import section_promises
 
 SERVICE: Final = (
     *section_promises(
@@ -24,7 +24,6 @@ SERVICE: Final = (
             "console:uses-these-apis": "The console is one page that uses these same APIs.",
             "console:no-secret-key": "Wallet code in the browser never receives a secret key.",
         },
-        deferred=Later.CONSOLE,
     ),
     *section_promises(
         "Authentication: exposure",

@@ -34,8 +34,8 @@ from farebox.stellar.contract_interface import (
     ContractInterface,
     FunctionInput,
 )
-from farebox.stellar.scval import ScBytes, ScKind, ScMap, ScNumber, ScOther, ScVec
-from farebox.stellar.scval_writer import VOID, WIDTHS, address_of
+from farebox.stellar.scval import NUMBER_WIDTHS, ScBytes, ScKind, ScMap, ScNumber, ScOther, ScVec
+from farebox.stellar.scval_writer import VOID, address_of
 from farebox.stellar.spec_types import (
     EnumType,
     NamedType,
@@ -163,13 +163,13 @@ INTERFACE: Final = ContractInterface(
 )
 
 
-numbers: Final = st.sampled_from([*WIDTHS]).flatmap(
+numbers: Final = st.sampled_from([*NUMBER_WIDTHS]).flatmap(
     lambda kind: st.builds(
         ScNumber,
         st.just(kind),
         st.integers(
-            -(2 ** (8 * WIDTHS[kind][0] - 1)) if WIDTHS[kind][1] else 0,
-            2 ** (8 * WIDTHS[kind][0] - WIDTHS[kind][1]) - 1,
+            -(2 ** (8 * NUMBER_WIDTHS[kind][0] - 1)) if NUMBER_WIDTHS[kind][1] else 0,
+            2 ** (8 * NUMBER_WIDTHS[kind][0] - NUMBER_WIDTHS[kind][1]) - 1,
         ),
     )
 )

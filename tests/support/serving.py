@@ -25,15 +25,15 @@ class _Quiet(uvicorn.Server):
 
 @asynccontextmanager
 async def serving(
-    app: ASGIApp, limits: ConnectionLimits = _MANY, *hosts: str
+    app: ASGIApp, limits: ConnectionLimits = _MANY, *hosts: str, port: int = 0
 ) -> AsyncIterator[tuple[str, int]]:
-    """The host and port where `app` answers inside this context.
+    """The host and port where `app` answers inside this context; port 0 takes a free one.
 
     It answers under every name unless some are given.
     """
     protocol = bounded_protocol(OpenConnections(limits), AllowedHosts(hosts) if hosts else None)
     listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
+    listener.bind(("127.0.0.1", port))
     config = uvicorn.Config(
         app, http=protocol, ws="none", lifespan="on", access_log=False, log_config=None
     )

@@ -56,6 +56,7 @@ WRITTEN: Final = (
 )
 DATABASE: Final = "farebox_stage"  # of its own: the service reconciles whatever rows it finds
 GATEWAY_DATABASE: Final = "farebox_gateway"
+CONSOLE_DATABASE: Final = "farebox_console"
 Networks = dict[Network, NetworkStage]
 
 
@@ -89,6 +90,14 @@ async def gateway_database(
 ) -> str:
     """A migrated database that only services with a gateway use."""
     return await _create_database(postgres_server, postgres_template, GATEWAY_DATABASE)
+
+
+@pytest.fixture(scope="session")
+async def console_database(
+    stage_database: str, postgres_server: EmbeddedPostgres, postgres_template: str
+) -> str:
+    """A migrated database that only services in front of a browser use."""
+    return await _create_database(postgres_server, postgres_template, CONSOLE_DATABASE)
 
 
 @pytest.fixture

@@ -3,7 +3,10 @@
 
 mod support;
 
-use soroban_sdk::{Address, IntoVal, Val, testutils::Address as _};
+use soroban_sdk::{
+    Address, IntoVal, Symbol, Val,
+    testutils::{Address as _, Ledger as _, storage::Persistent as _},
+};
 use support::{
     MONTH, START,
     guarded::{Made, ROUTER_RULE, Scene, TOKEN_RULE},
@@ -216,4 +219,32 @@ fn oracle_floor_follows_the_prices_while_they_are_recent() {
     assert_eq!(swap(1_980), Ok(()));
     pass(env, INTERVAL);
     assert_eq!(swap(1_980), Err(PRICE_UNKNOWN), "prices of an hour ago");
+}
+
+#[test]
+fn state_is_kept_to_the_end_of_the_plan_and_extended_by_its_use() {
+    let scene = Scene::new();
+    let env = &scene.env;
+    let mut spec = scene.parties.dca(env, "session");
+    spec.not_after = START + 150 * 86_400;
+    spec.max_uses = 1_000;
+    for (id, contract) in [(ROUTER_RULE, &scene.parties.router), (TOKEN_RULE, &scene.parties.sold)] {
+        assert_eq!(scene.install(&spec, scene.rule(id, contract)), Ok(()));
+    }
+    let account = scene.parties.account.to_val();
+    let lives = |name: &str| {
+        let last =
+            if name == "Installed" { ROUTER_RULE.into_val(env) } else { scene.policy_id(&spec).to_val() };
+        let key = (Symbol::new(env, name), account, last);
+        env.as_contract(&scene.guard, || env.storage().persistent().get_ttl(&key))
+    };
+    let most = env.as_contract(&scene.guard, || env.storage().max_ttl());
+    let names = ["Spec", "State", "Installed"];
+    assert_eq!(names.map(lives), [most; 3], "150 days are longer than the network keeps anything");
+    env.ledger().set_sequence_number(env.ledger().sequence() + 2_600_000);
+    env.ledger().set_timestamp(START + 100 * 86_400);
+    assert_eq!(names.map(lives), [most - 2_600_000; 3]);
+    assert_eq!(scene.enforce(&scene.swap()), Ok(()));
+    let left = 50 * 86_400 / 4 + 17_280;
+    assert_eq!(names.map(lives), [left; 3], "to the end of the plan and a day");
 }

@@ -267,3 +267,34 @@ fn stray_tokens_go_to_the_owner() {
     assert_eq!(attempt(env, &scene.mandate, "sweep", &[sold.to_val()]), Ok(()));
     assert_eq!(scene.owned(&sold), OWNED);
 }
+
+#[test]
+fn specification_that_a_mandate_does_not_take_is_not_opened() {
+    let changes: [fn(&mut support::specs::Spec); 5] = [
+        |spec| spec.mode = "session",
+        |spec| spec.version = 2,
+        |spec| spec.calls[0].contract = spec.account.clone(),
+        |spec| spec.calls[1].amount = None,
+        |spec| spec.not_after = START - 1,
+    ];
+    for change in changes {
+        let mut scene = of_dca();
+        scene.spec.max_uses += 1; // another mandate than the one that is there
+        change(&mut scene.spec);
+        scene.mandate = scene.place();
+        assert!(scene.open(600_000, 600_000).is_err());
+        assert_eq!(attempt(&scene.env, &scene.mandate, "state", &[]), Err(0), "nothing is there");
+    }
+}
+
+#[test]
+fn specification_may_not_call_the_mandate_itself() {
+    let mut scene = of_dca();
+    scene.spec.max_uses += 1;
+    let place = scene.place();
+    // the address depends on the specification, so that it cannot be in it; any other may be
+    scene.spec.calls[0].contract = place.clone();
+    scene.mandate = scene.place();
+    assert_ne!(scene.mandate, place);
+    assert_eq!(scene.open(600_000, 600_000), Ok(()));
+}

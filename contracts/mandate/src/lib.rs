@@ -49,7 +49,8 @@ impl Mandate {
         let id = policy_id(&env, &spec);
         state::store_spec(&env, &spec, &id);
         state::store(&env, &State { closed: false, last_index: None, uses: Uses::new(&env) });
-        state::extend(&env, ledgers_to_keep(&env, &spec));
+        let ledgers = ledgers_to_keep(&env, &spec);
+        state::extend(&env, ledgers, ledgers);
     }
 
     /// Makes one run, which anybody may submit: a root call and what is nested under it, signed by
@@ -79,7 +80,8 @@ impl Mandate {
         let taken = runs::count(&env, &spec, &mut state.uses, &calls);
         state.last_index = Some(run_index);
         state::store(&env, &state); // before any other contract is called
-        state::extend(&env, ledgers_to_keep(&env, &spec));
+        let ledgers = ledgers_to_keep(&env, &spec);
+        state::extend(&env, ledgers / 2, ledgers);
         runs::take(&env, &spec, &taken);
         let result = runs::make(&env, &spec, &calls);
         let returned = runs::give_back(&env, &spec);

@@ -34,7 +34,7 @@ pub fn load(env: &Env) -> State {
     env.storage().instance().get(&STATE).unwrap()
 }
 
-/// Extends the instance and its code once half of their time has passed.
-pub fn extend(env: &Env, ledgers: u32) {
-    env.storage().instance().extend_ttl(ledgers / 2, ledgers);
+/// Keeps the instance and its code so many ledgers, if it would end within `threshold` ledgers.
+pub fn extend(env: &Env, threshold: u32, ledgers: u32) {
+    env.storage().instance().extend_ttl(threshold, ledgers);
 }

@@ -55,12 +55,7 @@ pub fn demand<T>(env: &Env, found: Option<T>) -> T {
 /// Keeps a value to the end of the session.
 pub fn keep<T: IntoVal<Env, Val>>(env: &Env, key: &Key, value: &T, ledgers: u32) {
     env.storage().persistent().set(key, value);
-    extend(env, key, ledgers);
-}
-
-/// Extends an entry once half of its time has passed, and the guard's own with it.
-pub fn extend(env: &Env, key: &Key, ledgers: u32) {
-    env.storage().persistent().extend_ttl(key, ledgers / 2, ledgers);
+    env.storage().persistent().extend_ttl(key, ledgers, ledgers);
     env.storage().instance().extend_ttl(ledgers / 2, ledgers);
 }
 
@@ -72,6 +67,7 @@ pub fn keep_ticket(env: &Env, account: &Address, policy_id: &BytesN<32>, ticket:
     env.storage().temporary().set(&Key::Ticket(account.clone(), policy_id.clone()), ticket);
 }
 
+/// Keeps what changed, and extends the rest of the session, each once half of its time has passed.
 pub fn keep_uses(
     env: &Env,
     account: &Address,
@@ -80,9 +76,12 @@ pub fn keep_uses(
     spec: &SessionSpec,
     state: &State,
 ) {
+    let (account, id) = (account.clone(), found.policy_id.clone());
+    let state_key = Key::State(account.clone(), id.clone());
+    env.storage().persistent().set(&state_key, state);
     let ledgers = ledgers_to_keep(env, spec);
-    let id = &found.policy_id;
-    keep(env, &Key::State(account.clone(), id.clone()), state, ledgers);
-    extend(env, &Key::Spec(account.clone(), id.clone()), ledgers);
-    extend(env, &Key::Installed(account.clone(), rule_id), ledgers);
+    for key in [state_key, Key::Spec(account.clone(), id), Key::Installed(account, rule_id)] {
+        env.storage().persistent().extend_ttl(&key, ledgers / 2, ledgers);
+    }
+    env.storage().instance().extend_ttl(ledgers / 2, ledgers);
 }

@@ -1,4 +1,4 @@
-"""The ASGI application: the middleware around every route, and the routing table."""
+"""The ASGI application: the middleware around every route, the console and the routing table."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,6 +8,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farebox.app.assembly import Services
+from farebox.app.console import HEADERS
 from farebox.app.health import health_endpoints
 from farebox.app.lifespan import Lifespan
 from farebox.app.openapi import openapi_endpoint
@@ -20,13 +21,15 @@ from farebox.web.request_body import BodyLimit, BodyTimeouts
 from farebox.web.request_context import RequestLog
 from farebox.web.responses import CrossOrigin
 from farebox.web.route_table import RouteTable
+from farebox.web.static_files import StaticFiles
 
 
 class Application:
     """The ASGI application; everything about a route comes from its declaration.
 
-    A request passes the log, the client address, CORS, the error responses and the limit of
-    credentials; then the routing table, and the body limit, guard and rate limit of its route.
+    A request passes the log, the client address, CORS and the error responses. A file of the
+    console is served there; any other request passes the limit of credentials, the routing table,
+    and the body limit, guard and rate limit of its route.
     """
 
     def __init__(self, services: Services, *, stop: Callable[[], None]) -> None:
@@ -34,8 +37,9 @@ class Application:
         served = [*services.endpoints, *health_endpoints(services.parts)]
         self.endpoints: Sequence[Endpoint] = [*served, openapi_endpoint(served)]
         self._lifespan_handler = Router(default=_not_found, lifespan=self._lifespan)
+        routes = services.around(_routing_table(services, self.endpoints))
         app: ASGIApp = ErrorMiddleware(
-            services.around(_routing_table(services, self.endpoints)),
+            StaticFiles(routes, services.console, HEADERS),
             {
                 each.route.path: each.route.failure.render
                 for each in self.endpoints

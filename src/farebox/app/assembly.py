@@ -1,6 +1,6 @@
 """The parts that the composition root hands to the application: routes, loops, resources."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 from farebox.app.health import Component
 from farebox.web.endpoint import Endpoint
 from farebox.web.route_table import RouteTable
+from farebox.web.static_files import StaticFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +79,5 @@ class Services:
     # puts the gateway and the limit of credentials before the routing table
     around: Callable[[RouteTable], ASGIApp] = field(default=_plain_table)
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = ()
+    # the files of the console by their path, served before the routing table
+    console: Mapping[str, StaticFile] = field(default_factory=dict)

@@ -50,6 +50,7 @@ SCHEMA: Final = RouteDeclaration(
         )
     },
     rate=None,
+    is_cross_origin=True,
     example=Example(response={"openapi": "3.1.0", "paths": {}}),
 )
 

@@ -12,6 +12,7 @@ from farebox.app.agent_services import build_agents
 from farebox.app.assembly import Loop, Services, join_features
 from farebox.app.automation_services import AutomationServices, build_automation
 from farebox.app.catalog_services import build_catalog
+from farebox.app.console import check_console, read_console
 from farebox.app.database_pools import Pools, build_pools
 from farebox.app.facilitator_services import build_facilitator
 from farebox.app.gateway_services import GatewayNeeds, build_gateway, gateway_sales
@@ -39,6 +40,7 @@ from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
 from farebox.storage.prune import Pruner
+from farebox.web.static_files import StaticFile
 
 log = structlog.get_logger(__name__)
 
@@ -62,6 +64,7 @@ def build_services(settings: Settings) -> Services:
 
     Raises:
         BadSigner: a secret seed cannot be used.
+        DevelopmentWalletRefused: the console is a demo's, and a node is elsewhere.
         InvalidSkills: a packaged spec of a skill breaks a rule.
         Outage: no database is configured.
     """
@@ -107,6 +110,7 @@ def build_services(settings: Settings) -> Services:
         protect=ingress.protect,
         around=lambda table: gateway.around(ingress.around(table)),
         trusted_proxies=settings.ingress.trusted_proxies,
+        console=_console_files(settings),
         leave=partial(
             _shut_down, settler, automation, shared.shutdown, networks, settings.stop_grace_s
         ),
@@ -117,6 +121,14 @@ def _pools(settings: Settings) -> Pools:
     if settings.database_url is None:
         raise Outage("database", "No database is configured: set FAREBOX_DATABASE_URL.")
     return build_pools(settings.database_url, settings.connections)
+
+
+def _console_files(settings: Settings) -> Mapping[str, StaticFile]:
+    console = read_console(settings.console_dir)
+    check_console(console, (each.rpc_url.reveal() for each in settings.networks.values()))
+    if not console.files:
+        log.info("console.absent", folder=str(console.folder))
+    return console.files
 
 
 def _loops(networks: Mapping[Network, NetworkServices]) -> list[Loop]:

@@ -262,4 +262,6 @@ class Settings:
         "(see Master keys); without any the vault answers 503")
     audit_days: int = setting("AUDIT_DAYS", rules.whole(1, 36_500), "400",
         "how many days the audit trail is kept")
+    console_dir: Path | None = optional("CONSOLE_DIR", rules.some_path,
+        "the folder of another build of the console", "the one in the package", is_local=True)
     outbound: OutboundSettings

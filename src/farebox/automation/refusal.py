@@ -14,3 +14,13 @@ class AutomationRefused(Refusal):
     def __init__(self, code: ErrorCode, why: str, *, field: str = "") -> None:
         super().__init__(code, f"Look at {field}. {why}" if field else why)
         self.field, self.why = field, why
+
+
+def spec_mismatch(field: str, why: str) -> AutomationRefused:
+    """The refusal of a member that does not fit the plan, its contract or its session."""
+    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field=field)
+
+
+def limit_exceeded(field: str, why: str) -> AutomationRefused:
+    """The refusal of a number that is above a limit of plans."""
+    return AutomationRefused(ErrorCode.LIMIT_EXCEEDED, why, field=field)

@@ -95,6 +95,7 @@ RESOURCES: Final = RouteDeclaration(
     responses={200: ResponseDeclaration("A page of listings.", BrowseBody)},
     rate=Rate(RateClass.DISCOVERY),
     errors=(*QUERY_ERRORS, ErrorCode.INVALID_OFFSET),
+    is_cross_origin=True,
     example=Example(
         response={
             "x402Version": 2,
@@ -112,6 +113,7 @@ MERCHANT: Final = RouteDeclaration(
     responses={200: ResponseDeclaration("A page of listings.", MerchantBody)},
     rate=Rate(RateClass.DISCOVERY),
     errors=(*QUERY_ERRORS, ErrorCode.INVALID_OFFSET, ErrorCode.PAY_TO_REQUIRED),
+    is_cross_origin=True,
     example=Example(
         response={
             "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",

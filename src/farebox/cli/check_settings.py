@@ -5,6 +5,7 @@ import os
 import click
 
 from farebox.app.catalog_services import absence_of_meaning
+from farebox.app.console import read_console
 from farebox.app.settings import Settings
 from farebox.cli.capacity import describe_connections, max_callers, processes_that_fit
 from farebox.cli.exits import load_settings
@@ -50,6 +51,7 @@ def _summary(settings: Settings) -> list[str]:
     search = f"words alone: {absence}" if absence else "words and meaning"
     lines = [f"listen on {settings.host}, port {settings.port}", f"database: {database}"]
     lines.append(f"search by {search}")
+    lines.append(read_console(settings.console_dir).summary)
     keys = settings.master_keys
     secrets = f"sealed with master key {keys.sealing}" if keys else "none, without a master key"
     lines.append(f"sellers' secrets: {secrets}")

@@ -106,9 +106,19 @@ def _print_suggestions(setup: DemoSetup) -> None:
         options = f"--network {network.label} --rpc-url {each.devnet.rpc_url} --wallet {wallet}"
         lines.append(f"  {farebox} pay {paid} {options}")
         lines.append(f"  {farebox} wallet balance {options}")
-    lines += ["", "Ctrl-C stops everything."]
+    lines += ["", *_describe_console(setup), "", "Ctrl-C stops everything."]
     for line in lines:
         _print(line)
+
+
+def _describe_console(setup: DemoSetup) -> list[str]:
+    if not setup.has_console:
+        return ["There is no console here: install Node.js 20 or newer, and run this again."]
+    return [
+        f"The console: {setup.service.url}/",
+        "  Sign in with Freighter, whose place a development wallet takes here. Its buyer can buy",
+        "  the forecast under Discover; its seller sees what was sold under Sell and Payments.",
+    ]
 
 
 def _program_name() -> str:

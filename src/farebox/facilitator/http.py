@@ -115,6 +115,7 @@ SUPPORTED: Final = RouteDeclaration(
     summary="Networks, extensions and accounts of the service.",
     responses={200: ResponseDeclaration("The supported kinds of payments.", SupportedBody)},
     rate=None,  # clients ask when they start; the answer needs no database
+    is_cross_origin=True,
     example=Example(
         response={
             "kinds": [
@@ -158,6 +159,7 @@ ERRORS: Final = RouteDeclaration(
     summary="Every reason code with a sentence and its retry class.",
     responses={200: ResponseDeclaration("The reason codes.", ReasonsBody)},
     rate=None,
+    is_cross_origin=True,
     example=Example(
         response={
             "errors": [

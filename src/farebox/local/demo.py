@@ -5,7 +5,6 @@ It runs PostgreSQL, two devnets, the service, a paid API and a buyer, and stops 
 
 import asyncio
 import os
-import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -23,6 +22,7 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.certificates import Authority
+from farebox.local.demo_console import console_setting
 from farebox.local.demo_gateway import GatewayScene
 from farebox.local.demo_log import DemoApprover, DemoLog, DemoWatcher, receipt_line
 from farebox.local.demo_network import (
@@ -34,9 +34,9 @@ from farebox.local.demo_network import (
 )
 from farebox.local.devnet_binary import built_devnet
 from farebox.local.example_api import PAID_PATH, example_api, requirements
-from farebox.local.facilitator_client import FacilitatorUnavailable, HttpFacilitator
+from farebox.local.facilitator_client import FacilitatorUnavailable, HttpFacilitator, Json
 from farebox.local.faults import LocalFault, explain_disk_error
-from farebox.local.gateway_settings import gateway_settings, operator_setting
+from farebox.local.gateway_settings import gateway_settings
 from farebox.local.loopback_server import bind, serving
 from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.postgres_folder import PostgresNotStarted
@@ -71,6 +71,7 @@ class DemoSetup:
     facilitator: HttpFacilitator
     api_url: str
     gateway: GatewayScene
+    has_console: bool
 
     @property
     def wallet_path(self) -> Path:
@@ -114,25 +115,28 @@ async def start_demo(demo_log: DemoLog, ports: Ports) -> AsyncIterator[DemoSetup
             wallet = create_wallet(folder / "wallet.json")
             networks = await _start_networks(stack, wallet, client, binary=binary, folder=folder)
             demo_log.step("two devnets run; on each a buyer with 100 USDC, a seller and a relayer")
-            wrapped, key = WrappedApi(), Secret(secrets.token_urlsafe(32))
-            authority = Authority(folder)
+            wrapped, authority = WrappedApi(), Authority(folder)
             await stack.enter_async_context(wrapped.serving(authority.server(NAME)))
-            further = operator_setting(key.reveal())
-            further |= gateway_settings(authority, NAME, wrapped.port)
-            service = await _start(stack, database, networks, folder, ports, further)
+            further = gateway_settings(authority, NAME, wrapped.port)
+            testnet = networks[Network.TESTNET]
+            console = console_setting(wallet, testnet, folder)
+            service = await _start(stack, database, networks, folder, ports, further | console)
             facilitator = await stack.enter_async_context(HttpFacilitator(service.url))
             await _wait_until_ready(facilitator)
             demo_log.step(f"the facilitator runs: {service.url}; wallets can sign in")
-            accepts = [
-                requirements(each.network, pay_to=each.seller, price=PRICE)
-                for each in networks.values()
-            ]
-            app = example_api(facilitator, accepts, DemoWatcher(demo_log))
+            app = example_api(facilitator, _prices(networks), DemoWatcher(demo_log))
             api_url = await stack.enter_async_context(serving(app, listener))
             demo_log.step(f"a paid API runs: {api_url}{PAID_PATH}")
-            testnet = networks[Network.TESTNET]
-            scene = GatewayScene(service.url, key, testnet, wallet, client, wrapped)
-            yield DemoSetup(folder, wallet, networks, client, service, facilitator, api_url, scene)
+            scene = GatewayScene(service.url, testnet, wallet, client, wrapped)
+            parts = (folder, wallet, networks, client, service, facilitator, api_url, scene)
+            yield DemoSetup(*parts, has_console=bool(console))
+
+
+def _prices(networks: Mapping[Network, DemoNetwork]) -> list[Json]:
+    return [
+        requirements(each.network, pay_to=each.seller.address, price=PRICE)
+        for each in networks.values()
+    ]
 
 
 async def _wait_until_ready(facilitator: HttpFacilitator) -> None:
@@ -193,9 +197,9 @@ async def find_listing(setup: DemoSetup, demo_log: DemoLog) -> None:
 async def _balances(setup: DemoSetup, demo_log: DemoLog, when: str) -> tuple[int, int]:
     testnet = setup.networks[Network.TESTNET]
     buyer, seller = await asyncio.gather(
-        testnet.usdc_of(setup.wallet.address), testnet.usdc_of(testnet.seller)
+        testnet.usdc_of(setup.wallet.address), testnet.usdc_of(testnet.seller.address)
     )
-    holdings = {"buyer": (setup.wallet.address, buyer), "seller": (testnet.seller, seller)}
+    holdings = {"buyer": (setup.wallet.address, buyer), "seller": (testnet.seller.address, seller)}
     demo_log.balances(when, holdings)
     return buyer, seller
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import aiohttp
 import msgspec
+from stellar_sdk import TransactionEnvelope
 
 from farebox.buyer.authorization import authorize
 from farebox.buyer.choose import BuyerPreferences, choose
@@ -34,7 +35,6 @@ class GatewayScene:
     """The parts of the demo that buy through the gateway."""
 
     service_url: str
-    operator_key: Secret[str]
     network: DemoNetwork
     wallet: Wallet
     client: HttpSellerClient
@@ -52,20 +52,20 @@ async def sell_through_gateway(scene: GatewayScene, demo_log: DemoLog) -> None:
     Raises:
         LocalFault: a step does not do what it should.
     """
-    await _wrap(scene, demo_log)
-    bought = await _pay(scene, await _sign(scene))
+    await wrap(scene, demo_log)
+    bought = await send_paid(scene, await sign_payment(scene))
     _expect(bought, 200)
     demo_log.step(f"a buyer pays 0.02 USDC at {scene.url} and gets the API's response")
     demo_log.detail(bought.body.decode())
-    payment = await _sign(scene)
+    payment = await sign_payment(scene)
     scene.api.is_broken = True
-    failed = await _pay(scene, payment)
+    failed = await send_paid(scene, payment)
     _expect(failed, 502)
     details = _decode(failed.body)["error"]["details"]
     demo_log.step(f"the API breaks: the buyer gets the receipt, and {details['attemptsLeft']} more")
     demo_log.detail(details["payment"])
     scene.api.is_broken = False
-    delivered = await _pay(scene, payment)
+    delivered = await send_paid(scene, payment)
     _expect(delivered, 200)
     receipts = [read_receipt(each.payment_response) for each in (failed, delivered)]
     if None in receipts or receipts[0] != receipts[1]:
@@ -73,16 +73,19 @@ async def sell_through_gateway(scene: GatewayScene, demo_log: DemoLog) -> None:
     demo_log.step("the same request with the same payment is delivered, and not charged again")
 
 
-async def _wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
-    """Store the API's token, and create and enable a wrapper."""
+async def wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
+    """Sign in as the seller, store the API's token, and create and enable a wrapper."""
+    network = scene.network.network
+    token = await _sign_in(scene)
     secret = await _manage(
         scene,
+        token,
         "/v1/vault/secrets",
         {"name": "forecast api", "value": scene.api.token.reveal(), "purpose": "bearer"},
     )
-    network = scene.network.network
     wrapper = await _manage(
         scene,
+        token,
         "/v1/wrappers",
         {
             "name": "Lisbon forecast",
@@ -94,19 +97,30 @@ async def _wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
             "network": network.value,
             "asset": USDC[network].contract,
             "amount": str(PRICE),
-            "payTo": scene.network.seller,
+            "payTo": scene.network.seller.address,
         },
     )
-    await _manage(scene, f"/v1/wrappers/{wrapper['id']}/enable", None)
+    await _manage(scene, token, f"/v1/wrappers/{wrapper['id']}/enable", None)
     demo_log.step(f"an API behind TLS, with a bearer token in the vault, is sold at {scene.url}")
 
 
+async def _sign_in(scene: GatewayScene) -> Secret[str]:
+    """Sign in with the seller's wallet; returns the session's token."""
+    seller, network = scene.network.seller, scene.network.network
+    who = {"network": network.value, "address": seller.address}
+    challenge = await _manage(scene, None, "/v1/auth/challenge", who)
+    envelope = TransactionEnvelope.from_xdr(challenge["transactionXdr"], network.passphrase)
+    envelope.sign(seller.keypair())
+    signed = {"network": network.value, "transactionXdr": envelope.to_xdr()}
+    return Secret(str((await _manage(scene, None, "/v1/auth/verify", signed))["token"]))
+
+
 async def _manage(
-    scene: GatewayScene, path: str, body: Mapping[str, object] | None
+    scene: GatewayScene, token: Secret[str] | None, path: str, body: Mapping[str, object] | None
 ) -> dict[str, Any]:
-    """Send a request of the operator, who owns the wrapper here."""
+    """Send a request of the seller; without a token to sign in."""
     timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-    headers = {"Authorization": f"Bearer {scene.operator_key.reveal()}"}
+    headers = {"Authorization": f"Bearer {token.reveal()}"} if token else {}
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
@@ -120,7 +134,7 @@ async def _manage(
     return _decode(text)
 
 
-async def _sign(scene: GatewayScene) -> Secret[str]:
+async def sign_payment(scene: GatewayScene) -> Secret[str]:
     """Sign a payment for the wrapper's offer."""
     unpaid = await scene.client.send(SellerRequest(scene.url))
     offer = read_offer(unpaid.payment_required)
@@ -132,7 +146,8 @@ async def _sign(scene: GatewayScene) -> Secret[str]:
     return Secret(encode_header(payment_payload(offer, option, authorization)))
 
 
-async def _pay(scene: GatewayScene, payment: Secret[str]) -> SellerResponse:
+async def send_paid(scene: GatewayScene, payment: Secret[str]) -> SellerResponse:
+    """Send the paid request; the same payment may be sent again."""
     return await scene.client.send(SellerRequest(scene.url), payment)
 
 

@@ -35,7 +35,7 @@ class DemoNetwork:
     devnet: Devnet
     rpc: HttpSorobanRpc
     relayer: Wallet
-    seller: Address
+    seller: Wallet
 
     async def usdc_of(self, address: Address) -> BaseUnits:
         """Read an account's USDC balance."""
@@ -68,7 +68,7 @@ async def start_demo_network(
         await funder.ensure_usdc_trustline(
             buyer, UsdcFunding(wallet_of(scene.payers[0].secret), _BUYER_UNITS)
         )
-        yield DemoNetwork(network, devnet, rpc, relayer, scene.payees[0].address)
+        yield DemoNetwork(network, devnet, rpc, relayer, wallet_of(scene.payees[0].secret))
 
 
 def new_signing_key() -> Secret[str]:

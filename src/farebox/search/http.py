@@ -66,6 +66,7 @@ SEARCH: Final = RouteDeclaration(
         ErrorCode.CURSOR_MISMATCH,
         ErrorCode.CURSOR_EXPIRED,
     ),
+    is_cross_origin=True,
     example=Example(
         response={
             "x402Version": 2,

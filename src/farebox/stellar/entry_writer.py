@@ -4,12 +4,15 @@ import secrets
 from typing import Final
 
 from farebox.kernel.addresses import Address, raw_key
-from farebox.stellar.auth_entries import AuthEntry
+from farebox.stellar.auth_entries import AuthEntry, CredentialKind
 from farebox.stellar.scval import ScKind
 from farebox.stellar.xdr_writer import opaque, sc_address, symbol_value, uint32
 
 _CONTRACT_CALL: Final = bytes(4)  # SorobanAuthorizedFunction
-_ADDRESS_CREDENTIALS: Final = (1).to_bytes(4, "big")
+_CREDENTIALS: Final = {
+    kind: number.to_bytes(4, "big")
+    for number, kind in enumerate((CredentialKind.ADDRESS, CredentialKind.ADDRESS_V2), start=1)
+}
 _NO_SUBINVOCATIONS: Final = bytes(4)
 
 
@@ -24,9 +27,27 @@ def unsigned_entry(address: Address, *, nonce: int, expires_at_ledger: int, call
     Its credentials are of the kind ADDRESS, which every wallet and facilitator reads. `call` is
     InvokeContractArgs (XDR).
     """
+    invocation = _CONTRACT_CALL + call + _NO_SUBINVOCATIONS
+    return unsigned_tree(
+        address, nonce=nonce, expires_at_ledger=expires_at_ledger, invocation=invocation
+    )
+
+
+def unsigned_tree(
+    address: Address,
+    *,
+    nonce: int,
+    expires_at_ledger: int,
+    invocation: bytes,
+    kind: CredentialKind = CredentialKind.ADDRESS,
+) -> bytes:
+    """The entry by which `address` will authorize a tree of calls, without a signature yet.
+
+    `invocation` is a SorobanAuthorizedInvocation (XDR); `kind` is ADDRESS or ADDRESS_V2.
+    """
     numbers = nonce.to_bytes(8, "big", signed=True) + expires_at_ledger.to_bytes(4, "big")
-    head = _ADDRESS_CREDENTIALS + sc_address(address) + numbers
-    return head + uint32(ScKind.VOID) + _CONTRACT_CALL + call + _NO_SUBINVOCATIONS
+    head = _CREDENTIALS[kind] + sc_address(address) + numbers
+    return head + uint32(ScKind.VOID) + invocation
 
 
 def unsigned_form(entry: AuthEntry, *, expires_at_ledger: int) -> bytes:

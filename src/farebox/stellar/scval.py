@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Final
 
 from farebox.kernel.addresses import Address, account_address, contract_address
@@ -111,19 +112,22 @@ ScValue = ScAddress | ScNumber | ScBytes | ScVec | ScMap | ScOther
 
 # Arms are compared as plain numbers: hashing or comparing a member of an IntEnum is a Python call.
 _KINDS: Final = tuple(ScKind)
-# Arms whose bytes need no check: their length, and whether the number in them has a sign.
-_NUMBERS: Final[dict[int, tuple[int, bool]]] = {
-    int(ScKind.U32): (4, False),
-    int(ScKind.I32): (4, True),
-    int(ScKind.U64): (8, False),
-    int(ScKind.I64): (8, True),
-    int(ScKind.TIMEPOINT): (8, False),
-    int(ScKind.DURATION): (8, False),
-    int(ScKind.U128): (16, False),
-    int(ScKind.I128): (16, True),
-    int(ScKind.U256): (32, False),
-    int(ScKind.I256): (32, True),
-}
+# Kinds whose bytes need no check: their length, and whether the number in them has a sign.
+NUMBER_WIDTHS: Final = MappingProxyType(
+    {
+        ScKind.U32: (4, False),
+        ScKind.I32: (4, True),
+        ScKind.U64: (8, False),
+        ScKind.I64: (8, True),
+        ScKind.TIMEPOINT: (8, False),
+        ScKind.DURATION: (8, False),
+        ScKind.U128: (16, False),
+        ScKind.I128: (16, True),
+        ScKind.U256: (32, False),
+        ScKind.I256: (32, True),
+    }
+)
+_NUMBERS: Final = {int(kind): width for kind, width in NUMBER_WIDTHS.items()}
 _BLOB_LIMITS: Final[dict[int, int]] = {
     int(ScKind.BYTES): MAX_BLOB_BYTES,
     int(ScKind.STRING): MAX_BLOB_BYTES,

@@ -5,6 +5,7 @@ from typing import Final, assert_never
 
 from farebox.kernel.addresses import Address, is_account, raw_key
 from farebox.stellar.scval import (
+    NUMBER_WIDTHS,
     AddressKind,
     ScAddress,
     ScBytes,
@@ -17,19 +18,6 @@ from farebox.stellar.scval import (
 )
 from farebox.stellar.xdr_writer import opaque, uint32
 
-# the bytes of a number, and whether it has a sign
-WIDTHS: Final[dict[ScKind, tuple[int, bool]]] = {
-    ScKind.U32: (4, False),
-    ScKind.I32: (4, True),
-    ScKind.U64: (8, False),
-    ScKind.I64: (8, True),
-    ScKind.TIMEPOINT: (8, False),
-    ScKind.DURATION: (8, False),
-    ScKind.U128: (16, False),
-    ScKind.I128: (16, True),
-    ScKind.U256: (32, False),
-    ScKind.I256: (32, True),
-}
 VOID: Final = ScOther(ScKind.VOID, b"")
 _TYPED_KEYS: Final = (AddressKind.ACCOUNT, AddressKind.CLAIMABLE_BALANCE)
 
@@ -42,7 +30,7 @@ def write_value(value: ScValue) -> bytes:
     """
     match value:
         case ScNumber(kind, number):
-            length, signed = WIDTHS[kind]
+            length, signed = NUMBER_WIDTHS[kind]
             return uint32(kind) + number.to_bytes(length, "big", signed=signed)
         case ScBytes(kind, raw):
             return uint32(kind) + opaque(raw)

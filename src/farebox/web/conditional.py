@@ -32,7 +32,7 @@ class Entity:
 async def send_entity(scope: Scope, send: Send, entity: Entity) -> None:
     """Send a document with 200, or 304 to a caller that has it (RFC 9110, section 13.1.2)."""
     headers = [(b"etag", entity.etag.encode()), (b"cache-control", entity.caching.encode())]
-    if _has_entity(scope, entity.etag):
+    if has_entity(scope, entity.etag):
         await send({"type": "http.response.start", "status": 304, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
         return
@@ -42,7 +42,8 @@ async def send_entity(scope: Scope, send: Send, entity: Entity) -> None:
     await send({"type": "http.response.body", "body": entity.body})
 
 
-def _has_entity(scope: Scope, etag: str) -> bool:
+def has_entity(scope: Scope, etag: str) -> bool:
+    """Return whether the caller has the document with this tag (`If-None-Match`)."""
     values = b",".join(value for name, value in scope["headers"] if name == b"if-none-match")
     named = {each.strip().removeprefix("W/") for each in values.decode("latin-1").split(",")}
     return etag in named or "*" in named

@@ -1,9 +1,12 @@
 """`farebox check-settings`."""
 
+from pathlib import Path
+
 import pytest
 from stellar_sdk import Keypair
 
 from support.command import run_farebox
+from support.console import write_console
 
 RELAYER = Keypair.random().secret
 
@@ -43,6 +46,19 @@ def test_check_settings_prints_verdict_and_no_secret() -> None:
             "  FAREBOX_FACILITATOR_AUTH_TESTNET: open, because no key exists without them"
             in half.err
         )
+
+
+def test_check_settings_says_whether_there_is_a_console(tmp_path: Path) -> None:
+    without = SETTINGS | {"FAREBOX_CONSOLE_DIR": str(tmp_path / "none")}
+    ran = run_farebox("check-settings", settings=without)
+    assert f"console: none, because {tmp_path}/none has no index.html" in ran.out
+    built = SETTINGS | {"FAREBOX_CONSOLE_DIR": str(write_console(tmp_path / "built"))}
+    ran = run_farebox("check-settings", settings=built)
+    assert "console: 4 files, 3 kB, served at /" in ran.out
+    public = built | {"FAREBOX_HOST": "0.0.0.0", "FAREBOX_OPERATOR_KEYS": f"sha256:{'0' * 64}"}
+    refused = run_farebox("check-settings", settings=public)
+    assert refused.code == 2
+    assert "FAREBOX_CONSOLE_DIR: set only with FAREBOX_HOST on a loopback address" in refused.err
 
 
 @pytest.mark.parametrize(

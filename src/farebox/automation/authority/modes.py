@@ -5,7 +5,7 @@ from farebox.automation.limits import AutomationLimits
 from farebox.automation.plans.call_check import RunValue, RunValueKind
 from farebox.automation.plans.plan import ContractCallPlan, Plan, RebalancePlan, authorization_limit
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, limit_exceeded, spec_mismatch
 from farebox.kernel.addresses import Address, is_account
 from farebox.kernel.error_codes import ErrorCode
 
@@ -37,10 +37,12 @@ def check_mode(plan: Plan, account: Address, mode: AuthorityMode) -> None:
     is_public = isinstance(plan, ContractCallPlan) and not plan.effects.max_debit
     has_strategy = isinstance(plan, RebalancePlan) and plan.strategy is not None
     if is_open and not (is_public or has_strategy):
-        raise _unfit("A plan that moves the account's tokens needs its authorization.")
+        raise spec_mismatch("authorityMode", "It cannot move the account's tokens.")
     is_static = mode in (AuthorityMode.SESSION, AuthorityMode.PRESIGNED)
     if is_static and isinstance(plan, RebalancePlan) and not has_strategy:
-        raise _unfit("The amounts of a rebalance differ: name a strategy, or use a mandate.")
+        raise spec_mismatch(
+            "authorityMode", "The amounts of a rebalance differ: name a strategy, or use a mandate."
+        )
 
 
 def check_presigned(plan: Plan, planned: PlannedCalls, runs: int, limits: AutomationLimits) -> None:
@@ -52,7 +54,7 @@ def check_presigned(plan: Plan, planned: PlannedCalls, runs: int, limits: Automa
     entries = authorization_limit(plan, runs)
     if entries > limits.presigned_entries:
         why = f"At most {limits.presigned_entries} entries are signed ahead: this needs {entries}."
-        raise AutomationRefused(ErrorCode.LIMIT_EXCEEDED, why, field="runLimit")
+        raise limit_exceeded("runLimit", why)
     chosen = {
         value.kind
         for call in planned.calls
@@ -61,8 +63,6 @@ def check_presigned(plan: Plan, planned: PlannedCalls, runs: int, limits: Automa
     }
     if chosen:
         names = ", ".join(sorted(chosen))
-        raise _unfit(f"A signed entry fixes every argument, and a run chooses {names}.")
-
-
-def _unfit(why: str) -> AutomationRefused:
-    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field="authorityMode")
+        raise spec_mismatch(
+            "authorityMode", f"A signed entry fixes every argument, and a run chooses {names}."
+        )

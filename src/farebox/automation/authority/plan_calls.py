@@ -37,10 +37,9 @@ from farebox.automation.plans.session_spec import (
     TimeWithin,
 )
 from farebox.automation.plans.wire import Venue
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import spec_mismatch
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits
-from farebox.kernel.error_codes import ErrorCode
 from farebox.stellar.scval import ScBytes, ScKind, ScNumber, ScValue, ScVec
 from farebox.stellar.scval_writer import address_of
 
@@ -123,7 +122,7 @@ def _value_rule(value: CallValue, plan: ContractCallPlan, mode: AuthorityMode) -
     credits_ = plan.effects.min_credit
     if len(credits_) != 1:
         why = "$minOut needs exactly one minCredit."
-        raise AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field="spec.effects.minCredit")
+        raise spec_mismatch("spec.effects.minCredit", why)
     return InRange(credits_[0].amount, MAX_BASE_UNITS)
 
 
@@ -183,7 +182,7 @@ def _rebalance_calls(
         )
     if mode is not AuthorityMode.MANDATE or len(plan.weights) > _MOST_REBALANCED:
         why = f"Name a strategy, or use a mandate and {_MOST_REBALANCED} tokens."
-        raise AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field="spec.strategy")
+        raise spec_mismatch("spec.strategy", why)
     calls: list[PlannedCall] = []
     most = {trade.token: trade.amount for trade in plan.max_trades}
     tokens = [token for token, _ in plan.weights]
@@ -245,7 +244,7 @@ def _received_cap(token: Address) -> RunCap:
 def _disbursement_calls(plan: DisbursementPlan, mode: AuthorityMode) -> PlannedCalls:
     if plan.is_batch:
         why = "One transaction for all legs needs a batch target, and there is none."
-        raise AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field="spec.batch")
+        raise spec_mismatch("spec.batch", why)
     rows = tuple((address_of(leg.to), ScNumber(ScKind.I128, leg.amount)) for leg in plan.legs)
     highest = BaseUnits(max(leg.amount for leg in plan.legs))
     cap = RunCap(plan.token, highest, plan.total)
@@ -255,5 +254,5 @@ def _disbursement_calls(plan: DisbursementPlan, mode: AuthorityMode) -> PlannedC
 def _router(resolved: ResolvedPlan) -> Address:
     if resolved.router is None:
         why = "The operator has configured no router of this venue for the network."
-        raise AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field="spec.venue")
+        raise spec_mismatch("spec.venue", why)
     return resolved.router

@@ -9,7 +9,7 @@ from typing import Final
 
 from farebox.automation.plans.typed_arguments import TypedValueReader
 from farebox.automation.plans.wire import TypedArgument
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, spec_mismatch
 from farebox.kernel.error_codes import ErrorCode
 from farebox.stellar.contract_interface import ContractFunction, ContractInterface, FunctionInput
 from farebox.stellar.scval import ScKind, ScValue
@@ -81,7 +81,7 @@ def check_call(
         why = f"The contract has no function {function}."
         raise AutomationRefused(ErrorCode.FUNCTION_NOT_FOUND, why, field="spec.function")
     if len(arguments) != len(found.inputs):
-        raise _unfit("spec.args", f"{function} takes {_show_inputs(found)}.")
+        raise spec_mismatch("spec.args", f"{function} takes {_show_inputs(found)}.")
     reader = TypedValueReader(interface.types)
     values = tuple(
         _read_argument(reader, typed, parameter, f"spec.args[{number}]")
@@ -89,7 +89,7 @@ def check_call(
     )
     written = sum(len(write_value(each)) for each in values if not isinstance(each, RunValue))
     if written > MAX_ARGUMENT_BYTES:
-        raise _unfit("spec.args", f"The arguments have {MAX_ARGUMENT_BYTES} bytes at most.")
+        raise spec_mismatch("spec.args", f"The arguments have {MAX_ARGUMENT_BYTES} bytes at most.")
     return values
 
 
@@ -101,13 +101,13 @@ def check_convention(interface: ContractInterface, *, needs_check: bool) -> bool
     """
     run = _convention_function(interface, RUN_FUNCTION)
     if [str(each.type) for each in run.inputs] != ["Address"]:
-        raise _unfit("spec.contract", f"{RUN_FUNCTION} takes one Address, the executor.")
+        raise spec_mismatch("spec.contract", f"{RUN_FUNCTION} takes one Address, the executor.")
     has_check = any(each.name == CHECK_FUNCTION for each in interface.functions)
     if not (has_check or needs_check):
         return False
     check = _convention_function(interface, CHECK_FUNCTION)
     if check.inputs or check.output != PlainType("bool"):
-        raise _unfit("spec.contract", f"{CHECK_FUNCTION} takes nothing and returns a bool.")
+        raise spec_mismatch("spec.contract", f"{CHECK_FUNCTION} takes nothing and returns a bool.")
     return True
 
 
@@ -138,16 +138,12 @@ def _read_dynamic(value: object, parameter: FunctionInput, field: str) -> RunVal
     kind = next((each for each in _DYNAMIC_TYPES if each.value == text), None)
     if kind is None or seconds > LONGEST_DEADLINE_S:
         known = ", ".join(each.value for each in _DYNAMIC_TYPES)
-        raise _unfit(f"{field}.value", f"A value that each run chooses is one of {known}.")
+        raise spec_mismatch(f"{field}.value", f"A value that each run chooses is one of {known}.")
     if name not in _DYNAMIC_TYPES[kind]:
-        raise _unfit(f"{field}.value", f"{kind} is no {parameter.type}.")
+        raise spec_mismatch(f"{field}.value", f"{kind} is no {parameter.type}.")
     return RunValue(kind, _NUMBER_KINDS.get(name), seconds)
 
 
 def _show_inputs(function: ContractFunction) -> str:
     shown = ", ".join(f"{each.name}: {each.type}" for each in function.inputs)
     return shown[:500] or "no argument"
-
-
-def _unfit(field: str, why: str) -> AutomationRefused:
-    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field=field)

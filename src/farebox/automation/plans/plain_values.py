@@ -4,11 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import spec_mismatch
 from farebox.kernel.addresses import parse_party
-from farebox.kernel.error_codes import ErrorCode
-from farebox.stellar.scval import ScBytes, ScKind, ScNumber, ScOther, ScValue
-from farebox.stellar.scval_writer import VOID, WIDTHS, address_of, symbol_of
+from farebox.stellar.scval import NUMBER_WIDTHS, ScBytes, ScKind, ScNumber, ScOther, ScValue
+from farebox.stellar.scval_writer import VOID, address_of, symbol_of
 
 MAX_TEXT_BYTES: Final = 4_096
 _INTEGER: Final = re.compile(r"(?:0|-?[1-9][0-9]{0,77})\Z", re.ASCII)
@@ -61,29 +60,24 @@ def read_plain(value: object, name: str, field: str) -> ScValue:
         case (("Address" | "MuxedAddress"), str()) if (address := parse_party(value)) is not None:
             return address_of(address)
         case _:
-            raise mismatch(field, f"It is no {SPELLINGS.get(name, name)}.")
+            raise spec_mismatch(field, f"It is no {SPELLINGS.get(name, name)}.")
 
 
 def _read_number(value: object, kind: ScKind, field: str) -> ScNumber:
-    length, signed = WIDTHS[kind]
+    length, signed = NUMBER_WIDTHS[kind]
     if isinstance(value, str) and _INTEGER.match(value):
         number, bits = int(value), 8 * length
         least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
         if least <= number <= most:
             return ScNumber(kind, number)
-    raise mismatch(field, f"It is a whole number as decimal text that fits {kind.name.lower()}.")
+    raise spec_mismatch(field, f"It is a whole number as text that fits {kind.name.lower()}.")
 
 
 def read_bytes(value: object, field: str, length: int | None = None) -> ScBytes:
     """Read hexadecimal text, of `length` bytes where that is fixed; raises as `read_plain`."""
     if not isinstance(value, str) or not _HEX.match(value) or len(value) > 2 * MAX_TEXT_BYTES:
-        raise mismatch(field, "It is lower-case hexadecimal text.")
+        raise spec_mismatch(field, "It is lower-case hexadecimal text.")
     raw = bytes.fromhex(value)
     if length is not None and len(raw) != length:
-        raise mismatch(field, f"It has {length} bytes.")
+        raise spec_mismatch(field, f"It has {length} bytes.")
     return ScBytes(ScKind.BYTES, raw)
-
-
-def mismatch(field: str, why: str) -> AutomationRefused:
-    """The refusal of a value that does not fit the contract's interface."""
-    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field=field)

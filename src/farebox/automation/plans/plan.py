@@ -34,7 +34,7 @@ class ContractCallPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class MinimumRate:
     """Base units received, at least, for base units paid."""
 
     received: BaseUnits
@@ -65,7 +65,7 @@ class DcaPlan:
     path: tuple[Address, ...]
     pools: tuple[bytes, ...]
     slippage_bps: int
-    min_rate: Rate
+    min_rate: MinimumRate
     floor: PriceFloor | None = None
 
     @property

@@ -10,9 +10,9 @@ from farebox.automation.plans.plan import (
     DcaPlan,
     DisbursementPlan,
     Leg,
+    MinimumRate,
     Plan,
     PriceFloor,
-    Rate,
     RebalancePlan,
 )
 from farebox.automation.plans.wire import (
@@ -27,10 +27,9 @@ from farebox.automation.plans.wire import (
     TokenAmountText,
     Venue,
 )
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import limit_exceeded, spec_mismatch
 from farebox.kernel.addresses import Address, parse_contract, parse_party
 from farebox.kernel.amounts import MAX_BASE_UNITS, BaseUnits, parse_base_units
-from farebox.kernel.error_codes import ErrorCode
 
 _PATH: Final = "spec.path"
 
@@ -61,20 +60,20 @@ def check_run_limit(plan: Plan, runs: int, limits: AutomationLimits) -> None:
         AutomationRefused: `limit_exceeded`.
     """
     if not 1 <= runs <= limits.runs:
-        raise _over("runLimit", f"A plan has 1 to {limits.runs} runs.")
+        raise limit_exceeded("runLimit", f"A plan has 1 to {limits.runs} runs.")
     is_once = isinstance(plan, DisbursementPlan) and plan.mode is DisbursementMode.ONCE
     if is_once and runs != 1:
-        raise _over("runLimit", "A disbursement that pays once has one run.")
+        raise limit_exceeded("runLimit", "A disbursement that pays once has one run.")
 
 
 def _read_call(spec: ContractCallSpec, account: Address) -> ContractCallPlan:
     contract = _contract(spec.contract, "spec.contract")
     if contract == account:
-        raise _unfit("spec.contract", "A plan never calls its own account.")
+        raise spec_mismatch("spec.contract", "A plan never calls its own account.")
     if spec.autolayer and (spec.function is not None or spec.args):
-        raise _unfit("spec.function", "With autolayer the function and its argument are fixed.")
+        raise spec_mismatch("spec.function", "With autolayer the function is fixed.")
     if not spec.autolayer and spec.function is None:
-        raise _unfit("spec.function", "Name the function, or set autolayer.")
+        raise spec_mismatch("spec.function", "Name the function, or set autolayer.")
     wasm_hash = spec.expected_wasm_hash
     return ContractCallPlan(
         contract,
@@ -89,9 +88,9 @@ def _read_dca(spec: DcaSpec, account: Address) -> DcaPlan:
     token_in = _contract(spec.token_in, "spec.tokenIn")
     token_out = _contract(spec.token_out, "spec.tokenOut")
     if token_in == token_out:
-        raise _unfit("spec.tokenOut", "It is another token than tokenIn.")
+        raise spec_mismatch("spec.tokenOut", "It is another token than tokenIn.")
     if spec.receiver is not None and spec.receiver != account:
-        raise _unfit("spec.receiver", "What is bought goes to the plan's own account.")
+        raise spec_mismatch("spec.receiver", "What is bought goes to the plan's own account.")
     path = _read_path(spec, token_in, token_out)
     floor = spec.oracle_floor
     plan = DcaPlan(
@@ -102,7 +101,7 @@ def _read_dca(spec: DcaSpec, account: Address) -> DcaPlan:
         path,
         _read_pools(spec, len(path) - 1),
         spec.slippage_bps,
-        Rate(
+        MinimumRate(
             _amount(spec.min_rate.num, "spec.minRate.num"),
             _amount(spec.min_rate.den, "spec.minRate.den"),
         ),
@@ -115,7 +114,7 @@ def _read_dca(spec: DcaSpec, account: Address) -> DcaPlan:
         ),
     )
     if not 0 < plan.least_out <= MAX_BASE_UNITS:
-        raise _unfit("spec.minRate", "The least that a run gets does not fit an amount.")
+        raise spec_mismatch("spec.minRate", "The least that a run gets does not fit an amount.")
     return plan
 
 
@@ -124,9 +123,9 @@ def _read_path(spec: DcaSpec, token_in: Address, token_out: Address) -> tuple[Ad
         return token_in, token_out
     path = tuple(_contract(each, f"{_PATH}[{n}]") for n, each in enumerate(spec.path))
     if (path[0], path[-1]) != (token_in, token_out):
-        raise _unfit(_PATH, "It leads from tokenIn to tokenOut.")
+        raise spec_mismatch(_PATH, "It leads from tokenIn to tokenOut.")
     if len(set(path)) < len(path):
-        raise _unfit(_PATH, "It has a token twice.")
+        raise spec_mismatch(_PATH, "It has a token twice.")
     return path
 
 
@@ -135,7 +134,7 @@ def _read_pools(spec: DcaSpec, steps: int) -> tuple[bytes, ...]:
     pools = tuple(bytes.fromhex(each) for each in spec.pools or ())
     if len(pools) != needed:
         why = f"{spec.venue} takes a pool for each step of the path: {needed}."
-        raise _unfit("spec.pools", why)
+        raise spec_mismatch("spec.pools", why)
     return pools
 
 
@@ -146,12 +145,12 @@ def _read_rebalance(spec: RebalanceSpec) -> RebalancePlan:
     )
     tokens = {token for token, _ in weights}
     if len(tokens) < len(weights):
-        raise _unfit("spec.assets", "A token is there twice.")
+        raise spec_mismatch("spec.assets", "A token is there twice.")
     if sum(bps for _, bps in weights) != BPS:
-        raise _unfit("spec.assets", f"The weights are {BPS} together.")
+        raise spec_mismatch("spec.assets", f"The weights are {BPS} together.")
     trades = _amounts(spec.max_trade_per_run, "spec.maxTradePerRun")
     if {trade.token for trade in trades} != tokens:
-        raise _unfit("spec.maxTradePerRun", "It names each token of assets, and no other.")
+        raise spec_mismatch("spec.maxTradePerRun", "It names each token of assets, and no other.")
     strategy = spec.strategy
     return RebalancePlan(
         weights,
@@ -169,21 +168,21 @@ def _read_disbursement(
 ) -> DisbursementPlan:
     most = limits.receivers_per_batch if spec.batch else limits.receivers_per_session
     if len(spec.legs) > most:
-        raise _over("spec.legs", f"It has {most} recipients at most.")
+        raise limit_exceeded("spec.legs", f"It has {most} recipients at most.")
     legs = []
     for number, leg in enumerate(spec.legs):
         to = parse_party(leg.to)
         if to is None:
-            raise _unfit(f"spec.legs[{number}].to", "It is the address of an account or contract.")
+            raise spec_mismatch(f"spec.legs[{number}].to", "It is an address (G… or C…).")
         if to == account:
-            raise _unfit(f"spec.legs[{number}].to", "A plan does not pay its own account.")
+            raise spec_mismatch(f"spec.legs[{number}].to", "A plan does not pay its own account.")
         legs.append(Leg(to, _amount(leg.amount, f"spec.legs[{number}].amount"), leg.ref))
     if len({leg.to for leg in legs}) < len(legs):
-        raise _unfit("spec.legs", "A recipient is there twice.")
+        raise spec_mismatch("spec.legs", "A recipient is there twice.")
     token = _contract(spec.token, "spec.token")
     plan = DisbursementPlan(token, tuple(legs), spec.mode, spec.on_leg_error, spec.batch)
     if plan.total > MAX_BASE_UNITS:
-        raise _unfit("spec.legs", "The sum of the legs does not fit an amount.")
+        raise spec_mismatch("spec.legs", "The sum of the legs does not fit an amount.")
     return plan
 
 
@@ -203,27 +202,19 @@ def _amounts(texts: Sequence[TokenAmountText], field: str) -> tuple[TokenAmount,
         for n, each in enumerate(texts)
     )
     if len({each.token for each in found}) < len(found):
-        raise _unfit(field, "A token is there twice.")
+        raise spec_mismatch(field, "A token is there twice.")
     return found
 
 
 def _contract(text: str, field: str) -> Address:
     found = parse_contract(text)
     if found is None:
-        raise _unfit(field, "It is the address of a contract (C…).")
+        raise spec_mismatch(field, "It is the address of a contract (C…).")
     return found
 
 
 def _amount(text: str, field: str) -> BaseUnits:
     found = parse_base_units(text)
     if not found:
-        raise _unfit(field, "It is a whole number of base units above 0, as decimal text.")
+        raise spec_mismatch(field, "It is a whole number of base units above 0, as decimal text.")
     return found
-
-
-def _unfit(field: str, why: str) -> AutomationRefused:
-    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field=field)
-
-
-def _over(field: str, why: str) -> AutomationRefused:
-    return AutomationRefused(ErrorCode.LIMIT_EXCEEDED, why, field=field)

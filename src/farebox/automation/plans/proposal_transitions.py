@@ -29,63 +29,89 @@ class ProposalTransition:
     effects: tuple[ProposalEffect, ...] = ()
 
 
-_Row = tuple[ProposalState | None, ProposalTrigger]
-
-
-def _rows() -> dict[_Row, ProposalTransition]:
-    """The rows of 3.5, in its order."""
-    rows: dict[_Row, ProposalTransition] = {
-        (None, _On.CREATE): ProposalTransition(_State.PROPOSED, (_Do.ISSUE_MATERIAL,)),
-        (_State.PROPOSED, _On.SUBMIT_PAYMENT): ProposalTransition(
-            _State.PAYMENT_PENDING, (_Do.RECORD_PAYMENT,)
-        ),
-        (_State.PAYMENT_PENDING, _On.REFUTE_PAYMENT): ProposalTransition(
-            _State.PROPOSED, (_Do.REVISE_QUOTE,)
-        ),
-        (_State.PROPOSED, _On.WAIVE_PAYMENT): ProposalTransition(_State.PAID, (_Do.CREDIT_RUNS,)),
-        (_State.PAID, _On.ACTIVATE): ProposalTransition(
-            _State.ACTIVE, (_Do.INSTALL_SESSION, _Do.MATERIALISE_RUNS)
-        ),
-        (_State.ACTIVE, _On.PAUSE): ProposalTransition(_State.PAUSED, (_Do.STOP_RUNS,)),
-        (_State.PAUSED, _On.RESUME): ProposalTransition(
-            _State.ACTIVE, (_Do.RESET_FAILURES, _Do.MATERIALISE_RUNS)
-        ),
-        (_State.PROPOSED, _On.EXPIRE_UNPAID): ProposalTransition(_State.EXPIRED, (_Do.SHRED_KEY,)),
-        (_State.PAID, _On.EXPIRE_INACTIVE): ProposalTransition(
-            _State.EXPIRED, (_Do.RETURN_RUNS, _Do.OFFER_REVOCATION, _Do.SHRED_KEY)
-        ),
-    }
-    for state in (_State.PROPOSED, _State.PAYMENT_PENDING):
-        rows[state, _On.CONFIRM_PAYMENT] = ProposalTransition(_State.PAID, (_Do.CREDIT_RUNS,))
-    for state in (_State.ACTIVE, _State.PAUSED):
-        rows[state, _On.COMPLETE] = ProposalTransition(
-            _State.COMPLETED, (_Do.STOP_RUNS, _Do.RETURN_RUNS, _Do.OFFER_REVOCATION)
-        )
-        rows[state, _On.EXPIRE] = ProposalTransition(
-            _State.EXPIRED, (_Do.STOP_RUNS, _Do.RETURN_RUNS)
-        )
-        rows[state, _On.FAIL] = ProposalTransition(
-            _State.FAILED, (_Do.STOP_RUNS, _Do.RETURN_RUNS, _Do.OFFER_REVOCATION)
-        )
-    for state in (_State.PROPOSED, _State.PAYMENT_PENDING):
-        rows[state, _On.CANCEL] = ProposalTransition(_State.CANCELLED, (_Do.OFFER_REVOCATION,))
-    for state in (_State.PAID, _State.ACTIVE, _State.PAUSED):
-        rows[state, _On.CANCEL] = ProposalTransition(
-            _State.CANCELLED,
-            (_Do.STOP_RUNS, _Do.RETURN_RUNS, _Do.CLOSE_SESSION, _Do.OFFER_REVOCATION),
-        )
-        rows[state, _On.OFFER_TOP_UP] = ProposalTransition(state)
-        rows[state, _On.CONFIRM_TOP_UP] = ProposalTransition(state, (_Do.CREDIT_RUNS,))
-    for state in TERMINAL_STATES:
-        rows[state, _On.SHRED] = ProposalTransition(state, (_Do.SHRED_KEY,))
-        rows[state, _On.CONFIRM_TOP_UP] = ProposalTransition(state, (_Do.CREDIT_OWNER,))
+_UNPAID: Final = (_State.PROPOSED, _State.PAYMENT_PENDING)
+_LIVE: Final = (_State.ACTIVE, _State.PAUSED)
+_OPEN: Final = (_State.PAID, *_LIVE)
+_REVOKED: Final = (_Do.STOP_RUNS, _Do.RETURN_RUNS, _Do.OFFER_REVOCATION)
+_SAME: Final = None
+# the rows of 3.5: states, trigger, next state (None: the same), effects
+_ROWS: Final[
+    tuple[
+        tuple[
+            tuple[ProposalState | None, ...],
+            ProposalTrigger,
+            ProposalState | None,
+            tuple[ProposalEffect, ...],
+        ],
+        ...,
+    ]
+] = (
+    ((None,), _On.CREATE, _State.PROPOSED, (_Do.ISSUE_MATERIAL,)),
+    (
+        (_State.PROPOSED,),
+        _On.SUBMIT_PAYMENT,
+        _State.PAYMENT_PENDING,
+        (_Do.RECORD_PAYMENT,),
+    ),
+    (
+        (_State.PAYMENT_PENDING,),
+        _On.REFUTE_PAYMENT,
+        _State.PROPOSED,
+        (_Do.REVISE_QUOTE,),
+    ),
+    (_UNPAID, _On.CONFIRM_PAYMENT, _State.PAID, (_Do.CREDIT_RUNS,)),
+    ((_State.PROPOSED,), _On.WAIVE_PAYMENT, _State.PAID, (_Do.CREDIT_RUNS,)),
+    (
+        (_State.PAID,),
+        _On.ACTIVATE,
+        _State.ACTIVE,
+        (_Do.INSTALL_SESSION, _Do.MATERIALISE_RUNS),
+    ),
+    ((_State.ACTIVE,), _On.PAUSE, _State.PAUSED, (_Do.STOP_RUNS,)),
+    (
+        (_State.PAUSED,),
+        _On.RESUME,
+        _State.ACTIVE,
+        (_Do.RESET_FAILURES, _Do.MATERIALISE_RUNS),
+    ),
+    (_LIVE, _On.COMPLETE, _State.COMPLETED, _REVOKED),
+    (_UNPAID, _On.CANCEL, _State.CANCELLED, (_Do.OFFER_REVOCATION,)),
+    (
+        _OPEN,
+        _On.CANCEL,
+        _State.CANCELLED,
+        (_Do.STOP_RUNS, _Do.RETURN_RUNS, _Do.CLOSE_SESSION, _Do.OFFER_REVOCATION),
+    ),
+    (_LIVE, _On.EXPIRE, _State.EXPIRED, (_Do.STOP_RUNS, _Do.RETURN_RUNS)),
+    (_LIVE, _On.FAIL, _State.FAILED, _REVOKED),
+    ((_State.PROPOSED,), _On.EXPIRE_UNPAID, _State.EXPIRED, (_Do.SHRED_KEY,)),
+    (
+        (_State.PAID,),
+        _On.EXPIRE_INACTIVE,
+        _State.EXPIRED,
+        (_Do.RETURN_RUNS, _Do.OFFER_REVOCATION, _Do.SHRED_KEY),
+    ),
+    (_OPEN, _On.OFFER_TOP_UP, _SAME, ()),
+    (_OPEN, _On.CONFIRM_TOP_UP, _SAME, (_Do.CREDIT_RUNS,)),
+    (tuple(TERMINAL_STATES), _On.CONFIRM_TOP_UP, _SAME, (_Do.CREDIT_OWNER,)),
     # money that arrives after the plan has been paid, or has ended, is never lost
-    for state in (_State.PAID, _State.ACTIVE, _State.PAUSED, *TERMINAL_STATES):
-        rows[state, _On.CONFIRM_PAYMENT] = ProposalTransition(state, (_Do.CREDIT_OWNER,))
-    return rows
+    ((*_OPEN, *TERMINAL_STATES), _On.CONFIRM_PAYMENT, _SAME, (_Do.CREDIT_OWNER,)),
+    (tuple(TERMINAL_STATES), _On.SHRED, _SAME, (_Do.SHRED_KEY,)),
+)
 
 
-PROPOSAL_TRANSITIONS: Final = MappingProxyType(_rows())
+def _transitions() -> dict[tuple[ProposalState | None, ProposalTrigger], ProposalTransition]:
+    found = {}
+    for states, trigger, to, effects in _ROWS:
+        for state in states:
+            following = to or state
+            if following is None:
+                raise ValueError("a proposal that is not there stays so by no trigger")
+            found[state, trigger] = ProposalTransition(following, effects)
+    return found
+
+
+PROPOSAL_TRANSITIONS: Final = MappingProxyType(_transitions())
 _CANCELLING: Final = (_Do.MARK_CANCELLING, _Do.STOP_RUNS)
 
 # the conditions of a trigger, in the order in which they are judged

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, spec_mismatch
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.error_codes import ErrorCode
@@ -168,11 +168,11 @@ def check_spec(spec: SessionSpec) -> None:
     _check_counts(spec)
     capped = [cap.token for cap in spec.caps]
     if len(set(capped)) < len(capped):
-        raise _unfit("A token has two caps.")
+        raise spec_mismatch("spec", "A token has two caps.")
     if any(not 0 <= cap.per_run <= cap.total for cap in spec.caps):
-        raise _unfit("The cap of a run is above the cap in all.")
+        raise spec_mismatch("spec", "The cap of a run is above the cap in all.")
     if all(call.under is not None for call in spec.calls):
-        raise _unfit("A session has a root call.")
+        raise spec_mismatch("spec", "A session has a root call.")
     for call in spec.calls:
         _check_call(call, spec)
 
@@ -208,7 +208,7 @@ def _check_call(call: SessionCall, spec: SessionSpec) -> None:
     )
     for holds, why in rules:
         if not holds:
-            raise _unfit(why)
+            raise spec_mismatch("spec", why)
 
 
 def _is_bounded(call: SessionCall) -> bool:
@@ -254,7 +254,3 @@ def _is_input(place: int, other: int, call: SessionCall) -> bool:
 
 def _call_at(spec: SessionSpec, index: int) -> SessionCall | None:
     return spec.calls[index] if index < len(spec.calls) else None
-
-
-def _unfit(why: str) -> AutomationRefused:
-    return AutomationRefused(ErrorCode.SPEC_MISMATCH, why, field="spec")

@@ -23,10 +23,10 @@ from typing import Final
 from farebox.automation.plans.plain_values import (
     PLAIN_NAMES,
     SPELLINGS,
-    mismatch,
     read_bytes,
     read_plain,
 )
+from farebox.automation.refusal import spec_mismatch
 from farebox.stellar.scval import (
     SYMBOL_MAX_BYTES,
     ScAddress,
@@ -87,12 +87,12 @@ class TypedValueReader:
 
     def _read(self, typed: object, form: SpecType, field: str, depth: int) -> ScValue:
         if depth == 0:
-            raise mismatch(field, f"Values are nested {_MAX_DEPTH} deep at most.")
+            raise spec_mismatch(field, f"Values are nested {_MAX_DEPTH} deep at most.")
         name, value = _split(typed, field)
         if form == PlainType("Val"):
             form = PlainType(PLAIN_NAMES.get(name, name))
         if name != spell_type(form):
-            raise mismatch(f"{field}.type", f"The contract takes {form} here.")
+            raise spec_mismatch(f"{field}.type", f"The contract takes {form} here.")
         return self._read_form(value, form, f"{field}.value", depth - 1)
 
     def _read_form(self, value: object, form: SpecType, field: str, depth: int) -> ScValue:
@@ -113,14 +113,14 @@ class TypedValueReader:
             case NamedType(name):
                 return self._read_user(value, name, field, depth)
             case _:
-                raise mismatch(field, "A result is no value that can be passed.")
+                raise spec_mismatch(field, "A result is no value that can be passed.")
 
     def _read_members(
         self, value: object, members: tuple[SpecType, ...], field: str, depth: int
     ) -> ScVec:
         items = _list(value, field)
         if len(items) != len(members):
-            raise mismatch(field, f"It has {len(members)} values.")
+            raise spec_mismatch(field, f"It has {len(members)} values.")
         return ScVec(
             tuple(
                 self._read(each, form, f"{field}[{number}]", depth)
@@ -137,9 +137,9 @@ class TypedValueReader:
         ]
         pairs = [(pair[0], pair[1]) for pair in entries]
         if not all(isinstance(one, _KEY_KINDS) for one, _ in pairs):
-            raise mismatch(field, "A key is a number, bytes, text or an address.")
+            raise spec_mismatch(field, "A key is a number, bytes, text or an address.")
         if len({one for one, _ in pairs}) < len(pairs):
-            raise mismatch(field, "A key is there twice.")
+            raise spec_mismatch(field, "A key is there twice.")
         return ScMap(tuple(sorted(pairs, key=lambda pair: _order(pair[0]))))
 
     def _read_user(self, value: object, name: str, field: str, depth: int) -> ScValue:
@@ -159,10 +159,10 @@ class TypedValueReader:
             case EnumType(cases):
                 number = dict(cases).get(value) if isinstance(value, str) else None
                 if number is None:
-                    raise mismatch(field, _one_of([case for case, _ in cases]))
+                    raise spec_mismatch(field, _one_of([case for case, _ in cases]))
                 return ScNumber(ScKind.U32, number)
             case _:
-                raise mismatch(field, f"The contract does not describe its type {name}.")
+                raise spec_mismatch(field, f"The contract does not describe its type {name}.")
 
     def _read_union(
         self, value: object, cases: Mapping[str, tuple[SpecType, ...]], field: str, depth: int
@@ -170,7 +170,7 @@ class TypedValueReader:
         given = _object(value, field, {"case", "values"})
         case = given["case"]
         if not isinstance(case, str) or case not in cases or len(case) > SYMBOL_MAX_BYTES:
-            raise mismatch(f"{field}.case", _one_of([*cases]))
+            raise spec_mismatch(f"{field}.case", _one_of([*cases]))
         values = self._read_members(given["values"], cases[case], f"{field}.values", depth)
         return ScVec((symbol_of(case), *(values.items or ())))
 
@@ -186,19 +186,19 @@ def _split(typed: object, field: str) -> tuple[str, object]:
     given = _object(typed, field, {"type", "value"})
     name = given["type"]
     if not isinstance(name, str):
-        raise mismatch(f"{field}.type", "It is the name of a type.")
+        raise spec_mismatch(f"{field}.type", "It is the name of a type.")
     return name, given["value"]
 
 
 def _object(value: object, field: str, names: set[str]) -> Mapping[str, object]:
     if not isinstance(value, dict) or value.keys() != names:
-        raise mismatch(field, f"It is an object with {', '.join(sorted(names))}.")
+        raise spec_mismatch(field, f"It is an object with {', '.join(sorted(names))}.")
     return value
 
 
 def _list(value: object, field: str) -> list[object]:
     if not isinstance(value, list) or len(value) > MAX_ITEMS:
-        raise mismatch(field, f"It is a list of {MAX_ITEMS} at most.")
+        raise spec_mismatch(field, f"It is a list of {MAX_ITEMS} at most.")
     return value
 
 

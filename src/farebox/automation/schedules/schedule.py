@@ -1,6 +1,5 @@
 """The four schedules of a plan, in the shape that callers send (3.3 of the design)."""
 
-from datetime import datetime
 from typing import Annotated, Final
 
 import msgspec
@@ -15,41 +14,26 @@ MAX_ZONE_CHARACTERS: Final = 64
 Seconds = Annotated[int, Meta(ge=0, le=MOST_SECONDS)]
 
 
-class OnceSchedule(
-    msgspec.Struct,
-    frozen=True,
-    rename="camel",
-    forbid_unknown_fields=True,
-    tag="once",
-    tag_field="type",
+class ScheduleShape(
+    msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, tag_field="type"
 ):
+    """How every schedule is read: by its `type`, and without further members."""
+
+
+class OnceSchedule(ScheduleShape, frozen=True, tag="once"):
     """One run at a moment."""
 
     at: Moment
 
 
-class IntervalSchedule(
-    msgspec.Struct,
-    frozen=True,
-    rename="camel",
-    forbid_unknown_fields=True,
-    tag="interval",
-    tag_field="type",
-):
+class IntervalSchedule(ScheduleShape, frozen=True, tag="interval"):
     """A run every so many seconds of elapsed time, from `start_at` on; clock changes shift none."""
 
     every_seconds: Seconds
     start_at: Moment
 
 
-class CronSchedule(
-    msgspec.Struct,
-    frozen=True,
-    rename="camel",
-    forbid_unknown_fields=True,
-    tag="cron",
-    tag_field="type",
-):
+class CronSchedule(ScheduleShape, frozen=True, tag="cron"):
     """A run at each local time that matches the five fields of `expr`.
 
     A local time that the clocks skip runs at the next valid moment, together with whatever else is
@@ -60,14 +44,7 @@ class CronSchedule(
     timezone: Annotated[str, Meta(max_length=MAX_ZONE_CHARACTERS)]  # IANA
 
 
-class ConditionSchedule(
-    msgspec.Struct,
-    frozen=True,
-    rename="camel",
-    forbid_unknown_fields=True,
-    tag="condition",
-    tag_field="type",
-):
+class ConditionSchedule(ScheduleShape, frozen=True, tag="condition"):
     """A poll of the contract's `autolayer_check` every so many seconds; true makes a run."""
 
     every_seconds: Seconds
@@ -81,12 +58,3 @@ def cadence_of(schedule: Schedule) -> int | None:
     if isinstance(schedule, IntervalSchedule | ConditionSchedule):
         return schedule.every_seconds
     return None
-
-
-def start_of(schedule: Schedule) -> datetime | None:
-    """The moment that a schedule names itself; None where it begins with the plan's window."""
-    match schedule:
-        case OnceSchedule(at=at) | IntervalSchedule(start_at=at):
-            return at
-        case _:
-            return None

@@ -280,10 +280,15 @@ def test_intent_is_the_same_for_equal_plans_and_no_others() -> None:
     weekly = CronSchedule("0 8 * * 1", "UTC")
 
     def intent(**changes: Any) -> bytes:
-        members = {"kind": "dca", "mode": "session", "schedule": weekly, "spec": DCA} | changes
-        kind, account = members.pop("kind"), members.pop("account", WALLET)
-        network = members.pop("network", Network.TESTNET)
-        return intent_hash(network, account, kind, **members)
+        members: dict[str, Any] = {
+            "network": Network.TESTNET,
+            "account": WALLET,
+            "kind": "dca",
+            "mode": "session",
+            "schedule": weekly,
+            "spec": DCA,
+        }
+        return intent_hash(**(members | changes))
 
     assert intent() == intent(spec=dict(reversed(DCA.items())))
     others = [

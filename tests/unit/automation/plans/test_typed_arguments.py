@@ -11,8 +11,8 @@ from farebox.automation.plans.plain_values import PLAIN_NAMES, SPELLINGS
 from farebox.automation.plans.typed_arguments import TypedValueReader, spell_type
 from farebox.automation.refusal import AutomationRefused
 from farebox.kernel.error_codes import ErrorCode
-from farebox.stellar.scval import ScValue
-from farebox.stellar.scval_writer import WIDTHS, write_value
+from farebox.stellar.scval import NUMBER_WIDTHS, ScValue
+from farebox.stellar.scval_writer import write_value
 from farebox.stellar.spec_types import (
     BytesNType,
     MapType,
@@ -56,8 +56,8 @@ SDK_NUMBERS: Final = {
 
 @given(data=st.data(), name=st.sampled_from([*SDK_NUMBERS]))
 def test_number_is_the_value_of_the_sdk(data: st.DataObject, name: str) -> None:
-    kind = next(kind for kind in WIDTHS if kind.name.lower() == name)
-    length, signed = WIDTHS[kind]
+    kind = next(kind for kind in NUMBER_WIDTHS if kind.name.lower() == name)
+    length, signed = NUMBER_WIDTHS[kind]
     most = 2 ** (8 * length - signed)
     number = data.draw(st.integers(-most if signed else 0, most - 1))
     form = PlainType(PLAIN_NAMES.get(name, name))

@@ -43,7 +43,7 @@ def event(name: str, token: Address, source: Address, to: Address, amount: int) 
     data: ScValue = ScNumber(ScKind.I128, amount)
     if name == "approve":
         data = ScVec((data, ScNumber(ScKind.U32, 9)))
-    topics = (symbol_of(name), *map(address_of, parties))
+    topics: tuple[ScValue, ...] = (symbol_of(name), *map(address_of, parties))
     return ContractEvent(token, EventKind.CONTRACT, topics, data, True)
 
 

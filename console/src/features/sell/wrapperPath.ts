@@ -1,0 +1,1 @@
+export const wrapperPath = (id: string): string => `/sell/${encodeURIComponent(id)}`;

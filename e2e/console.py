@@ -1,0 +1,137 @@
+"""E2E=console: a seller and a buyer use the console in a real browser, at two screen sizes.
+
+The production build, two devnets, the service, and an API behind TLS; the wallet is injected and
+speaks Freighter's protocol. Every page is taken in every state and both themes. Then hostile text
+stands in every field, and a build that sets markup shows that the run would notice.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from playwright.async_api import Browser
+
+from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
+from e2e.console_control import build_control
+from e2e.console_hostile import sell_hostile, visit_all
+from e2e.console_journey import LAST_STEPS, STEPS, Journey, open_journey
+from e2e.console_pages import views
+from e2e.console_sales import Sales, sell_and_owe
+from e2e.console_screens import FOLDER, Album
+from e2e.console_stage import SELLER, ConsoleStage, open_console_stage
+from e2e.machine import ROOT, say, scratch_folder
+from e2e.packages import install
+from e2e.report import run_and_report
+
+SCREENS: Final = (DESKTOP, PHONE)
+
+
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Run the target; return whether it holds, and the figures."""
+    began = time.monotonic()
+    await asyncio.to_thread(install, ROOT / "e2e")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    album = Album(themes=(Theme.LIGHT,) if quick else tuple(Theme))
+    record, hostile, failed = Record(), Record(), []
+    with scratch_folder("farebox-console-") as scratch:
+        control = asyncio.create_task(asyncio.to_thread(build_control, scratch))
+        async with open_console_stage(scratch) as stage, open_chromium() as browser:
+            sales = await sell_and_owe(stage)
+            for screen in SCREENS:
+                journey = await _travel(browser, stage, screen, album, sales, is_quick=quick)
+                failed += journey.failed
+                for visitor in (journey.seller, journey.buyer):
+                    record.add(visitor.record)
+            for screen in SCREENS[:1] if quick else SCREENS:
+                hostile.add(await _meet_hostile_text(browser, stage, screen))
+            caught = await _control_is_caught(browser, stage, await control)
+    figures: dict[str, object] = {
+        "steps_failed": failed,
+        "foreign_requests": len(record.foreign_requests) + len(hostile.foreign_requests),
+        "policy_violations": len(record.policy_violations),
+        "axe_serious": len(album.axe),
+        "console_errors": len(record.console_errors),
+        "pages_shot": album.shots,
+        "scripts_run": len(record.scripts_run) + len(hostile.scripts_run),
+        "control_caught": caught,
+        "hostile_policy_violations": len(hostile.policy_violations),
+        "faults": _faults(record, hostile, album),
+        "folder": str(FOLDER.relative_to(ROOT)),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    counts = ("foreign_requests", "policy_violations", "axe_serious", "console_errors")
+    is_clean = not any(figures[name] for name in (*counts, "scripts_run", "steps_failed"))
+    return is_clean and caught and not hostile.policy_violations, figures
+
+
+async def _travel(
+    browser: Browser,
+    stage: ConsoleStage,
+    screen: Screen,
+    album: Album,
+    sales: Sales,
+    *,
+    is_quick: bool,
+) -> Journey:
+    """Go through the steps at one screen size, and take the pages on the way."""
+    say(f"the journey at {screen.name} size")
+    journey = await open_journey(browser, stage, screen, sales)
+    routes = views(journey.records)
+    await album.take_views(journey.buyer, "signed out", routes)
+    await journey.run(STEPS)
+    routes = views(journey.records)
+    await album.take_views(journey.seller, "seller", routes)
+    await album.take_views(journey.buyer, "buyer", routes)
+    if not is_quick:
+        await album.take_states(journey.seller, routes)
+    await journey.run(LAST_STEPS)
+    await journey.close()
+    return journey
+
+
+async def _meet_hostile_text(browser: Browser, stage: ConsoleStage, screen: Screen) -> Record:
+    say(f"hostile text at {screen.name} size")
+    visitor = await visit(browser, stage.url, scripts=[stage.wallet()], screen=screen)
+    visitor.wallet.account = SELLER
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(visitor.close)
+        await visitor.open("/")
+        await visitor.sign_in()
+        wrapper = await sell_hostile(stage, visitor)
+        return await visit_all(visitor, views({"/sell/$id": f"/sell/{wrapper['id']}"}))
+
+
+async def _control_is_caught(browser: Browser, stage: ConsoleStage, build: Path) -> bool:
+    """Whether the build that sets markup is noticed, by a script, a request or the policy."""
+    say("the control: a build that sets markup")
+    async with stage.replica("control", {"FAREBOX_CONSOLE_DIR": str(build)}) as url:
+        visitor = await visit(browser, url, scripts=[stage.wallet()])
+        visitor.wallet.account = SELLER
+        await visitor.open("/developers")
+        await visitor.sign_in()
+        await visitor.page.wait_for_timeout(1_000)
+        await visitor.close()
+    record = visitor.record
+    return bool(record.scripts_run or record.policy_violations or record.foreign_requests)
+
+
+def _faults(record: Record, hostile: Record, album: Album) -> Sequence[str]:
+    """The first findings in words, for whoever has to put them right."""
+    return [
+        *album.axe[:10],
+        *record.console_errors[:5],
+        *record.policy_violations[:5],
+        *record.foreign_requests[:5],
+        *record.scripts_run[:5],
+        *hostile.scripts_run[:5],
+        *hostile.foreign_requests[:5],
+        *hostile.policy_violations[:5],
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_and_report(run))

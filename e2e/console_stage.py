@@ -1,0 +1,101 @@
+"""The stage of the console: two devnets, the service with its console, and an API behind TLS."""
+
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from stellar_sdk import Keypair
+
+from e2e.machine import RunFailed, our_process, subfolder
+from e2e.stage import Market, Stage, open_stage
+from farebox.app.console import read_console
+from farebox.buyer.wallet import wallet_of
+from farebox.kernel.networks import Network
+from farebox.local.certificates import Authority
+from farebox.local.development_wallet import WalletAccount, wallet_script
+from farebox.local.devnet import HeaderForm
+from farebox.local.gateway_settings import gateway_settings
+from farebox.local.postgres import EmbeddedPostgres
+from farebox.local.wrapped_api import NAME, WrappedApi
+
+BUYER: Final = 1  # the place of an account in the wallet
+SELLER: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleStage:
+    """The running parts."""
+
+    stage: Stage
+    api: WrappedApi
+    folder: Path
+    settings: Mapping[str, str]
+
+    @property
+    def url(self) -> str:
+        """The origin of the service, which serves the console at `/`."""
+        return self.stage.service_url
+
+    def market(self, network: Network) -> Market:
+        """Return the accounts of a network."""
+        return next(each for each in self.stage.markets if each.network is network)
+
+    def wallet(self, network: Network = Network.TESTNET, *, asks: bool = True) -> str:
+        """Write the wallet of the network's buyer and seller."""
+        scene = self.market(network).scene
+        accounts = (
+            WalletAccount("Buyer", wallet_of(scene.payers[0].secret)),
+            WalletAccount("Seller", wallet_of(scene.payees[0].secret)),
+        )
+        return wallet_script(accounts, network, asks=asks)
+
+    @contextlib.asynccontextmanager
+    async def replica(self, name: str, settings: Mapping[str, str]) -> AsyncIterator[str]:
+        """Run another process of the service with further settings; yield its origin."""
+        served = [market.served for market in self.stage.markets]
+        async with our_process(
+            served, folder=subfolder(self.folder, name), settings={**self.settings, **settings}
+        ) as process:
+            yield process.url
+
+
+@contextlib.asynccontextmanager
+async def open_console_stage(
+    folder: Path, *, prefix: Sequence[str] = ()
+) -> AsyncIterator[ConsoleStage]:
+    """Start all parts; stop them at the end of the block.
+
+    `prefix` is put before the service's command.
+
+    Raises:
+        RunFailed: the console is not built.
+    """
+    console = read_console(None)
+    if not console.files:
+        raise RunFailed(f"The {console.summary}: install Node.js 20 or newer, run scripts/setup")
+    api, authority = WrappedApi(), Authority(folder)
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(api.serving(authority.server(NAME)))
+        server = stack.enter_context(
+            EmbeddedPostgres(subfolder(folder, "postgres"), is_throwaway=True)
+        )
+        own = {
+            "FAREBOX_DATABASE_URL": server.url.reveal(),
+            "FAREBOX_CATALOG_LOCAL": "1",
+            "FAREBOX_AUTH_SIGNING_SECRET": Keypair.random().secret,
+            "FAREBOX_CHALLENGES_PER_MINUTE": "0",
+            "FAREBOX_CHANGES_PER_MINUTE": "0",
+            **gateway_settings(authority, NAME, api.port),
+        }
+        stage = await stack.enter_async_context(
+            open_stage(
+                HeaderForm.SECONDS,
+                subfolder(folder, "stage"),
+                settings=own,
+                with_seller=False,
+                prefix=prefix,
+            )
+        )
+        yield ConsoleStage(stage, api, folder, own)
