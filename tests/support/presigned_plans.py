@@ -10,12 +10,12 @@ from farebox.automation.authority.planned_calls import PlannedCalls, row_transfe
 from farebox.automation.authority.presigned_store import PresignedEntry
 from farebox.automation.authority.stored_calls import RunCalls, encode_calls
 from farebox.automation.execution.run_authority import entry_record
-from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.automation.plans.effects import Effects, TokenAmount
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import OnLegError
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
+from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.secret import Secret

@@ -16,12 +16,13 @@ from farebox.automation.execution.run_authority import OpenAuthority, PresignedA
 from farebox.automation.execution.run_channels import RunChannels
 from farebox.automation.execution.scheduler import Scheduler
 from farebox.automation.execution.send_run import RunSender, RunSending
-from farebox.automation.execution.simulate_run import RunSimulator, Simulator
+from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.paymaster.paymaster import Paymaster
 from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_journal import RunJournal
+from farebox.facilitator.verification.verify import Simulator
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -72,18 +73,18 @@ class AutomationLimitsOfNetwork:
 
 @dataclass(frozen=True, slots=True)
 class AutomationNetwork:
-    """The constructed automation of one network; nothing runs yet."""
+    """The constructed automation of one network; nothing runs yet.
+
+    `steps` are those of a run; a preflight uses its check and its builder.
+    """
 
     paymaster: Paymaster
     watch: PaymasterWatch
-    builder: RunBuilder
-    check: ConditionCheck
-    journal: RunJournal
+    delegates: DelegateKeys
     channels: RunChannels
     steps: RunExecution
     executor: RunExecutor
     scheduler: Scheduler
-    delegates: DelegateKeys
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -102,22 +103,43 @@ def build_automation_network(
     concurrency: int = CONCURRENCY,
 ) -> AutomationNetwork:
     """Build the automation of one network; `account` is the paymaster's."""
-    paymaster, delegates = Paymaster(ledger.network, account), DelegateKeys(sealers.delegates)
+    network, rpc = ledger.network, ledger.rpc
+    paymaster, delegates = Paymaster(network, account), DelegateKeys(sealers.delegates)
+    floor = limits.floor
     watch = PaymasterWatch(
-        ledger.network,
-        paymaster.address,
-        database,
-        clock,
-        account=ledger.rpc.account,
-        floor=limits.floor,
+        network, paymaster.address, database, clock, account=rpc.account, floor=floor
     )
-    journal = RunJournal(database, clock, delegates, limits.budgets)
-    simulator = RunSimulator(ledger.simulator)
-    check, failures = ConditionCheck(simulator), RunFailures(journal, clock)
-    builder = RunBuilder(
+    channels, journal = (
+        RunChannels(database, clock),
+        RunJournal(database, clock, delegates, limits.budgets),
+    )
+    simulator, entries = RunSimulator(ledger.simulator), sealers.entries
+    builder = _builder(ledger, paymaster, limits, PresignedAuthority(database, entries), simulator)
+    steps = _steps(ledger, paymaster, journal, channels, clock, sealers.envelopes, builder)
+    executor, upkeep = RunExecutor(steps, clock), PlanUpkeep(network, database, clock)
+    scheduler = Scheduler(
+        network,
+        database,
+        executor,
+        upkeep,
+        clock,
+        closed=lambda: (*ledger.outages(), *watch.warnings),
+        concurrency=concurrency,
+    )
+    return AutomationNetwork(paymaster, watch, delegates, channels, steps, executor, scheduler)
+
+
+def _builder(
+    ledger: AutomationLedger,
+    paymaster: Paymaster,
+    limits: AutomationLimitsOfNetwork,
+    presigned: PresignedAuthority,
+    simulator: RunSimulator,
+) -> RunBuilder:
+    return RunBuilder(
         {
             AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
-            AuthorityMode.PRESIGNED: PresignedAuthority(database, sealers.entries),
+            AuthorityMode.PRESIGNED: presigned,
         },
         simulator,
         ledger.operators,
@@ -125,8 +147,19 @@ def build_automation_network(
         ledger_now=ledger.ledgers.now,
         fee_stats=ledger.fee_stats,
     )
+
+
+def _steps(
+    ledger: AutomationLedger,
+    paymaster: Paymaster,
+    journal: RunJournal,
+    channels: RunChannels,
+    clock: Clock,
+    sealer: BytesSealer,
+    builder: RunBuilder,
+) -> RunExecution:
+    failures = RunFailures(journal, clock)
     resolver = RunResolver(ledger.submitter, ledger.rpc, journal, failures, clock)
-    channels = RunChannels(database, clock)
     sending = RunSending(
         paymaster=paymaster,
         channels=channels,
@@ -134,40 +167,17 @@ def build_automation_network(
         failures=failures,
         resolver=resolver,
         submitter=ledger.submitter,
-        sealer=sealers.envelopes,
+        sealer=sealer,
         ledgers=ledger.ledgers,
         account_sequence=ledger.rpc.account_sequence,
     )
-    sender = RunSender(sending, clock)
-    steps = RunExecution(
+    return RunExecution(
         journal=journal,
-        check=check,
+        check=ConditionCheck(RunSimulator(ledger.simulator)),
         builder=builder,
-        sender=sender,
+        sender=RunSender(sending, clock),
         failures=failures,
         resolver=resolver,
         ledger=ledger.rpc,
         ledgers=ledger.ledgers,
-    )
-    executor = RunExecutor(steps, clock)
-    scheduler = Scheduler(
-        ledger.network,
-        database,
-        executor,
-        PlanUpkeep(ledger.network, database, clock),
-        clock,
-        closed=lambda: (*ledger.outages(), *watch.warnings),
-        concurrency=concurrency,
-    )
-    return AutomationNetwork(
-        paymaster=paymaster,
-        watch=watch,
-        builder=builder,
-        check=check,
-        journal=journal,
-        channels=channels,
-        steps=steps,
-        executor=executor,
-        scheduler=scheduler,
-        delegates=delegates,
     )

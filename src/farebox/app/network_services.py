@@ -42,6 +42,7 @@ _DELIVER_S: Final = 10.0  # how long a node may answer TRY_AGAIN_LATER
 _RECONCILE_EVERY_S: Final = 5.0
 _LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers; afterwards the caller may be gone
 _OTHER_SIMULATIONS: Final = 8  # for the start check and sign-ins of contract accounts
+_CHANNELS: Final = (store, channel_store)  # of settlement, and of automation
 _SIGN_S: Final = 5.0  # the maximum time from a free channel to a recorded envelope
 
 
@@ -86,15 +87,14 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
     meter = CapacityMeter(lambda: state.settings)
     leases = _leases(shared, own, signers, meter)
     budget = SponsorBudget(own.network, own.budgets, database, clock, highest_fee=own.max_fee)
-    tables = (store, channel_store)
-    operators = OperatorAccounts(own.network, signers.addresses, database, clock, tables)
+    operators = OperatorAccounts(own.network, signers.addresses, database, clock, _CHANNELS)
     builder = _builder(rules, signers, rpc, ledgers, state, meter)
     statuses = StatusResolver(ForeignLandingSearch(rpc, operators), clock, ledgers, rpc.trust)
     slots = SimulationSlots(own.network, rpc, own.rpc_simulations)
     sending = SendingNetwork(leases, builder, submitter, statuses, shared.shutdown)
     funding = OperatorFunding(signers, own.balance_floor, budget)
     part = NetworkComponent(own.network, rpc, ledgers, state, funding, clock)
-    reconciler = _reconciler(shared, own, CatchUp(rpc, submitter, ledgers), statuses)
+    catch_up = CatchUp(rpc, submitter, ledgers)
     return NetworkServices(
         verified=VerificationNetwork(rules, operators, slots, ledgers, state, budget),
         rpc=rpc,
@@ -114,7 +114,7 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
             operators=operators.run,
             watch=watcher.run,
             sponsor=budget.run,
-            reconciliation=reconciler.run,
+            reconciliation=_reconciler(shared, own, catch_up, statuses).run,
         ),
     )
 

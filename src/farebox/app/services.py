@@ -82,38 +82,28 @@ def build_services(settings: Settings) -> Services:
     catalog = build_catalog(settings, pools, clock, rpc, ingress, gateway_sales(settings))
     vault = build_vault(settings, pools, clock, limiter)
     automation = build_automation(settings, pools, clock, networks, vault.automation)
-    facilitator = build_facilitator(
-        shared, pools.reads, networks, ingress.payments, catalog.reports
-    )
+    paying = (ingress.payments, catalog.reports)
+    facilitator = build_facilitator(shared, pools.reads, networks, *paying)
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
     callers = (agents, wallets, build_skills(settings))
-    features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, *callers
-    )
+    others = (accounts, sign_in, ingress, vault, gateway, *callers)
+    features = join_features(facilitator, catalog, *others)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     pruning = restart_on_failure(Loop("prune", pruner.run), clock)
     return Services(
         endpoints=features.endpoints,
-        tasks=[
-            Loop("clock", clock.run),
-            *_loops(networks),
-            *features.tasks,
-            *automation.tasks,
-            pruning,
-        ],
+        tasks=[*_loops(clock, networks), *features.tasks, *automation.tasks, pruning],
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
         protect=ingress.protect,
         around=lambda table: gateway.around(ingress.around(table)),
         trusted_proxies=settings.ingress.trusted_proxies,
         console=_console_files(settings),
-        leave=partial(
-            _shut_down, settler, automation, shared.shutdown, networks, settings.stop_grace_s
-        ),
+        leave=partial(_shut_down, settler, automation, shared, networks),
     )
 
 
@@ -131,8 +121,9 @@ def _console_files(settings: Settings) -> Mapping[str, StaticFile]:
     return console.files
 
 
-def _loops(networks: Mapping[Network, NetworkServices]) -> list[Loop]:
-    return [loop for each in networks.values() for loop in each.tasks]
+def _loops(clock: DatabaseClock, networks: Mapping[Network, NetworkServices]) -> list[Loop]:
+    of_networks = (loop for each in networks.values() for loop in each.tasks)
+    return [Loop("clock", clock.run), *of_networks]
 
 
 def _shared(settings: Settings, pools: Pools, clock: Clock) -> SharedWiring:
@@ -157,16 +148,16 @@ def _networks(settings: Settings, shared: SharedWiring) -> dict[Network, Network
 async def _shut_down(
     settler: Settler,
     automation: AutomationServices,
-    shutdown: ShutdownSignal,
+    shared: SharedWiring,
     networks: Mapping[Network, NetworkServices],
-    grace_s: float,
 ) -> None:
-    """Finish settlements and runs for `grace_s` seconds, then leave them to other processes."""
+    """Finish settlements and runs in the grace period, then leave them to other processes."""
+    grace_s = shared.settings.stop_grace_s
     is_drained, _ = await asyncio.gather(
         settler.drain(within_s=grace_s), automation.close(within_s=grace_s)
     )
     log.info("service.draining", is_drained=is_drained)
-    shutdown.set()
+    shared.shutdown.set()
     for each in networks.values():
         each.leases.close()
     await settler.drain()

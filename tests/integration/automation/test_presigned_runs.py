@@ -6,10 +6,10 @@ import pytest
 from stellar_sdk import InvokeHostFunction, Keypair, xdr
 
 from farebox.automation.execution.run_authority import entry_record
-from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import OnLegError
+from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.local.devnet import Scene
 from support.automation import read_plan, read_runs
 from support.automation_world import SEALERS, AutomationWorld, has_consumed, until_state

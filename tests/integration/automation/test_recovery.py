@@ -88,14 +88,14 @@ async def die_at(world: AutomationWorld, step: str) -> list[bytes]:
         with pytest.raises(Dead):
             await network.executor.execute(run)
         return submitters[0].envelopes
-    begun = await network.journal.begin(run)
+    begun = await network.steps.journal.begin(run)
     assert begun is not None
     checking, plan = begun
     if step == "checking":
         return []
-    building = await network.journal.advance(checking, RunTrigger.CHECK_ACCEPTED)
+    building = await network.steps.journal.advance(checking, RunTrigger.CHECK_ACCEPTED)
     assert building is not None
-    built = await network.builder.build(plan.terms, decode_calls(plan.terms.calls), building)
+    built = await network.steps.builder.build(plan.terms, decode_calls(plan.terms.calls), building)
     assert isinstance(built, BuiltRun)
     if step == "channel":
         assert await network.channels.take(building, wait_s=1) is not None
@@ -196,7 +196,7 @@ async def test_envelope_is_not_recorded_by_a_process_that_stood_still_after_buil
     keeper = await world.keeper()
     plan = await keeper_plan(world, keeper)
     late, reached, go_on = world.network(), asyncio.Event(), asyncio.Event()
-    builder = late.builder
+    builder = late.steps.builder
 
     class SlowBuilder:
         async def build(self, *arguments: Any) -> Any:

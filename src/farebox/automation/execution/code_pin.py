@@ -1,13 +1,12 @@
 """The code of a plan's target against the hash that was pinned when the plan was proposed."""
 
-from collections.abc import Sequence
 from enum import StrEnum
-from typing import Protocol
 
+from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.kernel.addresses import Address
 from farebox.stellar.contract_instance import WasmCode, instance_key, read_contract_code
-from farebox.stellar.rpc import LedgerEntries, RpcUnavailable
+from farebox.stellar.rpc import RpcUnavailable
 
 
 class PinState(StrEnum):
@@ -16,12 +15,6 @@ class PinState(StrEnum):
     HOLDS = "holds"
     CHANGED = "changed"
     UNKNOWN = "unknown"  # no node answers
-
-
-class EntryReader(Protocol):
-    """Reads ledger entries."""
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries: ...
 
 
 async def check_pin(ledger: EntryReader, terms: PlanTerms, target: Address) -> PinState:

@@ -1,8 +1,7 @@
 """Execute one claimed run, from its check to its end (3.10)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
@@ -16,6 +15,7 @@ from farebox.automation.execution.check_condition import (
     ConditionHolds,
 )
 from farebox.automation.execution.code_pin import PinState, check_pin
+from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.execution.fail_run import RunFailures
 from farebox.automation.execution.resolve_run import RunResolver
 from farebox.automation.execution.send_run import RunSender, SimulationOld
@@ -29,19 +29,12 @@ from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.clock import Clock
 from farebox.stellar.ledger_clock import ClockStale, Ledgers
-from farebox.stellar.rpc import LedgerEntries
 
 _REBUILDS: Final = 3  # of one execution, each after a wait for a channel
 _NEXT_LEDGER_S: Final = 15.0
 _POLL_S: Final = 0.25
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
-
-
-class EntryReader(Protocol):
-    """Reads ledger entries."""
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries: ...
 
 
 @dataclass(frozen=True, slots=True)

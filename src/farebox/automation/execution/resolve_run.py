@@ -4,7 +4,6 @@ What an absence proves is `submission`'s; here the nonce of the run's authorizat
 whose outcome is unknown is observed until it is proven, for an hour at most, and never tried again.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final, Protocol
@@ -14,6 +13,7 @@ import structlog
 
 from farebox.automation.authority.ledger_bounds import ATTEMPT_LEDGERS, AttemptBounds
 from farebox.automation.authority.stored_calls import decode_calls
+from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.execution.fail_run import RunFailures
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.attempt import (
@@ -34,7 +34,7 @@ from farebox.automation.runs.run_state import RunState, RunTrigger
 from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.clock import Clock
 from farebox.stellar.events import decode_contract_event
-from farebox.stellar.rpc import LedgerEntries, LedgerStatus, RpcUnavailable, TransactionFound
+from farebox.stellar.rpc import LedgerStatus, RpcUnavailable, TransactionFound
 from farebox.stellar.transfer_search import nonce_key
 from farebox.submission.fate import (
     Dead,
@@ -57,12 +57,6 @@ class FateWatcher(Protocol):
     """Looks for the fate of an envelope that was sent."""
 
     async def wait(self, sent: SentEnvelope, *, until: float) -> Fate: ...
-
-
-class EntryReader(Protocol):
-    """Reads ledger entries."""
-
-    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries: ...
 
 
 class RunResolver:

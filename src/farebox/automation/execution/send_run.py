@@ -19,7 +19,7 @@ from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, Run
-from farebox.automation.runs.run_journal import Recording, RunJournal
+from farebox.automation.runs.run_journal import AttemptRecording, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.sealed_columns import ENVELOPE_PURPOSE
 from farebox.kernel.addresses import Address
@@ -153,7 +153,7 @@ class RunSender:
             budget_on=self._clock.now().date(),
         )
 
-    async def _record(self, run: Run, built: BuiltRun, attempt: Attempt) -> Run | Recording:
+    async def _record(self, run: Run, built: BuiltRun, attempt: Attempt) -> Run | AttemptRecording:
         """Record the attempt; a channel with an open envelope counts as a lost lease."""
         sealed = self._needs.sealer.seal(
             Secret(attempt.sent.envelope.reveal()),
@@ -166,17 +166,17 @@ class RunSender:
             return await self._needs.journal.record_attempt(numbered, attempt, sealed)
         except Conflict as conflict:
             log.exception("automation.attempt_refused", run=run.id, constraint=conflict.constraint)
-            return Recording.LEASE_LOST
+            return AttemptRecording.LEASE_LOST
 
-    async def _refuse(self, run: Run, why: Recording) -> Run | None:
+    async def _refuse(self, run: Run, why: AttemptRecording) -> Run | None:
         failures = self._needs.failures
         match why:
-            case Recording.PLAN_STOPPED:
+            case AttemptRecording.PLAN_STOPPED:
                 after = replace(run.without_channel(), reason="plan_stopped")
                 return await self._needs.journal.move(run, RunTrigger.WITHDRAW, after)
-            case Recording.NETWORK_STOPPED:
+            case AttemptRecording.NETWORK_STOPPED:
                 return await failures.defer_while_stopped(run)
-            case Recording.BUDGET_OWNER | Recording.BUDGET_TOTAL:
+            case AttemptRecording.BUDGET_OWNER | AttemptRecording.BUDGET_TOTAL:
                 return await failures.defer_for_budget(run, why.value)
             case _:
                 return None

@@ -5,12 +5,12 @@ entries only: no authority of a source account can come from a simulation.
 """
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
+from farebox.facilitator.verification.verify import Simulator
 from farebox.kernel.addresses import ZERO_ACCOUNT
 from farebox.kernel.caller import OwnerId
 from farebox.stellar.returned_value import read_returned_value
-from farebox.stellar.rpc import RawSimulation
 from farebox.stellar.scval import ScValue
 from farebox.stellar.simulation import Simulation, read_simulation
 from farebox.stellar.simulation_slots import Requester, SimulationPurpose
@@ -18,12 +18,6 @@ from farebox.stellar.transactions import AuthorizedCall, simulation_envelope
 
 _SEQUENCE: Final = 1
 _MAX_RETURNED_BYTES: Final = 65_536
-
-
-class Simulator(Protocol):
-    """Simulates through a node as soon as the requester has a slot."""
-
-    async def simulate(self, envelope: str, requester: Requester) -> RawSimulation: ...
 
 
 @dataclass(frozen=True, slots=True)

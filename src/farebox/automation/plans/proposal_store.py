@@ -62,6 +62,14 @@ async def add_proposal(db: Connection, terms: PlanTerms, new: NewProposal) -> da
                 $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)
         RETURNING created_at
         """,
+        *_columns(terms, new),
+    )
+    return created_at
+
+
+def _columns(terms: PlanTerms, new: NewProposal) -> tuple[object, ...]:
+    """The values of `add_proposal`, in the order of its columns."""
+    return (
         terms.id,
         terms.owner,
         terms.network.value,
@@ -93,7 +101,6 @@ async def add_proposal(db: Connection, terms: PlanTerms, new: NewProposal) -> da
         new.idempotency_key,
         new.request_digest,
     )
-    return created_at
 
 
 async def find_plan(db: Connection, proposal_id: str) -> StoredPlan | None:

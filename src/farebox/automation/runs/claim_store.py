@@ -30,6 +30,38 @@ COLUMNS: Final[LiteralString] = """
 """
 
 
+_CLAIM_DUE: Final[LiteralString] = (
+    """
+    WITH due AS MATERIALIZED (
+        SELECT r.id, r.owner, r.account, r.due_at, o.running
+        FROM automation_runs r
+        JOIN automation_owners o ON o.network = r.network AND o.owner = r.owner
+        WHERE r.network = $1 AND r.due_at <= $2
+          AND r.state IN ('scheduled', 'deferred', 'retry_wait')
+          AND o.running < $6 AND (r.account IS NULL OR o.account_running < $7)
+          AND (NOT $8 OR r.deadline_at < $2)
+        ORDER BY r.due_at, r.id
+        LIMIT $9
+        FOR UPDATE OF r, o SKIP LOCKED
+    ), ranked AS (
+        SELECT id, due_at, account, running,
+               row_number() OVER (PARTITION BY owner ORDER BY due_at, id) AS of_owner,
+               row_number() OVER (PARTITION BY account ORDER BY due_at, id) AS of_account
+        FROM due
+    ), chosen AS (
+        SELECT id FROM ranked
+        WHERE running + of_owner <= $6 AND (account IS NULL OR of_account <= $7)
+        ORDER BY due_at, id LIMIT $5
+    )
+    UPDATE automation_runs r
+    SET state = 'claimed', lease_owner = $3, lease_until = $4,
+        lease_epoch = r.lease_epoch + 1, updated_at = $2
+    FROM chosen WHERE r.id = chosen.id
+    RETURNING """
+    + COLUMNS
+)
+
+
 async def claim_due(
     db: Connection,
     network: Network,
@@ -45,34 +77,7 @@ async def claim_due(
     `only_overdue`: only those whose deadline has passed, for a network that cannot be used.
     """
     rows = await db.fetch(
-        """
-        WITH due AS MATERIALIZED (
-            SELECT r.id, r.owner, r.account, r.due_at, o.running
-            FROM automation_runs r
-            JOIN automation_owners o ON o.network = r.network AND o.owner = r.owner
-            WHERE r.network = $1 AND r.due_at <= $2
-              AND r.state IN ('scheduled', 'deferred', 'retry_wait')
-              AND o.running < $6 AND (r.account IS NULL OR o.account_running < $7)
-              AND (NOT $8 OR r.deadline_at < $2)
-            ORDER BY r.due_at, r.id
-            LIMIT $9
-            FOR UPDATE OF r, o SKIP LOCKED
-        ), ranked AS (
-            SELECT id, due_at, account, running,
-                   row_number() OVER (PARTITION BY owner ORDER BY due_at, id) AS of_owner,
-                   row_number() OVER (PARTITION BY account ORDER BY due_at, id) AS of_account
-            FROM due
-        ), chosen AS (
-            SELECT id FROM ranked
-            WHERE running + of_owner <= $6 AND (account IS NULL OR of_account <= $7)
-            ORDER BY due_at, id LIMIT $5
-        )
-        UPDATE automation_runs r
-        SET state = 'claimed', lease_owner = $3, lease_until = $4,
-            lease_epoch = r.lease_epoch + 1, updated_at = $2
-        FROM chosen WHERE r.id = chosen.id
-        RETURNING """
-        + COLUMNS,
+        _CLAIM_DUE,
         network.value,
         now,
         holder,

@@ -61,15 +61,7 @@ async def move_plan(
         moved = await _stop_runs(db, moved, reason or trigger.value)
     if ProposalEffect.RETURN_RUNS in effects:
         moved = await _return_runs(db, moved)
-    await proposal_store.write_counters(db, plan.terms.id, moved.counters)
-    await proposal_store.write_state(
-        db,
-        plan.terms.id,
-        moved.state,
-        reason=reason,
-        overdue_at=_overdue_at(moved, now),
-        is_cancelling=moved.is_cancelling,
-    )
+    await _write(db, moved, now)
     if ProposalEffect.MATERIALISE_RUNS in effects:
         await materialise(db, moved, now)
     if ProposalEffect.SHRED_KEY in effects:
@@ -78,6 +70,18 @@ async def move_plan(
     data = {"from": plan.state, "to": moved.state, "reason": reason}
     await add_event(db, plan.terms.id, f"plan.{trigger}", data)
     return moved
+
+
+async def _write(db: Connection, plan: StoredPlan, now: datetime) -> None:
+    await proposal_store.write_counters(db, plan.terms.id, plan.counters)
+    await proposal_store.write_state(
+        db,
+        plan.terms.id,
+        plan.state,
+        reason=plan.reason,
+        overdue_at=_overdue_at(plan, now),
+        is_cancelling=plan.is_cancelling,
+    )
 
 
 async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> StoredPlan:

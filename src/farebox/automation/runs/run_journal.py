@@ -35,7 +35,7 @@ from farebox.storage.pool import Connection, Database
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
-class Recording(StrEnum):
+class AttemptRecording(StrEnum):
     """Whether an attempt was recorded, so that its envelope may be sent."""
 
     RECORDED = "recorded"
@@ -47,7 +47,7 @@ class Recording(StrEnum):
 
 
 class _NotRecorded(Exception):
-    def __init__(self, why: Recording) -> None:
+    def __init__(self, why: AttemptRecording) -> None:
         super().__init__(why)
         self.why = why
 
@@ -118,7 +118,9 @@ class RunJournal:
         async with self._database.connection() as db:
             return moved if await run_store.save_run(db, run, moved) else None
 
-    async def record_attempt(self, run: Run, attempt: Attempt, sealed: bytes) -> Run | Recording:
+    async def record_attempt(
+        self, run: Run, attempt: Attempt, sealed: bytes
+    ) -> Run | AttemptRecording:
         """Record an envelope before the network sees it, and reserve its fee from both budgets.
 
         Returns the run in the state `submitted`, or why nothing was recorded.
@@ -152,19 +154,19 @@ class RunJournal:
     ) -> None:
         plan = await proposal_store.lock_plan(db, run.proposal_id)
         if plan is None or not plan.may_run:
-            raise _NotRecorded(Recording.PLAN_STOPPED)
+            raise _NotRecorded(AttemptRecording.PLAN_STOPPED)
         if not await run_store.save_run(db, run, after):
-            raise _NotRecorded(Recording.LEASE_LOST)
+            raise _NotRecorded(AttemptRecording.LEASE_LOST)
         added = await attempt_store.add_attempt(
             db, attempt, network=run.network, owner=run.owner, sealed=sealed
         )
         if not added:
-            raise _NotRecorded(Recording.NETWORK_STOPPED)
+            raise _NotRecorded(AttemptRecording.NETWORK_STOPPED)
         used_up = await budget_store.reserve(db, charge, self._budgets)
         if used_up is SpendScope.OWNER:
-            raise _NotRecorded(Recording.BUDGET_OWNER)
+            raise _NotRecorded(AttemptRecording.BUDGET_OWNER)
         if used_up is SpendScope.TOTAL:
-            raise _NotRecorded(Recording.BUDGET_TOTAL)
+            raise _NotRecorded(AttemptRecording.BUDGET_TOTAL)
 
     async def mark_sent(self, attempt: Attempt) -> None:
         """Record that a node took an attempt's envelope.

@@ -57,6 +57,14 @@ async def save_run(db: Connection, before: Run, after: Run) -> bool:
         WHERE id = $1 AND lease_epoch = $2 AND state = $3
         RETURNING true
         """,
+        *_changes(before, after),
+    )
+    return saved is True
+
+
+def _changes(before: Run, after: Run) -> tuple[object, ...]:
+    """The values of `save_run`."""
+    return (
         before.id,
         before.lease_epoch,
         before.state.value,
@@ -82,7 +90,6 @@ async def save_run(db: Connection, before: Run, after: Run) -> bool:
         after.is_final,
         after.keeps_lease,
     )
-    return saved is True
 
 
 async def list_legs(db: Connection, proposal_id: str, run_index: int) -> Sequence[Run]:
