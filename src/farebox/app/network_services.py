@@ -78,8 +78,7 @@ class NetworkServices:
 def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) -> NetworkServices:
     """Build the services of one network."""
     settings, clock, database = shared.settings, shared.clock, shared.database
-    rules = _rules(settings, own, signers)
-    rpc = _nodes(settings, own, clock, signers)
+    rules, rpc = _rules(settings, own, signers), _nodes(settings, own, clock, signers)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)

@@ -104,10 +104,7 @@ async def die_at(world: AutomationWorld, step: str) -> list[bytes]:
 
 async def lose_leases(world: AutomationWorld) -> None:
     async with world.database.connection() as db:
-        await db.execute(
-            "UPDATE automation_runs SET lease_until = now() - interval '1 s'"
-            " WHERE lease_until IS NOT NULL"
-        )
+        await db.execute("UPDATE automation_leases SET until = now() - interval '1 s'")
 
 
 STEPS = ["claimed", "checking", "building", "channel", "recorded", "sent", "landed"]

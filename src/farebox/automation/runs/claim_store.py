@@ -2,7 +2,8 @@
 
 A claim is one statement. It reads due rows in their order through one partial index and locks each
 with its owner's counter, both with SKIP LOCKED: schedulers never wait for each other, and the
-counter that a claim judges is the newest. Triggers of the table keep the counters.
+counter that a claim judges is the newest. Triggers of the table keep the counters. A claim changes
+no column that an index has, so that its cost does not grow with the number of plans.
 """
 
 from collections.abc import Sequence
@@ -52,13 +53,19 @@ _CLAIM_DUE: Final[LiteralString] = (
         SELECT id FROM ranked
         WHERE running + of_owner <= $6 AND (account IS NULL OR of_account <= $7)
         ORDER BY due_at, id LIMIT $5
-    )
-    UPDATE automation_runs r
-    SET state = 'claimed', lease_owner = $3, lease_until = $4,
-        lease_epoch = r.lease_epoch + 1, updated_at = $2
-    FROM chosen WHERE r.id = chosen.id
-    RETURNING """
+    ), claimed AS (
+        UPDATE automation_runs r
+        SET state = 'claimed', lease_epoch = r.lease_epoch + 1, updated_at = $2
+        FROM chosen WHERE r.id = chosen.id
+        RETURNING """
     + COLUMNS
+    + """
+    ), leased AS (
+        INSERT INTO automation_leases (run_id, network, holder, until)
+        SELECT id, network, $3, $4 FROM claimed
+    )
+    SELECT * FROM claimed
+    """
 )
 
 
@@ -98,14 +105,17 @@ async def claim_unresolved(
     rows = await db.fetch(
         """
         WITH lost AS MATERIALIZED (
-            SELECT r.id FROM automation_runs r
-            WHERE r.network = $1 AND r.lease_until < $2 AND r.state IN ('submitted', 'reconciling')
-            ORDER BY r.lease_until LIMIT $5 FOR UPDATE SKIP LOCKED
+            SELECT l.run_id FROM automation_leases l
+            JOIN automation_runs r ON r.id = l.run_id
+            WHERE l.network = $1 AND l.until < $2 AND r.state IN ('submitted', 'reconciling')
+            ORDER BY l.until LIMIT $5 FOR UPDATE SKIP LOCKED
+        ), taken AS (
+            UPDATE automation_leases l SET holder = $3, until = $4
+            FROM lost WHERE l.run_id = lost.run_id
         )
         UPDATE automation_runs r
-        SET state = 'reconciling', lease_owner = $3, lease_until = $4,
-            lease_epoch = r.lease_epoch + 1, updated_at = $2
-        FROM lost WHERE r.id = lost.id
+        SET state = 'reconciling', lease_epoch = r.lease_epoch + 1, updated_at = $2
+        FROM lost WHERE r.id = lost.run_id
         RETURNING """
         + COLUMNS,
         network.value,
@@ -122,14 +132,16 @@ async def release_lost(db: Connection, network: Network, *, now: datetime, limit
     rows = await db.fetch(
         """
         WITH lost AS MATERIALIZED (
-            SELECT r.id FROM automation_runs r
-            WHERE r.network = $1 AND r.lease_until < $2
+            SELECT l.run_id FROM automation_leases l
+            JOIN automation_runs r ON r.id = l.run_id
+            WHERE l.network = $1 AND l.until < $2
               AND r.state IN ('claimed', 'checking', 'building')
             ORDER BY r.owner, r.id LIMIT $3 FOR UPDATE SKIP LOCKED
+        ), released AS (
+            DELETE FROM automation_leases l USING lost WHERE l.run_id = lost.run_id
         )
-        UPDATE automation_runs r
-        SET state = 'scheduled', lease_owner = NULL, lease_until = NULL, updated_at = $2
-        FROM lost WHERE r.id = lost.id
+        UPDATE automation_runs r SET state = 'scheduled', updated_at = $2
+        FROM lost WHERE r.id = lost.run_id
         RETURNING r.id
         """,
         network.value,
@@ -145,15 +157,14 @@ async def extend_leases(
     """Extend every lease of the holder; the ids of the runs that it still holds."""
     rows = await db.fetch(
         """
-        UPDATE automation_runs SET lease_until = $3
-        WHERE network = $1 AND lease_owner = $2 AND lease_until IS NOT NULL
-        RETURNING id
+        UPDATE automation_leases SET until = $3 WHERE network = $1 AND holder = $2
+        RETURNING run_id
         """,
         network.value,
         holder,
         until,
     )
-    return frozenset(row["id"] for row in rows)
+    return frozenset(row["run_id"] for row in rows)
 
 
 def read_run_row(row: Row) -> Run:

@@ -45,17 +45,21 @@ async def save_run(db: Connection, before: Run, after: Run) -> bool:
     """
     saved = await db.fetchval(
         """
-        UPDATE automation_runs
-        SET state = $4, state_reason = $5, error_class = $6, error_code = $7, due_at = $8,
-            attempts = $9, checked_ledger = $10, auth_nonce = $11, channel = $12,
-            channel_sequence = $13, tx_hash = $14, ledger = $15, fee_charged = $16, effects = $17,
-            result = $18, executed_by = $19, receipt = $20, scheduled_for = $21, deadline_at = $22,
-            finished_at = CASE WHEN $23 THEN clock_timestamp() END,
-            lease_owner = CASE WHEN $24 THEN lease_owner END,
-            lease_until = CASE WHEN $24 THEN lease_until END,
-            updated_at = clock_timestamp()
-        WHERE id = $1 AND lease_epoch = $2 AND state = $3
-        RETURNING true
+        WITH saved AS (
+            UPDATE automation_runs
+            SET state = $4, state_reason = $5, error_class = $6, error_code = $7, due_at = $8,
+                attempts = $9, checked_ledger = $10, auth_nonce = $11, channel = $12,
+                channel_sequence = $13, tx_hash = $14, ledger = $15, fee_charged = $16,
+                effects = $17, result = $18, executed_by = $19, receipt = $20,
+                scheduled_for = $21, deadline_at = $22,
+                finished_at = CASE WHEN $23 THEN clock_timestamp() END,
+                updated_at = clock_timestamp()
+            WHERE id = $1 AND lease_epoch = $2 AND state = $3
+            RETURNING id
+        ), released AS (
+            DELETE FROM automation_leases l USING saved WHERE l.run_id = saved.id AND NOT $24
+        )
+        SELECT true FROM saved
         """,
         *_changes(before, after),
     )

@@ -128,8 +128,6 @@ CREATE TABLE automation_runs (
     error_code text,
     due_at timestamptz,                                   -- when it may be claimed; NULL: final, or after another
     attempts smallint NOT NULL DEFAULT 0,                 -- tries, those before anything was sent included
-    lease_owner text,
-    lease_until timestamptz,
     lease_epoch bigint NOT NULL DEFAULT 0,                -- only grows: an earlier holder cannot write
     checked_ledger bigint,                                -- in which a condition held last
     auth_nonce bigint,                                    -- of every authorization of this row
@@ -149,18 +147,23 @@ CREATE TABLE automation_runs (
     UNIQUE (proposal_id, run_index, leg_index),
     CHECK ((state IN ('succeeded', 'partial', 'failed', 'missed', 'skipped', 'abandoned'))
         = (finished_at IS NOT NULL)),
-    CHECK (finished_at IS NULL OR due_at IS NULL),
-    CHECK ((state IN ('claimed', 'checking', 'building')) <= (lease_until IS NOT NULL))
-) WITH (fillfactor = 80);
+    CHECK (finished_at IS NULL OR due_at IS NULL)
+) WITH (fillfactor = 80);                                 -- a claim changes no indexed column (HOT)
 
 CREATE UNIQUE INDEX automation_runs_one_open ON automation_runs (proposal_id)
     WHERE due_at IS NOT NULL;
 CREATE UNIQUE INDEX automation_runs_nonce ON automation_runs (network, account, auth_nonce)
     WHERE auth_nonce IS NOT NULL;
 CREATE INDEX automation_runs_due ON automation_runs (network, due_at, id)
-    WHERE state IN ('scheduled', 'deferred', 'retry_wait') AND due_at IS NOT NULL;
-CREATE INDEX automation_runs_leased ON automation_runs (network, lease_until)
-    WHERE lease_until IS NOT NULL;
+    WHERE due_at IS NOT NULL;                             -- those in progress are few, and passed over
+
+-- Who works on a run, and until when. In a table of its own, which stays small.
+CREATE TABLE automation_leases (
+    run_id text PRIMARY KEY REFERENCES automation_runs (id),
+    network text NOT NULL,
+    holder text NOT NULL,
+    until timestamptz NOT NULL
+) WITH (fillfactor = 50);
 
 -- How many runs of an owner are in progress, so that no claim counts them.
 CREATE TABLE automation_owners (

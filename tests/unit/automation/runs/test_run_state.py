@@ -37,6 +37,8 @@ building | submit | submitted |
 submitted | lose_track | reconciling |
 submitted reconciling | succeed | succeeded | consume_credit, count_authorization, store_effects, \
 reset_failures, {END}
+building | find_used | succeeded | consume_credit, count_authorization, store_effects, \
+reset_failures, {END}
 scheduled deferred retry_wait claimed checking building | withdraw | skipped | release_channel
 scheduled deferred retry_wait claimed checking building | miss | missed | {END}
 claimed checking building | lose_lease | scheduled |
