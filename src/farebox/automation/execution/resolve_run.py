@@ -36,6 +36,7 @@ from farebox.kernel.clock import Clock
 from farebox.stellar.events import decode_contract_event
 from farebox.stellar.rpc import LedgerStatus, RpcUnavailable, TransactionFound
 from farebox.stellar.transfer_search import nonce_key
+from farebox.submission.deliver import BAD_SEQUENCE
 from farebox.submission.fate import (
     Dead,
     Fate,
@@ -120,6 +121,8 @@ class RunResolver:
                 return await self._failures.fail(run, ErrorClass.TRANSPORT, "not_sent", ended=ended)
             case Refused(result_code=code):
                 ended = EndedAttempt(attempt, AttemptOutcome.DEAD, code)
+                if code == BAD_SEQUENCE:  # the channel's number is read again
+                    run = run.without_channel()
                 return await self._failures.fail(run, classify_result(code), code, ended=ended)
             case Dead() | Unproven():
                 return await self._judge_absence(run, attempt, fate)

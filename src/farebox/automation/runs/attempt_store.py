@@ -1,7 +1,5 @@
 """The table of attempts; each row is committed before the network sees its envelope."""
 
-from datetime import datetime
-
 from farebox.automation.runs.run import Attempt, AttemptOutcome
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
@@ -103,18 +101,6 @@ async def find_open(db: Connection, run_id: str) -> tuple[Attempt, bytes] | None
         run_id,
     )
     return None if row is None else (_read_attempt(row), row["envelope"])
-
-
-async def find_last_prepared(db: Connection, run_id: str) -> tuple[int, datetime | None]:
-    """How many envelopes the run had, and when the first of them was recorded."""
-    row = await db.fetchrow(
-        """
-        SELECT count(*) AS n, min(prepared_at) AS first_at
-        FROM automation_attempts WHERE run_id = $1
-        """,
-        run_id,
-    )
-    return (0, None) if row is None else (row["n"], row["first_at"])
 
 
 def _read_attempt(row: Row) -> Attempt:

@@ -159,7 +159,7 @@ CREATE INDEX automation_runs_due ON automation_runs (network, due_at, id)
 
 -- Who works on a run, and until when. In a table of its own, which stays small.
 CREATE TABLE automation_leases (
-    run_id text PRIMARY KEY REFERENCES automation_runs (id),
+    run_id text PRIMARY KEY,                              -- no reference: a claim is to be cheap
     network text NOT NULL,
     holder text NOT NULL,
     until timestamptz NOT NULL
