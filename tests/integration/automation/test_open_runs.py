@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+import msgspec
 import pytest
 from stellar_sdk import scval
 
@@ -10,8 +11,11 @@ from farebox.automation.paymaster import budget_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs.receipt import receipt_digest
+from farebox.automation.runs.receipts import SignedReceipt
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.amounts import Stroops
+from farebox.stellar.auth_entries import signature_verifies
 from support.automation import read_owner, read_plan, read_runs
 from support.automation_world import (
     LIMITS,
@@ -47,6 +51,22 @@ async def test_open_runs_land_once_each_and_are_counted(world: AutomationWorld) 
     counters = (await read_plan(world.database, plan)).counters
     assert (counters.runs_consumed, counters.runs_succeeded, counters.auths_used) == (3, 3, 3)
     assert await read_owner(world.database, plan.terms.owner) == (0, 0)
+
+
+async def test_receipt_of_a_run_verifies_with_the_delegate_key(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper)
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "succeeded")
+    line = msgspec.json.decode(row["receipt"], type=SignedReceipt)
+    assert line.delegate == plan.terms.delegate.hex()
+    digest = receipt_digest(bytes(line.receipt))
+    assert signature_verifies(plan.terms.delegate, bytes.fromhex(line.signature), digest)
+    receipt = msgspec.json.decode(line.receipt)
+    assert (receipt["transaction"], receipt["state"]) == (row["tx_hash"].hex(), "succeeded")
+    changed = bytes(line.receipt).replace(b'"succeeded"', b'"failed"')
+    forged = receipt_digest(changed)
+    assert not signature_verifies(plan.terms.delegate, bytes.fromhex(line.signature), forged)
 
 
 async def test_run_whose_check_says_no_is_skipped_and_not_charged(world: AutomationWorld) -> None:
