@@ -4,10 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from farebox.app.settings import NetworkSettings, Settings
+from farebox.automation.paymaster import channel_store
+from farebox.facilitator.channels import store
 from farebox.facilitator.channels.channel import ChannelsRefused
+from farebox.facilitator.channels.channel_table import ChannelTable
 from farebox.facilitator.channels.ledger_capacity import TYPICAL, LedgerCapacity, compute_capacity
 from farebox.facilitator.channels.maintain_channels import ChannelMaintenance
 from farebox.facilitator.channels.operator_ledger import OperatorLedger
@@ -17,7 +21,7 @@ from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.network_settings import read_network_settings, setting_keys
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.rpc_http import HttpSorobanRpc
-from farebox.stellar.signers import read_signers
+from farebox.stellar.signers import SigningAccount, read_signers
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
@@ -26,6 +30,13 @@ _POLL_S: Final = 0.5
 _DELIVER_S: Final = 20.0  # the relayer may have another pending transaction
 _IDLE_S: Final = 0.5
 _INCLUSION_FEE: Final = 10_000  # stroops an operation, at most
+
+
+class ChannelPurpose(StrEnum):
+    """What channel accounts are for; those of one purpose are never used for another."""
+
+    SETTLEMENT = "settlement"
+    AUTOMATION = "automation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +60,41 @@ class ChannelTools:
 
 @asynccontextmanager
 async def channel_tools(
-    settings: Settings, own: NetworkSettings, url: Secret[str], report: Callable[[str], None]
+    settings: Settings,
+    own: NetworkSettings,
+    url: Secret[str],
+    report: Callable[[str], None],
+    *,
+    purpose: ChannelPurpose = ChannelPurpose.SETTLEMENT,
 ) -> AsyncIterator[ChannelTools]:
-    """Everything that changes channels, open inside this context.
+    """Everything that changes the channels of one purpose, open inside this context.
 
     Raises:
-        BadSigner: the relayer's seed cannot be used.
-        ChannelsRefused: the node's authority cannot be read.
+        BadSigner: a seed cannot be used.
+        ChannelsRefused: there is no paymaster, or the node's authority cannot be read.
     """
     clock = SystemClock()
-    relayer = read_signers(own.relayer_secret, own.paymaster_secret).relayer
+    payer, table = _payer(own, purpose)
     async with AsyncExitStack() as opened:
         database = await opened.enter_async_context(
             Database(url, connections=4, is_pooled=settings.connections.is_pooled)
         )
         rpc, ledger = await opened.enter_async_context(operator_ledger(settings, own, clock))
         maintenance = ChannelMaintenance(
-            own.network, relayer, ledger, database, clock, report=report
+            own.network, payer, ledger, database, clock, report=report, table=table
         )
         yield ChannelTools(maintenance, ledger, rpc, database)
+
+
+def _payer(own: NetworkSettings, purpose: ChannelPurpose) -> tuple[SigningAccount, ChannelTable]:
+    """The account from whose key the channels are derived, and the table they are in."""
+    signers = read_signers(own.relayer_secret, own.paymaster_secret)
+    if purpose is ChannelPurpose.SETTLEMENT:
+        return signers.relayer, store
+    if signers.paymaster is None:
+        label = own.network.label.upper()
+        raise ChannelsRefused(f"There is no paymaster: set FAREBOX_PAYMASTER_SECRET_{label}.")
+    return signers.paymaster, channel_store
 
 
 @asynccontextmanager

@@ -38,6 +38,7 @@ class Pools:
     searching: Database  # of reads: browsing and searching
     accounts: Database  # of reads: sign-in, keys, secrets and the audit log
     listing: Database  # of background: the listings of what was settled
+    runs: Database  # of background: the runs of plans
     upkeep: Database  # of background: counts, probes and retention
 
     @property
@@ -81,10 +82,14 @@ def build_pools(url: Secret[str], sizes: ConnectionSettings) -> Pools:
         listing=background.share(
             _share(sizes.background), wait_s=_LISTING_WAIT_S, within_s=_LISTING_S
         ),
-        upkeep=background.share(
-            sizes.background // 2, wait_s=_BACKGROUND_WAIT_S, within_s=3 * _STATEMENT_S
-        ),
+        runs=_work_share(background, _share(sizes.background)),
+        upkeep=_work_share(background, sizes.background // 2),
     )
+
+
+def _work_share(background: Database, connections: int) -> Database:
+    """A share for work that no caller waits for."""
+    return background.share(connections, wait_s=_BACKGROUND_WAIT_S, within_s=3 * _STATEMENT_S)
 
 
 def _share(connections: int) -> int:

@@ -1,5 +1,6 @@
 """One network as a component of the service: its checks, its watches and its readiness."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -59,6 +60,7 @@ class NetworkComponent:
         self._funding, self._clock = funding, clock
         self._node_reasons: tuple[str, ...] = (_NOT_CHECKED,)
         self._account_faults: tuple[StartFault, ...] = ()
+        self._warnings: list[Callable[[], tuple[str, ...]]] = []
 
     @property
     def name(self) -> str:
@@ -78,7 +80,13 @@ class NetworkComponent:
         is_usable = not reasons and all(fault.is_warning for fault in faults)
         stopped = (_STOPPED,) if self._funding.budget.is_stopped else ()
         warnings = () if self._node_reasons else self._rpc.warnings
-        return ComponentHealth(is_usable=is_usable, reasons=reasons + codes + stopped + warnings)
+        others = tuple(code for each in self._warnings for code in each())
+        found = reasons + codes + stopped + warnings + others
+        return ComponentHealth(is_usable=is_usable, reasons=found)
+
+    def warn(self, source: Callable[[], tuple[str, ...]]) -> None:
+        """Show the codes of another part of the service, which never make it unready."""
+        self._warnings.append(source)
 
     async def run(self) -> None:
         """Check the nodes until one is fit, then run the ledger clock."""
@@ -105,7 +113,7 @@ class NetworkComponent:
                 self._account_faults = await check_accounts(
                     self._network,
                     self._rpc,
-                    sorted(self._funding.signers.addresses),
+                    [self._funding.signers.relayer.address],  # the paymaster only warns
                     floor=self._funding.floor,
                 )
             except RpcUnavailable:

@@ -7,7 +7,9 @@ from typing import Final
 from farebox.app.assembly import Loop
 from farebox.app.network_component import NetworkComponent, OperatorFunding
 from farebox.app.settings import NetworkSettings, Settings
+from farebox.automation.paymaster import channel_store
 from farebox.facilitator.budgets.sponsor_budget import SponsorBudget
+from farebox.facilitator.channels import store
 from farebox.facilitator.channels.channel_leases import PASS_ON_S, ChannelLeases
 from farebox.facilitator.channels.ledger_capacity import CapacityMeter
 from farebox.facilitator.channels.operator_accounts import OperatorAccounts
@@ -40,6 +42,7 @@ _DELIVER_S: Final = 10.0  # how long a node may answer TRY_AGAIN_LATER
 _RECONCILE_EVERY_S: Final = 5.0
 _LEAVE_TO_CALLERS_S: Final = 20.0  # four ledgers; afterwards the caller may be gone
 _OTHER_SIMULATIONS: Final = 8  # for the start check and sign-ins of contract accounts
+_CHANNELS: Final = (store, channel_store)  # of settlement, and of automation
 _SIGN_S: Final = 5.0  # the maximum time from a free channel to a recorded envelope
 
 
@@ -63,6 +66,7 @@ class NetworkServices:
     verified: VerificationNetwork
     rpc: RpcNodes
     ledgers: LedgerClock
+    submitter: Submitter
     part: NetworkComponent
     sender: PaymentSender
     operators: OperatorAccounts
@@ -74,8 +78,7 @@ class NetworkServices:
 def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) -> NetworkServices:
     """Build the services of one network."""
     settings, clock, database = shared.settings, shared.clock, shared.database
-    rules = _rules(settings, own, signers)
-    rpc = _nodes(settings, own, clock, signers)
+    rules, rpc = _rules(settings, own, signers), _nodes(settings, own, clock, signers)
     state = NetworkState(own.network, rpc, clock)
     ledgers = LedgerClock(own.network, rpc, clock, poll_s=settings.clock_poll_s)
     watcher = LedgerWatcher(rpc, ledgers, clock, idle_s=settings.clock_poll_s)
@@ -83,18 +86,19 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
     meter = CapacityMeter(lambda: state.settings)
     leases = _leases(shared, own, signers, meter)
     budget = SponsorBudget(own.network, own.budgets, database, clock, highest_fee=own.max_fee)
-    operators = OperatorAccounts(own.network, signers.addresses, database, clock)
+    operators = OperatorAccounts(own.network, signers.addresses, database, clock, _CHANNELS)
     builder = _builder(rules, signers, rpc, ledgers, state, meter)
     statuses = StatusResolver(ForeignLandingSearch(rpc, operators), clock, ledgers, rpc.trust)
     slots = SimulationSlots(own.network, rpc, own.rpc_simulations)
     sending = SendingNetwork(leases, builder, submitter, statuses, shared.shutdown)
     funding = OperatorFunding(signers, own.balance_floor, budget)
     part = NetworkComponent(own.network, rpc, ledgers, state, funding, clock)
-    reconciler = _reconciler(shared, own, CatchUp(rpc, submitter, ledgers), statuses)
+    catch_up = CatchUp(rpc, submitter, ledgers)
     return NetworkServices(
         verified=VerificationNetwork(rules, operators, slots, ledgers, state, budget),
         rpc=rpc,
         ledgers=ledgers,
+        submitter=submitter,
         part=part,
         sender=PaymentSender(sending, shared.journal, shared.releaser, clock, shared.timeouts),
         operators=operators,
@@ -109,7 +113,7 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
             operators=operators.run,
             watch=watcher.run,
             sponsor=budget.run,
-            reconciliation=reconciler.run,
+            reconciliation=_reconciler(shared, own, catch_up, statuses).run,
         ),
     )
 

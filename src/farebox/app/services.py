@@ -1,5 +1,6 @@
 """The composition root of the service."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -9,6 +10,7 @@ import structlog
 from farebox.app.account_services import build_accounts
 from farebox.app.agent_services import build_agents
 from farebox.app.assembly import Loop, Services, join_features
+from farebox.app.automation_services import AutomationServices, build_automation
 from farebox.app.catalog_services import build_catalog
 from farebox.app.console import check_console, read_console
 from farebox.app.database_pools import Pools, build_pools
@@ -79,30 +81,29 @@ def build_services(settings: Settings) -> Services:
     sign_in = build_sign_in(settings, pools, clock, accounts, ingress, sign_in_networks)
     catalog = build_catalog(settings, pools, clock, rpc, ingress, gateway_sales(settings))
     vault = build_vault(settings, pools, clock, limiter)
-    facilitator = build_facilitator(
-        shared, pools.reads, networks, ingress.payments, catalog.reports
-    )
+    automation = build_automation(settings, pools, clock, networks, vault.automation)
+    paying = (ingress.payments, catalog.reports)
+    facilitator = build_facilitator(shared, pools.reads, networks, *paying)
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
     callers = (agents, wallets, build_skills(settings))
-    features = join_features(
-        facilitator, catalog, accounts, sign_in, ingress, vault, gateway, *callers
-    )
+    others = (accounts, sign_in, ingress, vault, gateway, *callers)
+    features = join_features(facilitator, catalog, *others)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
     pruning = restart_on_failure(Loop("prune", pruner.run), clock)
     return Services(
         endpoints=features.endpoints,
-        tasks=[Loop("clock", clock.run), *_loops(networks), *features.tasks, pruning],
+        tasks=[*_loops(clock, networks), *features.tasks, *automation.tasks, pruning],
         parts=[DatabaseComponent(pools.health), *(each.part for each in networks.values())],
         resources=[*pools.entered, clock, *features.resources, *rpc.values(), _drain(settler)],
         protect=ingress.protect,
         around=lambda table: gateway.around(ingress.around(table)),
         trusted_proxies=settings.ingress.trusted_proxies,
         console=_console_files(settings),
-        leave=partial(_shut_down, settler, shared.shutdown, networks, settings.stop_grace_s),
+        leave=partial(_shut_down, settler, automation, shared, networks),
     )
 
 
@@ -120,8 +121,9 @@ def _console_files(settings: Settings) -> Mapping[str, StaticFile]:
     return console.files
 
 
-def _loops(networks: Mapping[Network, NetworkServices]) -> list[Loop]:
-    return [loop for each in networks.values() for loop in each.tasks]
+def _loops(clock: DatabaseClock, networks: Mapping[Network, NetworkServices]) -> list[Loop]:
+    of_networks = (loop for each in networks.values() for loop in each.tasks)
+    return [Loop("clock", clock.run), *of_networks]
 
 
 def _shared(settings: Settings, pools: Pools, clock: Clock) -> SharedWiring:
@@ -145,14 +147,17 @@ def _networks(settings: Settings, shared: SharedWiring) -> dict[Network, Network
 
 async def _shut_down(
     settler: Settler,
-    shutdown: ShutdownSignal,
+    automation: AutomationServices,
+    shared: SharedWiring,
     networks: Mapping[Network, NetworkServices],
-    grace_s: float,
 ) -> None:
-    """Finish settlements for `grace_s` seconds, then hand them over to other processes."""
-    is_drained = await settler.drain(within_s=grace_s)
+    """Finish settlements and runs in the grace period, then leave them to other processes."""
+    grace_s = shared.settings.stop_grace_s
+    is_drained, _ = await asyncio.gather(
+        settler.drain(within_s=grace_s), automation.close(within_s=grace_s)
+    )
     log.info("service.draining", is_drained=is_drained)
-    shutdown.set()
+    shared.shutdown.set()
     for each in networks.values():
         each.leases.close()
     await settler.drain()

@@ -70,7 +70,20 @@ class NetworkSettings:
         "the account that sends and pays")
     paymaster_secret: Secret[str] | None = optional(
         "PAYMASTER_SECRET_<NETWORK>", rules.secret_seed,
-        "an account kept for automation", differs_from=_RELAYERS)
+        "the account that pays for the runs of plans; without it there is no automation there",
+        differs_from=_RELAYERS)
+    automation_max_fee: Stroops = setting("AUTOMATION_MAX_FEE_STROOPS_<NETWORK>", _FEE, "5000000",
+        "the most one transaction of a run may cost, fee bump included; a plan may set less")
+    automation_budget_total: Stroops = setting(
+        "AUTOMATION_BUDGET_TOTAL_STROOPS_<NETWORK>", _BUDGET, "2000000000",
+        "the most that the runs of a UTC day may cost; 0 = off, here and below")
+    automation_budget_owner: Stroops = setting(
+        "AUTOMATION_BUDGET_OWNER_STROOPS_<NETWORK>", _BUDGET, "200000000",
+        "the same for each owner of plans")
+    automation_balance_floor: Stroops = setting(
+        "AUTOMATION_BALANCE_FLOOR_STROOPS_<NETWORK>", _BUDGET, "50000000",
+        "the least the paymaster must have above its reserves; below it no run is claimed, and "
+        "readiness warns")
     max_fee: Stroops = setting("MAX_FEE_STROOPS_<NETWORK>", _FEE, "500000",
         "the most one settlement may cost, fee bump included")
     max_inclusion_fee: Stroops = setting("MAX_INCLUSION_FEE_STROOPS_<NETWORK>", _FEE, "100000",

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from farebox.app.channel_tools import ChannelTools, channel_tools
+from farebox.app.channel_tools import ChannelPurpose, ChannelTools, channel_tools
 from farebox.audit.event import Action
 from farebox.cli.database import migrated_database
 from farebox.cli.exits import load_settings
@@ -21,6 +21,14 @@ from farebox.kernel.networks import Network
 T = TypeVar("T")
 _MOST = 1000
 AS_MANY_AS_FIT = 0
+_purpose_option = click.option(
+    "--for",
+    "purpose",
+    type=click.Choice([each.value for each in ChannelPurpose]),
+    default=ChannelPurpose.SETTLEMENT.value,
+    show_default=True,
+    help="settlement: the relayer's channels; automation: the paymaster's.",
+)
 _network_option = click.option(
     "--network", type=NetworkName(), required=True, help="testnet or pubnet."
 )
@@ -47,6 +55,7 @@ def command() -> None:
 
 @command.command("create")
 @_network_option
+@_purpose_option
 @click.option(
     "--count",
     type=ChannelCount(1, _MOST),
@@ -54,13 +63,13 @@ def command() -> None:
     help="The number of active channels afterwards, existing ones included; max: as many as one "
     "ledger has room for settlements.",
 )
-def create(network: Network, count: int) -> None:
+def create(network: Network, purpose: str, count: int) -> None:
     """Create channel accounts until COUNT are active.
 
     They hold no balance. The relayer sponsors a reserve of 1 XLM for each, which is returned when
     the channel is retired.
     """
-    created = _run_on_ledger(network, Action.CHANNELS_CREATED, partial(_create, count))
+    created = _run_on_ledger(network, purpose, Action.CHANNELS_CREATED, partial(_create, count))
     click.echo(
         f"{created.active} channels are active on {network.label}: "
         f"{created.created} made now, {created.adopted} adopted"
@@ -69,9 +78,10 @@ def create(network: Network, count: int) -> None:
 
 @command.command("list")
 @_network_option
-def list_all(network: Network) -> None:
+@_purpose_option
+def list_all(network: Network, purpose: str) -> None:
     """Show every channel: address, state, and whether it is free or busy."""
-    channels, room = _run(network, _read_channels, is_read_only=True)
+    channels, room = _run(network, purpose, _read_channels, is_read_only=True)
     for each in channels:
         click.echo(f"{each.address} {each.state:8} {'free' if each.is_free else 'busy'}")
     if room is not None:
@@ -84,14 +94,15 @@ def list_all(network: Network) -> None:
 
 @command.command("drain")
 @_network_option
+@_purpose_option
 @click.argument("addresses", metavar="ADDRESS...", nargs=-1)
 @click.option("--all", "is_all", is_flag=True, help="Every active channel.")
-def drain(network: Network, addresses: tuple[str, ...], *, is_all: bool) -> None:
+def drain(network: Network, purpose: str, addresses: tuple[str, ...], *, is_all: bool) -> None:
     """Stop leasing channels; their current payments are completed."""
     if bool(addresses) == is_all:
         raise click.UsageError("Name the channels to drain, or give --all.")
     named = None if is_all else addresses
-    drained = _run(network, partial(_drain, network, named))
+    drained = _run(network, purpose, partial(_drain, _subject(network, purpose), named))
     for address in drained:
         click.echo(address)
     click.echo(
@@ -101,10 +112,11 @@ def drain(network: Network, addresses: tuple[str, ...], *, is_all: bool) -> None
 
 @command.command("retire")
 @_network_option
-def retire(network: Network) -> None:
+@_purpose_option
+def retire(network: Network, purpose: str) -> None:
     """Merge idle drained channels into the relayer."""
     retired = _run_on_ledger(
-        network, Action.CHANNELS_RETIRED, lambda tools: tools.maintenance.retire()
+        network, purpose, Action.CHANNELS_RETIRED, lambda tools: tools.maintenance.retire()
     )
     for address in retired.merged:
         click.echo(address)
@@ -124,16 +136,20 @@ async def _create(count: int, tools: ChannelTools) -> ChannelsCreated:
     return await tools.maintenance.create(count)
 
 
-async def _drain(
-    network: Network, named: tuple[str, ...] | None, tools: ChannelTools
-) -> Sequence[str]:
-    await _write_event(tools, Action.CHANNELS_DRAINED, network)
+async def _drain(subject: str, named: tuple[str, ...] | None, tools: ChannelTools) -> Sequence[str]:
+    await _write_event(tools, Action.CHANNELS_DRAINED, subject)
     return await tools.maintenance.drain(named)
 
 
-async def _write_event(tools: ChannelTools, action: Action, network: Network) -> None:
+def _subject(network: Network, purpose: str) -> str:
+    """The subject of an audit event."""
+    is_settlement = purpose == ChannelPurpose.SETTLEMENT
+    return network.value if is_settlement else f"{network.value} {purpose}"
+
+
+async def _write_event(tools: ChannelTools, action: Action, subject: str) -> None:
     async with tools.database.connection() as db:
-        await write_command(db, action, network.value)
+        await write_command(db, action, subject)
 
 
 async def _read_channels(tools: ChannelTools) -> tuple[list[Channel], LedgerCapacity | None]:
@@ -141,18 +157,19 @@ async def _read_channels(tools: ChannelTools) -> tuple[list[Channel], LedgerCapa
 
 
 def _run_on_ledger(
-    network: Network, action: Action, work: Callable[[ChannelTools], Awaitable[T]]
+    network: Network, purpose: str, action: Action, work: Callable[[ChannelTools], Awaitable[T]]
 ) -> T:
     async def checked(tools: ChannelTools) -> T:
         await tools.ledger.check_node()
-        await _write_event(tools, action, network)
+        await _write_event(tools, action, _subject(network, purpose))
         return await work(tools)
 
-    return _run(network, checked)
+    return _run(network, purpose, checked)
 
 
 def _run(
     network: Network,
+    purpose: str,
     work: Callable[[ChannelTools], Awaitable[T]],
     *,
     is_read_only: bool = False,
@@ -167,7 +184,8 @@ def _run(
     with migrated_database(settings, is_read_only=is_read_only) as url:
 
         async def run_work() -> T:
-            async with channel_tools(settings, own, url, _print) as tools:
+            chosen = ChannelPurpose(purpose)
+            async with channel_tools(settings, own, url, _print, purpose=chosen) as tools:
                 opened.append(tools)
                 return await work(tools)
 

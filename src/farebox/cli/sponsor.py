@@ -6,8 +6,10 @@ from typing import Final
 
 import click
 
-from farebox.app.settings import Settings
+from farebox.app.settings import NetworkSettings, Settings
 from farebox.audit.event import Action
+from farebox.automation.paymaster import budget_store as automation_budgets
+from farebox.automation.paymaster.budget_store import SpendScope
 from farebox.cli.database import has_database, run_with_database
 from farebox.cli.exits import UserActionRequired, load_settings
 from farebox.cli.networks import NetworkName
@@ -17,9 +19,18 @@ from farebox.facilitator.budgets.budget import UNLIMITED, Budgets, Counter, olde
 from farebox.facilitator.budgets.limit_sentences import describe_limits
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
-from farebox.storage.pool import Database
+from farebox.storage.pool import Connection, Database
 
 _COUNTERS: Final = 5  # shown of each scope, the largest
+_AUTOMATION: Final = "automation"
+_purpose_option = click.option(
+    "--for",
+    "purpose",
+    type=click.Choice(["settlement", _AUTOMATION]),
+    default="settlement",
+    show_default=True,
+    help="settlement: payments, by the relayer; automation: runs of plans, by the paymaster.",
+)
 _network_option = click.option(
     "--network", type=NetworkName(), required=True, help="testnet or pubnet."
 )
@@ -35,21 +46,30 @@ def command() -> None:
 
 @command.command("stop")
 @_network_option
-def stop(network: Network) -> None:
+@_purpose_option
+def stop(network: Network, purpose: str) -> None:
     """Send nothing more on a network.
 
-    When this returns, no further payment is recorded; those already sent are still observed.
+    When this returns, no further payment (or, for automation, no further run) is recorded; those
+    already sent are still observed.
     """
-    has_changed = run_with_database(lambda _, database: _stop(database, network))
-    click.echo(f"{network.label} is stopped" + ("" if has_changed else " already"))
+    is_automation = purpose == _AUTOMATION
+    change = _stop_automation if is_automation else _stop
+    has_changed = run_with_database(lambda _, database: change(database, network))
+    what = f"automation on {network.label}" if is_automation else network.label
+    click.echo(f"{what} is stopped" + ("" if has_changed else " already"))
 
 
 @command.command("start")
 @_network_option
-def start(network: Network) -> None:
+@_purpose_option
+def start(network: Network, purpose: str) -> None:
     """Pay on a network again."""
-    has_changed = run_with_database(lambda _, database: _start(database, network))
-    click.echo(f"{network.label} is paid for" + ("" if has_changed else " already"))
+    is_automation = purpose == _AUTOMATION
+    change = _start_automation if is_automation else _start
+    has_changed = run_with_database(lambda _, database: change(database, network))
+    what = f"automation on {network.label}" if is_automation else network.label
+    click.echo(f"{what} is paid for" + ("" if has_changed else " already"))
 
 
 @command.command("status")
@@ -95,6 +115,46 @@ async def _start(database: Database, network: Network) -> bool:
         return await budget_store.start_network(db, network)
 
 
+async def _stop_automation(database: Database, network: Network) -> bool:
+    async with database.transaction() as db:
+        await write_command(db, Action.NETWORK_STOPPED, f"{network.value} {_AUTOMATION}")
+        return await automation_budgets.stop_network(db, network, at=SystemClock().now())
+
+
+async def _start_automation(database: Database, network: Network) -> bool:
+    async with database.transaction() as db:
+        await write_command(db, Action.NETWORK_STARTED, f"{network.value} {_AUTOMATION}")
+        return await automation_budgets.start_network(db, network)
+
+
+async def _automation_status(
+    own: NetworkSettings | None, db: Connection, network: Network
+) -> list[str]:
+    """The state of automation and its largest counters of today; nothing without a paymaster."""
+    stopped_at = await automation_budgets.read_stop_time(db, network)
+    day = utc_day(SystemClock().now())
+    counters = await automation_budgets.read_largest(db, network, day, each=_COUNTERS)
+    has_paymaster = own is not None and own.paymaster_secret is not None
+    if not (has_paymaster or stopped_at or counters):
+        return []
+    limits = {} if own is None else _limits(own)
+    state = f"stopped since {stopped_at:%Y-%m-%dT%H:%M:%SZ}" if stopped_at else "paid for"
+    return [
+        f"automation on {network.label} is {state}",
+        *(
+            f"{scope:12} {stroops:>15} {limits.get(scope) or '-':>15} {name}".rstrip()
+            for scope, name, stroops in counters
+        ),
+    ]
+
+
+def _limits(own: NetworkSettings) -> dict[SpendScope, int]:
+    return {
+        SpendScope.TOTAL: own.automation_budget_total,
+        SpendScope.OWNER: own.automation_budget_owner,
+    }
+
+
 async def _status(
     settings: Settings, database: Database, network: Network
 ) -> tuple[list[str], list[budget_store.CounterDrift]]:
@@ -105,11 +165,12 @@ async def _status(
         fee = await budget_store.read_mean_fee(db, network)
         stopped_at = await budget_store.read_stop_time(db, network)
         counters = await budget_store.read_largest_counters(db, network, day, each=_COUNTERS)
+        automation = await _automation_status(own, db, network)
         drift = await budget_store.find_drift(db, since=oldest_day(day) + timedelta(days=1))
     state = f"stopped since {stopped_at:%Y-%m-%dT%H:%M:%SZ}" if stopped_at else "paid for"
     limits = describe_limits(network, budgets, fee) if own is not None else []
     lines = [f"{network.label} is {state}", *(_line(each, budgets) for each in counters)]
-    return lines + limits, drift
+    return lines + limits + automation, drift
 
 
 def _line(total: tuple[Counter, int], budgets: Budgets) -> str:

@@ -2,25 +2,33 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import click
 import orjson
 
 from farebox.app.settings import Settings
 from farebox.audit.event import Action
+from farebox.automation.sealed_columns import SEALED_DOMAINS
 from farebox.cli.database import run_with_database
 from farebox.cli.exits import CommandFailed, UserActionRequired, load_settings, sentence
 from farebox.cli.operator_commands import write_command
-from farebox.storage.pool import Database
-from farebox.vault import secret_store
-from farebox.vault.master_key_check import MasterKeyFaults, MasterKeyWrong, find_master_key_faults
+from farebox.storage.pool import Connection, Database
+from farebox.vault.master_key_check import (
+    VAULT_SECRETS,
+    MasterKeyFaults,
+    MasterKeyWrong,
+    find_master_key_faults,
+)
 from farebox.vault.master_keys import MasterKeys, new_master_key
 from farebox.vault.rekey import BATCH, Rekeying, RekeyProgress
 from farebox.vault.sealing import Sealer
 
 _MAX_BATCH = 1000
+_DOMAINS: Final = (VAULT_SECRETS, *SEALED_DOMAINS)
 _json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one line of JSON instead."
 )
@@ -129,13 +137,12 @@ def rekey(batch: int, *, as_json: bool) -> None:
                 "FAREBOX_MASTER_KEYS is not set: farebox vault new-key makes one."
             )
         async with database.connection() as db:
-            faults = await find_master_key_faults(db, keys)
+            faults = await find_master_key_faults(db, keys, _DOMAINS)
         if faults.wrong:
             raise UserActionRequired(MasterKeyWrong(faults.wrong).message)
         async with database.connection() as db:
             await write_command(db, Action.SECRETS_RESEALED, f"version {keys.sealing}")
-        rekeying = Rekeying(database, Sealer(keys), _print_progress, batch=batch)
-        return await rekeying.run(), keys.sealing
+        return await _rekey_all(database, keys, batch), keys.sealing
 
     progress, version = run_with_database(work)
     if as_json:
@@ -151,6 +158,29 @@ def rekey(batch: int, *, as_json: bool) -> None:
     if progress.left:
         words = "a replica still seals with another key: give every replica the same keys."
         raise RekeyIncomplete(f"{progress.left} secrets are left: {words}")
+
+
+async def _rekey_all(database: Database, keys: MasterKeys, batch: int) -> RekeyProgress:
+    """Rekey every domain; the sum of what was done."""
+    done = RekeyProgress(0, 0, ())
+    for each in _DOMAINS:
+        sealer = Sealer(keys, domain=each.domain)
+        rekeying = Rekeying(database, sealer, _print_progress, batch=batch, rows=each.rows)
+        of_domain = await rekeying.run()
+        done = RekeyProgress(
+            done.resealed + of_domain.resealed,
+            done.left + of_domain.left,
+            done.unreadable + of_domain.unreadable,
+        )
+    return done
+
+
+async def _count_versions(db: Connection) -> Mapping[int, int]:
+    """Count the sealed values of all domains by key version."""
+    counts: Counter[int] = Counter()
+    for each in _DOMAINS:
+        counts.update(await each.rows.count_versions(db))
+    return counts
 
 
 def _print_progress(progress: RekeyProgress) -> None:
@@ -171,8 +201,8 @@ def _rekey_body(progress: RekeyProgress, version: int) -> dict[str, object]:
 async def _read_status(settings: Settings, database: Database) -> _VaultStatus:
     keys = settings.master_keys
     async with database.connection() as db:
-        counts = await secret_store.count_versions(db)
-        return _VaultStatus(keys, counts, await find_master_key_faults(db, keys))
+        counts = await _count_versions(db)
+        return _VaultStatus(keys, counts, await find_master_key_faults(db, keys, _DOMAINS))
 
 
 def _status_lines(current: _VaultStatus) -> list[str]:

@@ -5,8 +5,8 @@ from typing import Final
 
 from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.stellar.contract_operations import HostCall, dry_run
-from farebox.stellar.scval import ScKind, ScNumber, read_value
-from farebox.stellar.xdr_reader import Malformed, XdrReader, decode_base64
+from farebox.stellar.returned_value import read_returned_value
+from farebox.stellar.scval import ScKind, ScNumber
 from farebox.stellar.xdr_writer import address_value, contract_call
 
 _MAX_RETURNED_BYTES: Final = 64  # an i128 takes 20
@@ -29,16 +29,6 @@ def read_returned_balance(result: Mapping[str, object]) -> int | None:
 
     `result` is the result member of the simulation, which succeeded.
     """
-    results = result.get("results")
-    first = results[0] if isinstance(results, list) and len(results) == 1 else None
-    text = first.get("xdr") if isinstance(first, dict) else None
-    if not isinstance(text, str):
-        return None
-    try:
-        reader = XdrReader(decode_base64(text, max_bytes=_MAX_RETURNED_BYTES))
-        value = read_value(reader)
-        reader.finish()
-    except Malformed:
-        return None
+    value = read_returned_value(result, max_bytes=_MAX_RETURNED_BYTES)
     is_amount = isinstance(value, ScNumber) and value.kind is ScKind.I128 and value.value >= 0
     return value.value if isinstance(value, ScNumber) and is_amount else None

@@ -1,6 +1,6 @@
-"""The operator's signing keys: the relayer signs settlements and pays their fees.
+"""The operator's signing keys: the relayer pays for settlements, the paymaster for automation.
 
-The paymaster signs nothing: its account is only refused as a party of payments and sign-ins.
+Both accounts are refused as a party of payments and sign-ins.
 """
 
 import base64
@@ -93,6 +93,27 @@ def derive_signing_account(parent: SigningAccount, purpose: str) -> SigningAccou
     seed = hmac.new(bytes(parent.key.reveal()), purpose.encode(), hashlib.sha256).digest()
     key = SigningKey(seed)
     return SigningAccount(account_address(bytes(key.verify_key)), Secret(key))
+
+
+def new_seed() -> Secret[bytes]:
+    """A random ed25519 seed (32 bytes), from the system's randomness."""
+    return Secret(bytes(SigningKey.generate()))
+
+
+def public_key_of(seed: Secret[bytes]) -> bytes:
+    """The public key (32 bytes) of a seed."""
+    return bytes(SigningKey(seed.reveal()).verify_key)
+
+
+def sign_with_seed(seed: Secret[bytes], digest: bytes) -> bytes:
+    """The ed25519 signature (64 bytes) of a 32-byte digest.
+
+    Raises:
+        ValueError: the digest has another length.
+    """
+    if len(digest) != 32:
+        raise ValueError("only a 32-byte hash is signed")
+    return SigningKey(seed.reveal()).sign(digest).signature
 
 
 def _read(seed: Secret[str], role: str) -> SigningAccount:

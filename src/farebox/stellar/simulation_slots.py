@@ -23,6 +23,7 @@ class SimulationPurpose(IntEnum):
 
     SETTLEMENT = 0
     VERIFICATION = 1
+    AUTOMATION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,10 @@ class SlotLimits:
 
 
 def limits_of_purposes(slots: int) -> Mapping[SimulationPurpose, SlotLimits]:
-    """The limits of each purpose out of `slots`: verifications have half of them at most."""
+    """The limits of each purpose out of `slots`.
+
+    Verifications have half of them at most, runs of plans a quarter.
+    """
     half, quarter = slots // 2, slots // 4
     return {
         SimulationPurpose.SETTLEMENT: SlotLimits(
@@ -47,6 +51,9 @@ def limits_of_purposes(slots: int) -> Mapping[SimulationPurpose, SlotLimits]:
         ),
         SimulationPurpose.VERIFICATION: SlotLimits(
             half, per_client=quarter, wait_s=4.0, next_wait_s=3.0
+        ),
+        SimulationPurpose.AUTOMATION: SlotLimits(
+            quarter, per_client=max(1, quarter // 2), wait_s=10.0, next_wait_s=10.0
         ),
     }
 
@@ -84,7 +91,7 @@ class SimulationSlots:
         else:
             await self._wait(requester)
         try:
-            if requester.purpose is SimulationPurpose.SETTLEMENT:
+            if requester.purpose is not SimulationPurpose.VERIFICATION:
                 return await self._node.simulate_to_send(envelope)
             return await self._node.simulate(envelope)
         finally:

@@ -1,5 +1,6 @@
 """Check that the master keys open every stored secret."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, NoReturn, Self
@@ -12,8 +13,8 @@ from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Connection, Database
 from farebox.vault import secret_store
 from farebox.vault.master_keys import MasterKeys
-from farebox.vault.sealing import SealBroken, Sealer
-from farebox.vault.secret_store import SealedSecret
+from farebox.vault.sealed_rows import SealedDomain, SealedSecret
+from farebox.vault.sealing import UPSTREAM_SECRETS, SealBroken, Sealer
 
 INTERVAL_S: Final = 60.0
 _SAMPLES: Final = 8  # of one version, because some may be damaged
@@ -53,24 +54,35 @@ class MasterKeyFaults:
     wrong: frozenset[int]  # the key of the version is another one
 
 
-async def find_master_key_faults(db: Connection, keys: MasterKeys | None) -> MasterKeyFaults:
-    """Find the versions of stored secrets that `keys` do not open."""
-    stored = await secret_store.find_versions(db)
-    if keys is None:
-        return MasterKeyFaults(stored, frozenset())
-    missing, sealer = keys.missing(stored), Sealer(keys)
-    wrong = []
-    for version in stored - missing:
-        samples = await secret_store.list_sealed_with(db, version, limit=_SAMPLES)
-        # without samples the last secret was deleted or resealed just now
-        if samples and not any(_opens(sealer, sample) for sample in samples):
-            wrong.append(version)
+VAULT_SECRETS: Final = SealedDomain(UPSTREAM_SECRETS, secret_store)
+
+
+async def find_master_key_faults(
+    db: Connection,
+    keys: MasterKeys | None,
+    domains: Sequence[SealedDomain] = (VAULT_SECRETS,),
+) -> MasterKeyFaults:
+    """Find the versions of sealed values of all domains that `keys` do not open."""
+    missing: frozenset[int] = frozenset()
+    wrong: set[int] = set()
+    for domain in domains:
+        stored = await domain.rows.find_versions(db)
+        if keys is None:
+            missing |= stored
+            continue
+        missing |= keys.missing(stored)
+        sealer = Sealer(keys, domain=domain.domain)
+        for version in stored - missing:
+            samples = await domain.rows.list_sealed_with(db, version, limit=_SAMPLES)
+            # without samples the last one was deleted or resealed just now
+            if samples and not any(_opens(sealer, sample) for sample in samples):
+                wrong.add(version)
     return MasterKeyFaults(missing, frozenset(wrong))
 
 
 def _opens(sealer: Sealer, sample: SealedSecret) -> bool:
     try:
-        return bool(sealer.open(sample.sealed, sample.associated_data))
+        return bool(sealer.open_bytes(sample.sealed, sample.associated_data))
     except SealBroken:
         return False
 
@@ -82,9 +94,15 @@ class MasterKeyCheck:
     its first result counts as that of the start.
     """
 
-    def __init__(self, database: Database, keys: MasterKeys | None, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        keys: MasterKeys | None,
+        clock: Clock,
+        domains: Sequence[SealedDomain] = (VAULT_SECRETS,),
+    ) -> None:
         self._database, self._clock = database, clock
-        self._keys = keys
+        self._keys, self._domains = keys, domains
         self._has_checked = False
 
     async def __aenter__(self) -> Self:
@@ -114,7 +132,7 @@ class MasterKeyCheck:
         """
         try:
             async with self._database.connection() as db:
-                faults = await find_master_key_faults(db, self._keys)
+                faults = await find_master_key_faults(db, self._keys, self._domains)
         except DatabaseUnavailable:
             log.warning("vault.keys_not_checked")
             return

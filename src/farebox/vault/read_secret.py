@@ -8,8 +8,8 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
 from farebox.vault import secret_store
+from farebox.vault.sealed_rows import SealedSecret
 from farebox.vault.sealing import SealBroken, Sealer
-from farebox.vault.secret_store import SealedSecret
 from farebox.vault.stored_secret import Purpose
 
 log = structlog.get_logger(__name__)

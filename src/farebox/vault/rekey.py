@@ -7,8 +7,8 @@ from typing import Final
 from farebox.storage.faults import Conflict
 from farebox.storage.pool import Database
 from farebox.vault import secret_store
+from farebox.vault.sealed_rows import SealedRows, SealedSecret
 from farebox.vault.sealing import NonceUsed, SealBroken, Sealed, Sealer
-from farebox.vault.secret_store import SealedSecret
 
 BATCH: Final = 100
 _PASSES: Final = 3  # a replica with old settings may seal with the old key meanwhile
@@ -24,7 +24,9 @@ class RekeyProgress:
 
 
 class Rekeying:
-    """Reseals secrets in batches; it may be interrupted and repeated.
+    """Reseals the values of one domain in batches; it may be interrupted and repeated.
+
+    `sealer` is of the domain of `rows`.
 
     A secret that its owner rotates meanwhile keeps the new value.
     """
@@ -36,8 +38,10 @@ class Rekeying:
         report: Callable[[RekeyProgress], None],
         *,
         batch: int = BATCH,
+        rows: SealedRows = secret_store,
     ) -> None:
         self._database, self._sealer, self._report = database, sealer, report
+        self._rows = rows
         self._batch = batch
         self._resealed = 0
         self._left = 0
@@ -59,7 +63,7 @@ class Rekeying:
 
     async def _count(self) -> None:
         async with self._database.connection() as db:
-            counts = await secret_store.count_versions(db)
+            counts = await self._rows.count_versions(db)
         self._left = sum(n for version, n in counts.items() if version != self._sealer.version)
 
     async def _pass(self) -> None:
@@ -67,7 +71,7 @@ class Rekeying:
         after = ""
         while True:
             async with self._database.connection() as db:
-                batch = await secret_store.list_to_rekey(
+                batch = await self._rows.list_to_rekey(
                     db, self._sealer.version, after=after, limit=self._batch
                 )
             if not batch:
@@ -84,16 +88,15 @@ class Rekeying:
             async with self._database.transaction() as db:
                 for old in batch:
                     new = self._reseal(old)
-                    replaced += new is not None and await secret_store.replace_sealed(db, old, new)
+                    replaced += new is not None and await self._rows.replace_sealed(db, old, new)
         except Conflict as conflict:
             raise NonceUsed from conflict
         return replaced
 
     def _reseal(self, old: SealedSecret) -> Sealed | None:
         try:
-            return self._sealer.seal(
-                self._sealer.open(old.sealed, old.associated_data), old.associated_data
-            )
+            value = self._sealer.open_bytes(old.sealed, old.associated_data)
+            return self._sealer.seal_bytes(value, old.associated_data)
         except SealBroken:
             self._unreadable.add(old.associated_data.id)
             return None

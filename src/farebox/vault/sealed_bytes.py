@@ -17,8 +17,7 @@ class ByteSealer:
 
     def seal(self, value: Secret[bytes], *, owner: str, purpose: str, record: str) -> bytes:
         """Seal the value for one record of an owner."""
-        sealed = self._sealer.seal_bytes(value, AssociatedData(owner, purpose, record))
-        return sealed.key_version.to_bytes(_VERSION_BYTES, "big") + sealed.nonce + sealed.body
+        return join_sealed(self._sealer.seal_bytes(value, AssociatedData(owner, purpose, record)))
 
     def open(self, sealed: bytes, *, owner: str, purpose: str, record: str) -> Secret[bytes]:
         """Open a value that was sealed for this record.
@@ -28,8 +27,15 @@ class ByteSealer:
         """
         if len(sealed) < _HEAD_BYTES:
             raise SealBroken
-        version = int.from_bytes(sealed[:_VERSION_BYTES], "big")
-        nonce, body = sealed[_VERSION_BYTES:_HEAD_BYTES], sealed[_HEAD_BYTES:]
-        return self._sealer.open_bytes(
-            Sealed(version, nonce, body), AssociatedData(owner, purpose, record)
-        )
+        return self._sealer.open_bytes(split_sealed(sealed), AssociatedData(owner, purpose, record))
+
+
+def join_sealed(sealed: Sealed) -> bytes:
+    """A sealed value in one piece."""
+    return sealed.key_version.to_bytes(_VERSION_BYTES, "big") + sealed.nonce + sealed.body
+
+
+def split_sealed(raw: bytes) -> Sealed:
+    """The parts of a sealed value; one that is too short has a key version of its own making."""
+    version = int.from_bytes(raw[:_VERSION_BYTES], "big")
+    return Sealed(version, raw[_VERSION_BYTES:_HEAD_BYTES], raw[_HEAD_BYTES:])

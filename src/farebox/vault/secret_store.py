@@ -8,6 +8,7 @@ from farebox.kernel.caller import OwnerId
 from farebox.kernel.pages import Place
 from farebox.storage.client_quota import ClientQuota
 from farebox.storage.pool import Connection, Row
+from farebox.vault.sealed_rows import SealedSecret
 from farebox.vault.sealing import AssociatedData, Sealed
 from farebox.vault.stored_secret import Purpose, StoredSecret
 
@@ -26,14 +27,6 @@ class NewSecret:
     name: str
     purpose: Purpose
     client: str | None  # the client address whose quota it counts against
-
-
-@dataclass(frozen=True, slots=True)
-class SealedSecret:
-    """A sealed value with its associated data."""
-
-    associated_data: AssociatedData
-    sealed: Sealed
 
 
 async def lock_owner(db: Connection, owner: OwnerId) -> None:

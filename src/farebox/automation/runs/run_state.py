@@ -63,6 +63,7 @@ class RunTrigger(StrEnum):
     SUBMIT = "submit"  # the attempt's row is committed
     LOSE_TRACK = "lose_track"  # the send or the poll gave no outcome, or its replica died
     SUCCEED = "succeed"  # by our transaction, or by another one that used the authorization
+    FIND_USED = "find_used"  # before anything is sent again: another one used the authorization
     WITHDRAW = "withdraw"  # the plan was paused or ended before anything was sent
     MISS = "miss"  # the deadline has passed with no unresolved attempt
     LOSE_LEASE = "lose_lease"
@@ -142,6 +143,7 @@ def _rows() -> dict[tuple[RunState, RunTrigger], RunTransition]:
         rows[state, _On.REFUSE_SESSION] = _SESSION_GONE
     for state in UNRESOLVED_STATES:
         rows[state, _On.SUCCEED] = _SUCCESS
+    rows[_State.BUILDING, _On.FIND_USED] = _SUCCESS
     for state in WAITING_STATES | LEASED_STATES:
         rows[state, _On.WITHDRAW] = RunTransition(_State.SKIPPED, (_Do.RELEASE_CHANNEL,))
         rows[state, _On.MISS] = RunTransition(_State.MISSED, _ENDED)

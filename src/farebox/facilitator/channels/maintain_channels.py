@@ -17,6 +17,7 @@ from farebox.facilitator.channels.channel import (
     choose_indices,
     count_active,
 )
+from farebox.facilitator.channels.channel_table import ChannelTable
 from farebox.facilitator.channels.operator_ledger import OperatorLedger, OutcomeUnknown
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
@@ -52,6 +53,7 @@ class ChannelMaintenance:
 
     The ledger is read before a transaction is sent again, and addresses are derived from the
     relayer's key, so that nothing is created twice. `report` receives lines about the progress.
+    The channels of automation have a table of their own, and the paymaster is their relayer.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class ChannelMaintenance:
         clock: Clock,
         *,
         report: Callable[[str], None],
+        table: ChannelTable = store,
     ) -> None:
         self._network, self._relayer, self._ledger = network, relayer, ledger
+        self._table = table
         self._database, self._clock, self._report = database, clock, report
 
     async def create(self, target: int) -> ChannelsCreated:
@@ -108,7 +112,7 @@ class ChannelMaintenance:
         chosen = choose_active(channels, addresses)
         async with self._database.transaction() as db:
             for address in chosen:
-                await store.change_state(db, self._network, address, ChannelState.DRAINING)
+                await self._table.change_state(db, self._network, address, ChannelState.DRAINING)
         return chosen
 
     async def retire(self) -> ChannelsRetired:
@@ -160,13 +164,15 @@ class ChannelMaintenance:
             accounts=[each.address for each in missing],
         )
         if is_done is None:
-            raise ChannelsRefused(f"The relayer's account {self._relayer.address} does not exist.")
+            raise ChannelsRefused(
+                f"The account {self._relayer.address}, which pays, does not exist."
+            )
         return is_done
 
     async def _retire(self, channel: Channel) -> bool:
         """Retire one channel; False while it is leased or unresolved."""
         async with self._database.connection() as db:
-            if not await store.fence_drained(
+            if not await self._table.fence_drained(
                 db, self._network, channel.address, now=self._clock.now()
             ):
                 return False
@@ -183,19 +189,19 @@ class ChannelMaintenance:
             if merged is not False:  # None: another run merged it
                 break
         async with self._database.connection() as db:
-            return await store.change_state(
+            return await self._table.change_state(
                 db, self._network, channel.address, ChannelState.RETIRED
             )
 
     async def list_channels(self) -> list[Channel]:
         """List every channel, retired ones too, in the order of creation."""
         async with self._database.connection() as db:
-            return await store.list_channels(db, self._network, now=self._clock.now())
+            return await self._table.list_channels(db, self._network, now=self._clock.now())
 
     async def _add(self, rows: Sequence[tuple[Address, int]], *, only: frozenset[Address]) -> int:
         kept = [row for row in rows if row[0] in only]
         async with self._database.connection() as db:
-            await store.add_channels(db, self._network, kept, at=self._clock.now())
+            await self._table.add_channels(db, self._network, kept, at=self._clock.now())
         return len(kept)
 
     def _signer(self, index: int) -> SigningAccount:

@@ -166,8 +166,8 @@ class OperatorLedger:
                 )
             case TransactionFound(result_code=code):
                 raise ChannelsRefused(
-                    f"The network did not {purpose} ({code}, transaction {tx_hash}): the relayer "
-                    "must hold its fees and 1 XLM of reserve for each account it makes."
+                    f"The network did not {purpose} ({code}, transaction {tx_hash}): the account "
+                    "that pays must hold its fees and 1 XLM of reserve for each account it makes."
                 )
             case Refused(result_code=code) if code != BAD_SEQUENCE or is_last:
                 raise ChannelsRefused(f"The network did not {purpose} ({code}); nothing was sent.")

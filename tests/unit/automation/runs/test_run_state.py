@@ -37,6 +37,8 @@ building | submit | submitted |
 submitted | lose_track | reconciling |
 submitted reconciling | succeed | succeeded | consume_credit, count_authorization, store_effects, \
 reset_failures, {END}
+building | find_used | succeeded | consume_credit, count_authorization, store_effects, \
+reset_failures, {END}
 scheduled deferred retry_wait claimed checking building | withdraw | skipped | release_channel
 scheduled deferred retry_wait claimed checking building | miss | missed | {END}
 claimed checking building | lose_lease | scheduled |
@@ -86,7 +88,8 @@ def test_walks_use_a_credit_at_most_once_and_only_after_a_submission(
         was_submitted |= state is RunState.SUBMITTED
         used += RunEffect.CONSUME_CREDIT in found.effects
         assert used == (state is RunState.SUCCEEDED)
-        assert state is not RunState.SUCCEEDED or was_submitted
+        was_used = trigger is RunTrigger.FIND_USED
+        assert state is not RunState.SUCCEEDED or was_submitted or was_used
         assert before not in FINAL_RUN_STATES or trigger is RunTrigger.REPEAT
         if before in UNRESOLVED_STATES:
             assert state is not RunState.SCHEDULED  # nothing starts over from the unknown

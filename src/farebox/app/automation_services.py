@@ -1,0 +1,100 @@
+"""The composition root of automation: one scheduler and paymaster for each network that has one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from farebox.app.assembly import Loop
+from farebox.app.automation_network import (
+    AutomationLedger,
+    AutomationLimitsOfNetwork,
+    AutomationNetwork,
+    build_automation_network,
+)
+from farebox.app.database_pools import Pools
+from farebox.app.network_services import NetworkServices
+from farebox.app.settings import NetworkSettings, Settings
+from farebox.app.vault_services import AutomationSealers
+from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
+from farebox.kernel.clock import Clock
+from farebox.kernel.networks import Network
+from farebox.stellar.fees import FeePolicy
+from farebox.stellar.signers import read_signers
+
+NO_MASTER_KEYS = "automation_master_keys_missing"
+
+
+@dataclass(frozen=True, slots=True)
+class AutomationServices:
+    """The constructed automation; nothing runs yet. A network without a paymaster has none."""
+
+    networks: Mapping[Network, AutomationNetwork]
+    tasks: Sequence[Loop] = ()
+
+    async def close(self, *, within_s: float) -> None:
+        """Claim no more runs, and wait for those in progress."""
+        for each in self.networks.values():
+            await each.scheduler.close(within_s=within_s)
+
+
+def build_automation(
+    settings: Settings,
+    pools: Pools,
+    clock: Clock,
+    networks: Mapping[Network, NetworkServices],
+    sealers: AutomationSealers | None,
+) -> AutomationServices:
+    """Build automation for each network with a paymaster; without master keys there is none."""
+    built: dict[Network, AutomationNetwork] = {}
+    for name, services in networks.items():
+        own = settings.networks[name]
+        paymaster = read_signers(own.relayer_secret, own.paymaster_secret).paymaster
+        if paymaster is None:
+            continue
+        if sealers is None:
+            services.part.warn(lambda: (NO_MASTER_KEYS,))
+            continue
+        network = build_automation_network(
+            _ledger(name, services), paymaster, _limits(own), pools.runs, clock, sealers
+        )
+        services.part.warn(_warnings_of(network.watch))
+        built[name] = network
+    return AutomationServices(
+        built,
+        [
+            Loop(f"{name.value} {loop.name}", loop.run)
+            for name, each in built.items()
+            for loop in each.tasks
+        ],
+    )
+
+
+def _warnings_of(watch: PaymasterWatch) -> Callable[[], tuple[str, ...]]:
+    return lambda: watch.warnings
+
+
+def _ledger(network: Network, services: NetworkServices) -> AutomationLedger:
+    """The network as settlement uses it: nodes, clock, submitter and slots are shared."""
+    return AutomationLedger(
+        network=network,
+        rpc=services.rpc,
+        ledgers=services.ledgers,
+        submitter=services.submitter,
+        simulator=services.verified.simulator,
+        operators=services.operators,
+        fee_stats=lambda: services.verified.market.fees,
+        outages=lambda: services.part.outages,
+    )
+
+
+def _limits(own: NetworkSettings) -> AutomationLimitsOfNetwork:
+    return AutomationLimitsOfNetwork(
+        fees=FeePolicy(
+            ceiling=own.automation_max_fee,
+            inclusion_cap=min(own.max_inclusion_fee, own.automation_max_fee),
+        ),
+        budgets=AutomationBudgets(
+            total=own.automation_budget_total, owner=own.automation_budget_owner
+        ),
+        floor=own.automation_balance_floor,
+    )

@@ -1,0 +1,157 @@
+"""Build a run: its call by the plan's authority, simulated, with effects and fee judged (3.10)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from farebox.automation.authority.stored_calls import RunCalls
+from farebox.automation.execution.run_authority import (
+    Authorities,
+    PreparedRun,
+    RunNotPrepared,
+)
+from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.runs.classify_error import (
+    ContractRole,
+    ErrorNumbers,
+    classify_simulation,
+)
+from farebox.automation.runs.effects_check import EffectsRefused, judge_effects
+from farebox.automation.runs.retries import ErrorClass
+from farebox.automation.runs.run import Run
+from farebox.stellar.auth_entries import CredentialKind
+from farebox.stellar.events import ContractEvent
+from farebox.stellar.fees import FeeOverCeiling, FeePlan, FeePolicy, plan_fees
+from farebox.stellar.ledger_clock import ClockStale, LedgerReading
+from farebox.stellar.rpc import FeeStats, RpcUnavailable
+from farebox.stellar.scval_writer import write_value
+from farebox.stellar.signers import OperatorAddresses
+from farebox.stellar.simulation import (
+    NeedsRestore,
+    RefusalKind,
+    Simulated,
+    SimulationRefused,
+)
+
+_FEE_SHARE: Final = (115, 100)  # of the simulated resource fee: the ledger may have changed by then
+_FEE_BYTES: Final = 8  # the resource fee ends the resource data
+_NUMBERS: Final = ErrorNumbers((ContractRole.TOKEN, ContractRole.SOROSWAP))
+FEE_CEILING: Final = "fee_ceiling"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltRun:
+    """A run that may be sent: what it calls, what it costs, and how long it may take."""
+
+    prepared: PreparedRun
+    fee: FeePlan
+    soroban_data: bytes = field(repr=False)
+    simulated_ledger: int
+    result: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunNotBuilt:
+    """Nothing may be sent for the run now; `code` says why.
+
+    `used_nonce` is the nonce of the run's authorization where the ledger knows it already.
+    """
+
+    error: ErrorClass
+    code: str
+    used_nonce: int | None = None
+
+
+class RunBuilder:
+    """Builds the runs of one network.
+
+    `ledger_now` and `fee_stats` read the ledger clock and the market without a call. `fees` are the
+    operator's limits for one transaction of a run; a plan's own limit counts where it is lower.
+    """
+
+    def __init__(
+        self,
+        authorities: Authorities,
+        simulator: RunSimulator,
+        operators: OperatorAddresses,
+        fees: FeePolicy,
+        *,
+        ledger_now: Callable[[], LedgerReading],
+        fee_stats: Callable[[], FeeStats | None],
+    ) -> None:
+        self._authorities, self._simulator = authorities, simulator
+        self._operators, self._fees = operators, fees
+        self._ledger_now, self._fee_stats = ledger_now, fee_stats
+
+    async def build(self, terms: PlanTerms, calls: RunCalls, run: Run) -> BuiltRun | RunNotBuilt:
+        """Build a run as of the newest ledger.
+
+        Raises:
+            DatabaseUnavailable: the plan's entries cannot be read.
+        """
+        authority = self._authorities.get(terms.mode)
+        if authority is None:
+            return RunNotBuilt(ErrorClass.PROGRAM, "mode_unavailable")
+        try:
+            prepared = await authority.prepare(terms, calls, run, self._ledger_now())
+            if isinstance(prepared, RunNotPrepared):
+                return RunNotBuilt(prepared.error, prepared.code)
+            if not self._is_allowed(prepared):
+                return RunNotBuilt(ErrorClass.PROGRAM, "entry_not_allowed")
+            return await self._simulate(terms, calls, run, prepared)
+        except (ClockStale, RpcUnavailable):
+            return RunNotBuilt(ErrorClass.TRANSPORT, "network_unavailable")
+
+    def _is_allowed(self, prepared: PreparedRun) -> bool:
+        """Whether every entry is of the plan's account: none of a source, none of the operator."""
+        ours = self._operators.addresses
+        return prepared.account not in ours and all(
+            entry.kind is not CredentialKind.SOURCE_ACCOUNT and entry.address == prepared.account
+            for entry in prepared.call.entries
+        )
+
+    async def _simulate(
+        self, terms: PlanTerms, calls: RunCalls, run: Run, prepared: PreparedRun
+    ) -> BuiltRun | RunNotBuilt:
+        simulated = await self._simulator.simulate(prepared.call, terms.owner)
+        simulation = simulated.simulation
+        if not isinstance(simulation, Simulated):
+            if isinstance(simulation, NeedsRestore):
+                return RunNotBuilt(ErrorClass.ARCHIVED, "entry_archived")
+            code = simulation.kind.value if isinstance(simulation, SimulationRefused) else "node"
+            number = getattr(simulation, "contract_error", None)
+            code = code if number is None else f"contract_{number}"
+            is_used = code == RefusalKind.NONCE_USED.value
+            nonce = prepared.nonce if is_used else None
+            return RunNotBuilt(classify_simulation(simulation, _NUMBERS), code, nonce)
+        fault = self._judge_effects(calls, run, prepared, simulation.events)
+        if fault is not None:
+            return RunNotBuilt(ErrorClass.PROGRAM, fault)
+        resource_fee = -(-simulation.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+        fee = self._plan_fee(terms, run, resource_fee)
+        if isinstance(fee, FeeOverCeiling):
+            return RunNotBuilt(ErrorClass.ADMISSION, FEE_CEILING)
+        returned = None if simulated.returned is None else write_value(simulated.returned)
+        raised = simulation.soroban_data[:-_FEE_BYTES] + resource_fee.to_bytes(_FEE_BYTES, "big")
+        return BuiltRun(prepared, fee, raised, simulation.latest_ledger, returned)
+
+    def _judge_effects(
+        self,
+        calls: RunCalls,
+        run: Run,
+        prepared: PreparedRun,
+        events: tuple[ContractEvent, ...],
+    ) -> str | None:
+        """Why the account's tokens would move other than the plan says; None where they do not."""
+        if prepared.account is not None:
+            judged = judge_effects(events, prepared.account, calls.effects_of(run.leg_index))
+            if isinstance(judged, EffectsRefused):
+                return judged.fault.value
+        return None
+
+    def _plan_fee(self, terms: PlanTerms, run: Run, resource_fee: int) -> FeePlan | FeeOverCeiling:
+        ceiling = min(self._fees.ceiling, terms.max_fee)
+        policy = FeePolicy(ceiling, min(self._fees.inclusion_cap, ceiling))
+        stats, attempt = self._fee_stats(), run.attempts
+        return plan_fees(resource_fee, stats, policy, fee_bumped=True, attempt=attempt)

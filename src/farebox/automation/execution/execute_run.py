@@ -1,0 +1,158 @@
+"""Execute one claimed run, from its check to its end (3.10)."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import structlog
+
+from farebox.automation.authority.stored_calls import RunCalls, decode_calls
+from farebox.automation.execution.build_run import RunBuilder, RunNotBuilt
+from farebox.automation.execution.check_condition import (
+    CheckBroken,
+    ConditionAnswer,
+    ConditionCheck,
+    ConditionFails,
+    ConditionHolds,
+)
+from farebox.automation.execution.code_pin import PinState, check_pin
+from farebox.automation.execution.entry_reader import EntryReader
+from farebox.automation.execution.fail_run import RunFailures
+from farebox.automation.execution.resolve_run import RunResolver
+from farebox.automation.execution.send_run import RunSender, SimulationOld
+from farebox.automation.plans.proposal_state import PauseReason
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs.materialise import next_poll
+from farebox.automation.runs.retries import ErrorClass
+from farebox.automation.runs.run import Run
+from farebox.automation.runs.run_journal import RunEnd, RunJournal
+from farebox.automation.runs.run_state import RunTrigger
+from farebox.automation.schedules.schedule import ConditionSchedule
+from farebox.kernel.clock import Clock
+from farebox.stellar.ledger_clock import ClockStale, Ledgers
+
+_REBUILDS: Final = 3  # of one execution, each after a wait for a channel
+_NEXT_LEDGER_S: Final = 15.0
+_POLL_S: Final = 0.25
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunExecution:
+    """The steps of a run on one network."""
+
+    journal: RunJournal
+    check: ConditionCheck
+    builder: RunBuilder
+    sender: RunSender
+    failures: RunFailures
+    resolver: RunResolver
+    ledger: EntryReader
+    ledgers: Ledgers
+
+
+class RunExecutor:
+    """Executes claimed runs; every step stops where its lease was lost."""
+
+    def __init__(self, steps: RunExecution, clock: Clock) -> None:
+        self._steps, self._clock = steps, clock
+
+    async def execute(self, claimed: Run) -> Run | None:
+        """Execute a claimed run; the run as it is then, or None when the lease was lost.
+
+        Raises:
+            DatabaseUnavailable: the lease passes, or recovery finds what was sent.
+        """
+        begun = await self._steps.journal.begin(claimed)
+        if begun is None:
+            return None
+        run, plan = begun
+        journal = self._steps.journal
+        if self._clock.now() > run.deadline_at:
+            return await journal.move(run, RunTrigger.MISS, replace(run, reason="deadline"))
+        if not plan.may_run:
+            return await journal.move(run, RunTrigger.WITHDRAW, replace(run, reason="plan_stopped"))
+        calls = decode_calls(plan.terms.calls)
+        target = calls.planned.calls[0].allowed.contract
+        pin = await check_pin(self._steps.ledger, plan.terms, target)
+        if pin is PinState.UNKNOWN:
+            return await self._fail(run, ErrorClass.TRANSPORT, "network_unavailable")
+        if pin is PinState.CHANGED:
+            upgraded = PauseReason.TARGET_UPGRADED
+            after = replace(run, reason=upgraded.value)
+            return await journal.move(run, RunTrigger.WITHDRAW, after, RunEnd(pause=upgraded))
+        return await self._check_and_send(run, plan, calls)
+
+    async def resume(self, run: Run, plan: StoredPlan) -> Run | None:
+        """Observe what a lost process has sent for the run.
+
+        Raises:
+            DatabaseUnavailable: the next recovery finds the run as it is.
+        """
+        return await self._steps.sender.resume(run, plan.terms)
+
+    async def _check_and_send(self, run: Run, plan: StoredPlan, calls: RunCalls) -> Run | None:
+        answer = await self._ask(plan, calls)
+        if isinstance(answer, CheckBroken):
+            return await self._fail(run, answer.error, answer.code)
+        if isinstance(answer, ConditionFails):
+            return await self._decline(run, plan)
+        checked = None if answer is None else answer.ledger
+        after = replace(run, checked_ledger=checked)
+        building = await self._steps.journal.advance(run, RunTrigger.CHECK_ACCEPTED, after)
+        if building is None:
+            return None
+        for _ in range(_REBUILDS):
+            built = await self._steps.builder.build(plan.terms, calls, building)
+            if isinstance(built, RunNotBuilt):
+                return await self._refuse(building, built)
+            try:
+                return await self._steps.sender.send(building, plan.terms, built)
+            except SimulationOld:
+                log.info("automation.run_built_again", run=run.id)
+        return await self._steps.failures.wait_for_channel(building)
+
+    async def _ask(self, plan: StoredPlan, calls: RunCalls) -> ConditionAnswer | None:
+        """The target's answer; None where the plan has no check.
+
+        A condition must hold in two ledgers, so that one that flickers starts no run.
+        """
+        if calls.check is None:
+            return None
+        first = await self._steps.check.ask(calls.check, plan.terms.owner)
+        is_polled = isinstance(plan.terms.schedule, ConditionSchedule)
+        if not (is_polled and isinstance(first, ConditionHolds)):
+            return first
+        until = self._clock.monotonic() + _NEXT_LEDGER_S
+        while self._clock.monotonic() < until:
+            if self._newest_ledger() > first.ledger:
+                second = await self._steps.check.ask(calls.check, plan.terms.owner)
+                if not isinstance(second, ConditionHolds) or second.ledger > first.ledger:
+                    return second
+            await self._clock.sleep(_POLL_S)
+        return CheckBroken(ErrorClass.TRANSPORT, "no_new_ledger")
+
+    def _newest_ledger(self) -> int:
+        try:
+            return self._steps.ledgers.now().sequence
+        except ClockStale:
+            return 0
+
+    async def _decline(self, run: Run, plan: StoredPlan) -> Run | None:
+        """The target said no: the next poll of a condition, or the end of this run."""
+        declined = replace(run, reason="check_declined")
+        journal = self._steps.journal
+        if not isinstance(plan.terms.schedule, ConditionSchedule):
+            return await journal.move(run, RunTrigger.CHECK_DECLINED, declined)
+        polled = next_poll(plan, replace(declined, error_class=None), self._clock.now())
+        if polled is None:
+            return await journal.move(run, RunTrigger.MISS, declined)
+        return await journal.move(run, RunTrigger.POLL_DECLINED, polled)
+
+    async def _refuse(self, run: Run, refused: RunNotBuilt) -> Run | None:
+        if refused.used_nonce is not None:
+            return await self._steps.resolver.find_used(run, refused.used_nonce)
+        return await self._fail(run, refused.error, refused.code)
+
+    async def _fail(self, run: Run, error: ErrorClass, code: str) -> Run | None:
+        return await self._steps.failures.fail(run, error, code)

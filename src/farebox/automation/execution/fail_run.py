@@ -1,0 +1,82 @@
+"""What follows an error of a run: a later attempt, the next window of a budget, or its end."""
+
+import random
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from farebox.automation.execution.build_run import FEE_CEILING
+from farebox.automation.runs.retries import ErrorClass, plan_retry
+from farebox.automation.runs.run import Run
+from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
+from farebox.automation.runs.run_state import RunTrigger
+from farebox.kernel.clock import Clock
+
+_JUST_AFTER: Final = timedelta(seconds=1)
+_STOPPED_FOR: Final = timedelta(seconds=30)  # between two looks at the operator's switch
+_CHANNEL_WAIT: Final = timedelta(seconds=2)
+
+
+class RunFailures:
+    """Ends or postpones runs by the class of their error; `draw` gives the jitter, 0 to 1."""
+
+    def __init__(self, journal: RunJournal, clock: Clock) -> None:
+        self._journal, self._clock = journal, clock
+        self._draw = random.Random().random
+
+    async def fail(
+        self, run: Run, error: ErrorClass, code: str, *, ended: EndedAttempt | None = None
+    ) -> Run | None:
+        """Record an error of a run; `ended` is the attempt that proves it, where one was made.
+
+        Raises:
+            DatabaseUnavailable: whether it was recorded is not known.
+        """
+        now = self._clock.now()
+        attempts = run.attempts if ended is not None else run.attempts + 1
+        retry = plan_retry(
+            error, attempts=attempts, now=now, deadline=run.deadline_at, share=self._draw()
+        )
+        after = replace(run, attempts=attempts, reason=code, error_class=error, error_code=code)
+        if retry.trigger is RunTrigger.DEFER:
+            after = replace(after, due_at=_next_window(now, run.deadline_at))
+        elif retry.trigger is RunTrigger.RETRY:
+            after = replace(after, due_at=retry.next_attempt_at)
+        if ended is None or ended.uses_sequence:
+            after = _without_used_channel(after, ended)
+        end = RunEnd(ended=ended, hits_ceiling=code == FEE_CEILING)
+        return await self._journal.move(run, retry.trigger, after, end)
+
+    async def defer_for_budget(self, run: Run, code: str) -> Run | None:
+        """Let a run wait for the next UTC day: a budget of this one is used up."""
+        after = replace(run.without_channel(), reason=code, error_class=ErrorClass.BUDGET)
+        due_at = _next_window(self._clock.now(), run.deadline_at)
+        after = replace(after, error_code=code, due_at=due_at)
+        return await self._journal.move(run, RunTrigger.DEFER, after)
+
+    async def defer_while_stopped(self, run: Run) -> Run | None:
+        """Let a run wait while the operator has stopped automation."""
+        due_at = self._clock.now() + _STOPPED_FOR
+        after = replace(run.without_channel(), reason="automation_stopped", due_at=due_at)
+        return await self._journal.move(run, RunTrigger.DEFER, after)
+
+    async def wait_for_channel(self, run: Run) -> Run | None:
+        """Let a run wait for a channel; that is no attempt of it."""
+        after = replace(run, reason="no_channel", due_at=self._clock.now() + _CHANNEL_WAIT)
+        return await self._journal.move(run, RunTrigger.RETRY, after)
+
+
+def _without_used_channel(run: Run, ended: EndedAttempt | None) -> Run:
+    """The run without a channel that it needs no longer.
+
+    It keeps channel and number only while an earlier envelope of that number is dead.
+    """
+    if ended is None and run.channel_sequence is not None:
+        return run
+    return run.without_channel()
+
+
+def _next_window(now: datetime, deadline: datetime) -> datetime:
+    """The next UTC day, or just after the deadline, so that the run is then missed."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    return min(midnight, deadline + _JUST_AFTER)

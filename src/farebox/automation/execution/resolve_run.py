@@ -1,0 +1,250 @@
+"""From the fate of an envelope to the end of its run, by what the ledger proves (3.8).
+
+What an absence proves is `submission`'s; here the nonce of the run's authorization is added. A run
+whose outcome is unknown is observed until it is proven, for an hour at most, and never tried again.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+
+from farebox.automation.authority.ledger_bounds import ATTEMPT_LEDGERS, AttemptBounds
+from farebox.automation.authority.stored_calls import decode_calls
+from farebox.automation.execution.entry_reader import EntryReader
+from farebox.automation.execution.fail_run import RunFailures
+from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.runs.attempt import (
+    AttemptDead,
+    AttemptEvidence,
+    AttemptUnprovable,
+    AttemptUsed,
+    NonceReading,
+    judge_attempt,
+)
+from farebox.automation.runs.classify_error import classify_result
+from farebox.automation.runs.effects_check import EffectsMeasured, judge_effects
+from farebox.automation.runs.receipt import ExecutedBy, TokenChange, list_changes
+from farebox.automation.runs.retries import ErrorClass
+from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
+from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
+from farebox.automation.runs.run_state import RunState, RunTrigger
+from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.kernel.clock import Clock
+from farebox.stellar.events import decode_contract_event
+from farebox.stellar.rpc import LedgerStatus, RpcUnavailable, TransactionFound
+from farebox.stellar.transfer_search import nonce_key
+from farebox.submission.deliver import BAD_SEQUENCE
+from farebox.submission.fate import (
+    Dead,
+    Fate,
+    Indeterminate,
+    NotSent,
+    Refused,
+    SentEnvelope,
+    Unproven,
+)
+
+_ABANDON_AFTER: Final = timedelta(hours=1)  # past its bound: nodes may forget after a day
+_LOOK_S: Final = 10.0
+_PAUSE_S: Final = 2.0
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+class FateWatcher(Protocol):
+    """Looks for the fate of an envelope that was sent."""
+
+    async def wait(self, sent: SentEnvelope, *, until: float) -> Fate: ...
+
+
+class RunResolver:
+    """Ends runs by the fates of their envelopes."""
+
+    def __init__(
+        self,
+        watcher: FateWatcher,
+        ledger: EntryReader,
+        journal: RunJournal,
+        failures: RunFailures,
+        clock: Clock,
+    ) -> None:
+        self._watcher, self._ledger, self._journal = watcher, ledger, journal
+        self._failures, self._clock = failures, clock
+
+    async def resolve(self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Fate) -> Run | None:
+        """End or postpone a run by the fate of its attempt, however long that takes.
+
+        Returns the run as it is then; None when the lease was lost.
+
+        Raises:
+            DatabaseUnavailable: recovery finds the run as it is.
+        """
+        while True:
+            moved = await self._judge(run, terms, attempt, fate)
+            if moved is not run:
+                return moved
+            if run.state is RunState.SUBMITTED:
+                lost = await self._journal.advance(run, RunTrigger.LOSE_TRACK)
+                if lost is None:
+                    return None
+                run = lost
+            if self._clock.now() > attempt.sent.max_time + _ABANDON_AFTER:
+                return await self._abandon(run, attempt)
+            await self._clock.sleep(_PAUSE_S)
+            until = self._clock.monotonic() + _LOOK_S
+            fate = await self._watcher.wait(attempt.sent, until=until)
+
+    async def find_used(self, run: Run, nonce: int) -> Run | None:
+        """End a run whose nonce a simulation says is used, if the ledger shows it.
+
+        Raises:
+            DatabaseUnavailable: the lease passes.
+        """
+        reading = await self._read_nonce(replace(run, auth_nonce=nonce))
+        if reading is None or not reading.is_present:
+            return await self._failures.fail(run, ErrorClass.SEQUENCE, "nonce_used")
+        log.warning("automation.run_by_third_party", run=run.id)
+        return await self._journal.move(run, RunTrigger.FIND_USED, _by_another(run))
+
+    async def _judge(self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Fate) -> Run | None:
+        """The run after what the fate proves; the same run where it proves nothing yet."""
+        match fate:
+            case TransactionFound(status=LedgerStatus.SUCCESS):
+                return await self._succeed(run, terms, attempt, fate)
+            case TransactionFound():
+                return await self._fail_on_ledger(run, attempt, fate)
+            case NotSent():
+                ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "not_sent")
+                return await self._failures.fail(run, ErrorClass.TRANSPORT, "not_sent", ended=ended)
+            case Refused(result_code=code):
+                ended = EndedAttempt(attempt, AttemptOutcome.DEAD, code)
+                if code == BAD_SEQUENCE:  # the channel's number is read again
+                    run = run.without_channel()
+                return await self._failures.fail(run, classify_result(code), code, ended=ended)
+            case Dead() | Unproven():
+                return await self._judge_absence(run, attempt, fate)
+            case Indeterminate():
+                return run
+
+    async def _judge_absence(self, run: Run, attempt: Attempt, fate: Dead | Unproven) -> Run | None:
+        sent = attempt.sent
+        bounds = AttemptBounds(
+            max_time=sent.max_time,
+            max_ledger=sent.sent_after_ledger + ATTEMPT_LEDGERS,
+            authorized_until=attempt.authorized_until or sent.sent_after_ledger,
+        )
+        evidence = AttemptEvidence(fate, run.auth_nonce is not None, await self._read_nonce(run))
+        match judge_attempt(bounds, evidence):
+            case AttemptDead():
+                ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "too_late")
+                return await self._failures.fail(run, ErrorClass.TOO_LATE, "too_late", ended=ended)
+            case AttemptUsed():
+                ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "used_by_another")
+                return await self._record_other(run, ended)
+            case AttemptUnprovable() if run.state is RunState.RECONCILING:
+                return await self._abandon(run, attempt)
+            case _:
+                return run
+
+    async def _read_nonce(self, run: Run) -> NonceReading | None:
+        """Whether the nonce of the run's authorization is on the ledger; None while unknown."""
+        if run.auth_nonce is None or run.account is None:
+            return None
+        key = nonce_key(run.account, run.auth_nonce)
+        try:
+            found = await self._ledger.ledger_entries([key])
+        except RpcUnavailable:
+            return None
+        return NonceReading(any(each.key == key for each in found.entries), found.latest_ledger)
+
+    async def _succeed(
+        self, run: Run, terms: PlanTerms, attempt: Attempt, found: TransactionFound
+    ) -> Run | None:
+        changes = _measure(run, terms, found)
+        fee = _fee_of(attempt, found)
+        after = replace(
+            run,
+            reason=None,
+            error_class=None,
+            error_code=None,
+            tx_hash=bytes.fromhex(found.hash),
+            ledger=found.ledger,
+            fee_charged=Stroops(run.fee_charged + fee),
+            effects=msgspec.json.encode(changes).decode(),
+            executed_by=ExecutedBy.SERVICE,
+        )
+        ended = EndedAttempt(attempt, AttemptOutcome.SUCCESS, fee_charged=fee)
+        end = RunEnd(ended, changes, found.closed_at)
+        log.info("automation.run_succeeded", run=run.id, tx_hash=found.hash)
+        return await self._journal.move(run, RunTrigger.SUCCEED, after, end)
+
+    async def _fail_on_ledger(
+        self, run: Run, attempt: Attempt, found: TransactionFound
+    ) -> Run | None:
+        """Our transaction failed: perhaps because another one had used the authorization.
+
+        It was simulated just before, so that the ledger has changed since: the run may be tried
+        again, with a simulation that shows why.
+        """
+        code, fee = found.operation_code or found.result_code, _fee_of(attempt, found)
+        ended = EndedAttempt(attempt, AttemptOutcome.FAILED, code, fee)
+        failed = replace(
+            run,
+            fee_charged=Stroops(run.fee_charged + fee),
+            tx_hash=bytes.fromhex(found.hash),
+            ledger=found.ledger,
+        )
+        reading = await self._read_nonce(run)
+        if run.auth_nonce is not None and reading is None:
+            return run  # it is looked at again
+        if reading is not None and reading.is_present:
+            return await self._record_other(run, ended)
+        return await self._failures.fail(failed, ErrorClass.MARKET, code, ended=ended)
+
+    async def _record_other(self, run: Run, ended: EndedAttempt) -> Run | None:
+        """Another transaction used the run's authorization: it happened."""
+        fee = Stroops(run.fee_charged + ended.fee_charged)
+        after = replace(_by_another(run), fee_charged=fee)
+        log.warning("automation.run_by_third_party", run=run.id)
+        return await self._journal.move(run, RunTrigger.SUCCEED, after, RunEnd(ended))
+
+    async def _abandon(self, run: Run, attempt: Attempt) -> Run | None:
+        after = replace(run, reason="outcome_unknown")
+        ended = EndedAttempt(attempt, AttemptOutcome.UNKNOWN, "outcome_unknown")
+        return await self._journal.move(run, RunTrigger.ABANDON, after, RunEnd(ended))
+
+
+def _by_another(run: Run) -> Run:
+    """A run that another transaction made, whose hash is not known."""
+    return replace(
+        run,
+        executed_by=ExecutedBy.THIRD_PARTY,
+        tx_hash=None,
+        ledger=None,
+        reason="used_by_another",
+    )
+
+
+def _measure(run: Run, terms: PlanTerms, found: TransactionFound) -> tuple[TokenChange, ...]:
+    """The account's token movements in a transaction that landed.
+
+    Movements that the plan does not declare are an alarm: they were simulated just before.
+    """
+    if terms.account is None:
+        return ()
+    encoded = (event for operation in found.contract_events for event in operation)
+    events = [event for each in encoded if (event := decode_contract_event(each)) is not None]
+    effects = decode_calls(terms.calls).effects_of(run.leg_index)
+    judged = judge_effects(events, terms.account, effects)
+    if isinstance(judged, EffectsMeasured):
+        return list_changes(judged.changes)
+    log.error("automation.alarm", alarm="automation_effects_differ", run=run.id)
+    return ()
+
+
+def _fee_of(attempt: Attempt, found: TransactionFound) -> Stroops:
+    """What the paymaster paid: nothing where a stranger's fee bump carried the transaction."""
+    return found.fee_charged if found.hash == attempt.sent.tx_hash.hex() else NO_STROOPS

@@ -1,0 +1,82 @@
+"""A plan as its row has it: what a scheduler needs of it for a run."""
+
+from dataclasses import dataclass, field
+
+from farebox.automation.plan_window import PlanWindow
+from farebox.automation.plans.policy_id import PolicyId
+from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.wire import OnLegError, PlanKind
+from farebox.automation.schedules.missed_runs import LatenessRule
+from farebox.automation.schedules.schedule import Schedule
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.caller import OwnerId
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTerms:
+    """The part of a plan that never changes after the proposal.
+
+    `account` is None only for an open plan of an operator. `calls` and `session_spec` are encoded:
+    `authority/stored_calls.py` and the XDR of the session spec. `legs` are the transactions of one
+    run, `max_fee` is the most that one of them may cost.
+    """
+
+    id: str
+    owner: OwnerId
+    network: Network
+    account: Address | None
+    kind: PlanKind
+    mode: AuthorityMode
+    policy_id: PolicyId
+    delegate: bytes  # 32: its public key
+    calls: str = field(repr=False)
+    schedule: Schedule
+    window: PlanWindow
+    rule: LatenessRule
+    max_fee: Stroops
+    run_limit: int
+    auth_limit: int
+    session_spec: bytes | None = field(default=None, repr=False)
+    target_wasm_hash: bytes | None = None
+    session_interval_s: int = 1
+    legs: int = 1
+    on_leg_error: OnLegError = OnLegError.STOP
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCounters:
+    """What of a plan was paid and used, and how its last runs went."""
+
+    runs_credited: int = 0
+    runs_consumed: int = 0
+    runs_succeeded: int = 0
+    auths_used: int = 0
+    failures_in_row: int = 0
+    ceilings_hit: int = 0
+
+    @property
+    def runs_left(self) -> int:
+        """Paid runs that were not used."""
+        return self.runs_credited - self.runs_consumed
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A plan's row; `delegate_key` is sealed, None once it was shredded."""
+
+    terms: PlanTerms
+    state: ProposalState
+    counters: PlanCounters
+    is_cancelling: bool = False
+    reason: str | None = None
+    delegate_key: Secret[bytes] | None = None
+
+    @property
+    def may_run(self) -> bool:
+        """Whether a run may begin, or an attempt may be sent."""
+        is_active = self.state is ProposalState.ACTIVE and not self.is_cancelling
+        return is_active and self.counters.runs_left > 0

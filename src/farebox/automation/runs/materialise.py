@@ -1,0 +1,66 @@
+"""The next runs of a plan as rows: two at a time, one of them due."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs import run_store
+from farebox.automation.runs.run import Run
+from farebox.automation.schedules.missed_runs import RunSlot, earliest_start, next_slots
+from farebox.automation.schedules.schedule import ConditionSchedule
+from farebox.storage.pool import Connection
+
+_AHEAD: Final = 2
+_POLLED_AHEAD: Final = 1  # the polls of a condition are one row
+
+
+async def materialise(db: Connection, plan: StoredPlan, now: datetime) -> bool:
+    """Insert the next runs of a locked plan and let the first be claimed; False when none is left.
+
+    No more are inserted than are paid for.
+    """
+    terms = plan.terms
+    waiting = list(await run_store.list_open(db, terms.id))
+    indices = {run.run_index for run in waiting}
+    ahead = _POLLED_AHEAD if isinstance(terms.schedule, ConditionSchedule) else _AHEAD
+    room = min(ahead, plan.counters.runs_left) - len(indices)
+    if room > 0:
+        newest = await run_store.find_newest(db, terms.id)
+        index, after = (-1, None) if newest is None else newest
+        slots = next_slots(
+            terms.schedule, terms.window, terms.rule, after=after, now=now, count=room
+        )
+        await run_store.add_runs(db, terms, list(enumerate(slots, start=index + 1)))
+        waiting = list(await run_store.list_open(db, terms.id))
+    if not waiting:
+        return False
+    if all(run.due_at is None for run in waiting):
+        await _make_due(db, plan, waiting[0])
+    return True
+
+
+async def _make_due(db: Connection, plan: StoredPlan, run: Run) -> None:
+    """Let a run be claimed as soon as its slot begins and the session's interval has passed."""
+    landed_at = await run_store.find_last_landing(db, plan.terms.id) if not run.leg_index else None
+    slot = RunSlot(run.scheduled_for, run.deadline_at)
+    at = earliest_start(
+        slot, last_landed_at=landed_at, session_interval_s=plan.terms.session_interval_s
+    )
+    await run_store.make_due(db, run.id, at)
+
+
+def next_poll(plan: StoredPlan, run: Run, now: datetime) -> Run | None:
+    """The run of a condition at its next poll after `now`; None where the plan's window ends."""
+    terms = plan.terms
+    slots = next_slots(terms.schedule, terms.window, terms.rule, after=now, now=now, count=1)
+    if not slots:
+        return None
+    (slot,) = slots
+    return replace(
+        run,
+        scheduled_for=slot.scheduled_for,
+        deadline_at=slot.deadline_at,
+        due_at=slot.scheduled_for,
+        checked_ledger=None,
+    )

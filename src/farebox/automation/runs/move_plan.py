@@ -1,0 +1,149 @@
+"""Move a plan by a trigger, with every effect that the same transaction has on its rows.
+
+The plan's row is locked by the caller (`proposal_store.lock_plan`). Payments are not recorded here:
+who moves a plan by one does that in the same transaction.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from farebox.automation.paymaster import channel_store
+from farebox.automation.plans import proposal_store
+from farebox.automation.plans.proposal_state import (
+    TERMINAL_STATES,
+    ProposalEffect,
+    ProposalFacts,
+    ProposalState,
+    ProposalTrigger,
+)
+from farebox.automation.plans.proposal_transitions import may_move, move_proposal
+from farebox.automation.plans.stored_plan import PlanCounters, StoredPlan
+from farebox.automation.runs import run_store
+from farebox.automation.runs.credit_store import return_runs
+from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.materialise import materialise
+from farebox.storage.pool import Connection
+
+ACTIVATION_DEADLINE: Final = timedelta(days=7)
+UNPAID_LIFE: Final = timedelta(hours=24)
+
+
+async def move_plan(
+    db: Connection,
+    plan: StoredPlan,
+    trigger: ProposalTrigger,
+    facts: ProposalFacts,
+    *,
+    now: datetime,
+    reason: str | None = None,
+    credited: int = 0,
+) -> StoredPlan:
+    """Move a locked plan by a trigger, and return it as it is afterwards.
+
+    `credited` is the number of runs that a payment brings: the effect CREDIT_RUNS adds them.
+
+    Raises:
+        AutomationRefused: the state does not take the trigger, or a condition does not hold.
+    """
+    transition = move_proposal(plan.state, trigger, facts)
+    effects = transition.effects
+    moved = replace(
+        plan,
+        state=transition.to,
+        reason=reason,
+        is_cancelling=ProposalEffect.MARK_CANCELLING in effects,
+        counters=_count(plan, effects, credited),
+    )
+    if transition.to in TERMINAL_STATES:
+        moved = replace(moved, is_cancelling=False)
+    if ProposalEffect.STOP_RUNS in effects:
+        moved = await _stop_runs(db, moved, reason or trigger.value)
+    if ProposalEffect.RETURN_RUNS in effects:
+        moved = await _return_runs(db, moved)
+    await _write(db, moved, now)
+    if ProposalEffect.MATERIALISE_RUNS in effects:
+        await materialise(db, moved, now)
+    if ProposalEffect.SHRED_KEY in effects:
+        await proposal_store.shred_key(db, plan.terms.id)
+        moved = replace(moved, delegate_key=None)
+    data = {"from": plan.state, "to": moved.state, "reason": reason}
+    await add_event(db, plan.terms.id, f"plan.{trigger}", data)
+    return moved
+
+
+async def _write(db: Connection, plan: StoredPlan, now: datetime) -> None:
+    await proposal_store.write_counters(db, plan.terms.id, plan.counters)
+    await proposal_store.write_state(
+        db,
+        plan.terms.id,
+        plan.state,
+        reason=plan.reason,
+        overdue_at=_overdue_at(plan, now),
+        is_cancelling=plan.is_cancelling,
+    )
+
+
+async def settle_plan(db: Connection, plan: StoredPlan, now: datetime) -> StoredPlan:
+    """What follows for a locked plan whose run has ended: cancelled, completed, or the next run."""
+    is_busy = await run_store.has_unresolved(db, plan.terms.id)
+    facts = ProposalFacts(
+        is_cancelling=plan.is_cancelling,
+        has_unresolved_run=is_busy,
+        runs_left=plan.counters.runs_left,
+    )
+    if plan.is_cancelling and not is_busy:
+        return await move_plan(db, plan, ProposalTrigger.CANCEL, facts, now=now)
+    if plan.state is not ProposalState.ACTIVE or is_busy:
+        return plan
+    has_next = await materialise(db, plan, now)
+    facts = replace(facts, schedule_is_exhausted=not has_next)
+    if may_move(plan.state, ProposalTrigger.COMPLETE, facts):
+        return await move_plan(db, plan, ProposalTrigger.COMPLETE, facts, now=now)
+    return plan
+
+
+async def _stop_runs(db: Connection, plan: StoredPlan, reason: str) -> StoredPlan:
+    """End the waiting runs; a run of which legs have succeeded used its credit."""
+    waiting = {run.run_index for run in await run_store.list_open(db, plan.terms.id)}
+    await run_store.withdraw_waiting(db, plan.terms.id, reason=reason)
+    await channel_store.free_finished(db, plan.terms.id)
+    for index in waiting if plan.terms.legs > 1 else ():
+        legs = await run_store.list_legs(db, plan.terms.id, index)
+        if all(leg.is_final for leg in legs) and any(leg.has_happened for leg in legs):
+            counters = plan.counters
+            counters = replace(counters, runs_consumed=counters.runs_consumed + 1)
+            plan = replace(plan, counters=counters)
+    return plan
+
+
+async def _return_runs(db: Connection, plan: StoredPlan) -> StoredPlan:
+    """Take every unused run from the plan; the paid ones become credit of the owner."""
+    unused = plan.counters.runs_left
+    if unused > 0:
+        await return_runs(db, plan.terms, unused)
+        consumed = plan.counters.runs_consumed
+        plan = replace(plan, counters=replace(plan.counters, runs_credited=consumed))
+    return plan
+
+
+def _count(plan: StoredPlan, effects: tuple[ProposalEffect, ...], credited: int) -> PlanCounters:
+    counters = plan.counters
+    if ProposalEffect.CREDIT_RUNS in effects:
+        counters = replace(counters, runs_credited=counters.runs_credited + credited)
+    if ProposalEffect.RESET_FAILURES in effects:
+        counters = replace(counters, failures_in_row=0, ceilings_hit=0)
+    return counters
+
+
+def _overdue_at(plan: StoredPlan, now: datetime) -> datetime | None:
+    """When the state expires by itself; None while a payment is under way, and at the end."""
+    match plan.state:
+        case ProposalState.PROPOSED:
+            return now + UNPAID_LIFE
+        case ProposalState.PAID:
+            return now + ACTIVATION_DEADLINE
+        case ProposalState.ACTIVE | ProposalState.PAUSED:
+            return plan.terms.window.not_after
+        case _:
+            return None

@@ -1,0 +1,323 @@
+"""Records what happens to runs: every change is fenced by the run's lease, and has all its effects.
+
+Rules decide (`run_state.py`, `legs.py`, `proposal_transitions.py`); here their effects become rows,
+one transaction for each change. The plan's row is locked before the run's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+import structlog
+
+from farebox.automation.authority import presigned_store
+from farebox.automation.paymaster import budget_store, channel_store
+from farebox.automation.paymaster.budget_store import AutomationBudgets, RunCharge, SpendScope
+from farebox.automation.plans import proposal_store
+from farebox.automation.plans.proposal_state import PauseReason, ProposalFacts, ProposalTrigger
+from farebox.automation.plans.proposal_transitions import may_move
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs import attempt_store, run_store
+from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.finish_leg import MOST_FAILURES, finish_leg
+from farebox.automation.runs.move_plan import move_plan, settle_plan
+from farebox.automation.runs.receipt import TokenChange
+from farebox.automation.runs.receipts import ReceiptSigner, sign_receipt
+from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
+from farebox.automation.runs.run_state import RunEffect, RunState, RunTrigger, move_run
+from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
+from farebox.storage.pool import Connection, Database
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+class AttemptRecording(StrEnum):
+    """Whether an attempt was recorded, so that its envelope may be sent."""
+
+    RECORDED = "recorded"
+    LEASE_LOST = "lease_lost"
+    PLAN_STOPPED = "plan_stopped"  # paused, cancelled, or no paid run is left
+    NETWORK_STOPPED = "network_stopped"  # by the operator
+    BUDGET_TOTAL = "budget_total"
+    BUDGET_OWNER = "budget_owner"
+
+
+class _NotRecorded(Exception):
+    def __init__(self, why: AttemptRecording) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class EndedAttempt:
+    """An attempt's envelope and its outcome; `uses_sequence`: its number is used on the ledger."""
+
+    attempt: Attempt
+    outcome: AttemptOutcome
+    error_code: str | None = None
+    fee_charged: Stroops = NO_STROOPS
+
+    @property
+    def uses_sequence(self) -> bool:
+        """Whether its number is used on the ledger."""
+        return self.outcome in (AttemptOutcome.SUCCESS, AttemptOutcome.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What besides its row follows from a run's change.
+
+    `changes` are the account's token movements, `closed_at` the ledger's close. `pause` pauses the
+    plan, whatever the breaker says; `hits_ceiling` counts towards the fee ceiling's pause.
+    """
+
+    ended: EndedAttempt | None = None
+    changes: tuple[TokenChange, ...] = ()
+    closed_at: datetime | None = None
+    pause: PauseReason | None = None
+    hits_ceiling: bool = False
+
+
+_NOTHING_ELSE = RunEnd()
+_MOST_CEILINGS = 2
+
+
+class RunJournal:
+    """The rows of runs, attempts and plans, as the executor changes them."""
+
+    def __init__(
+        self, database: Database, clock: Clock, signer: ReceiptSigner, budgets: AutomationBudgets
+    ) -> None:
+        self._database, self._clock = database, clock
+        self._signer, self._budgets = signer, budgets
+
+    async def begin(self, run: Run) -> tuple[Run, StoredPlan] | None:
+        """Begin a claimed run, with its plan as it is now; None when the lease was lost.
+
+        Raises:
+            DatabaseUnavailable: the lease will be lost.
+        """
+        after = replace(run, state=move_run(run.state, RunTrigger.BEGIN).to)
+        async with self._database.transaction() as db:
+            plan = await proposal_store.find_plan(db, run.proposal_id)
+            if plan is None or not await run_store.save_run(db, run, after):
+                return None
+        return after, plan
+
+    async def advance(self, run: Run, trigger: RunTrigger, after: Run | None = None) -> Run | None:
+        """Make a change without an effect on the plan; None when the lease was lost.
+
+        Raises:
+            DatabaseUnavailable: as `begin`.
+        """
+        moved = replace(after or run, state=move_run(run.state, trigger).to)
+        async with self._database.connection() as db:
+            return moved if await run_store.save_run(db, run, moved) else None
+
+    async def record_attempt(
+        self, run: Run, attempt: Attempt, sealed: bytes
+    ) -> Run | AttemptRecording:
+        """Record an envelope before the network sees it, and reserve its fee from both budgets.
+
+        Returns the run in the state `submitted`, or why nothing was recorded.
+
+        Raises:
+            DatabaseUnavailable: whether it was recorded is not known: it must not be sent.
+        """
+        after = replace(
+            run,
+            state=move_run(run.state, RunTrigger.SUBMIT).to,
+            attempts=run.attempts + 1,
+            channel=attempt.sent.source,
+            channel_sequence=attempt.sent.source_sequence,
+        )
+        charge = self._charge(run, attempt, attempt.sent.fee_limit)
+        try:
+            async with self._database.transaction() as db:
+                await self._record(db, run, after, attempt, sealed, charge)
+        except _NotRecorded as refused:
+            return refused.why
+        return after
+
+    async def _record(
+        self,
+        db: Connection,
+        run: Run,
+        after: Run,
+        attempt: Attempt,
+        sealed: bytes,
+        charge: RunCharge,
+    ) -> None:
+        plan = await proposal_store.lock_plan(db, run.proposal_id)
+        if plan is None or not plan.may_run:
+            raise _NotRecorded(AttemptRecording.PLAN_STOPPED)
+        if not await run_store.save_run(db, run, after):
+            raise _NotRecorded(AttemptRecording.LEASE_LOST)
+        added = await attempt_store.add_attempt(
+            db, attempt, network=run.network, owner=run.owner, sealed=sealed
+        )
+        if not added:
+            raise _NotRecorded(AttemptRecording.NETWORK_STOPPED)
+        used_up = await budget_store.reserve(db, charge, self._budgets)
+        if used_up is SpendScope.OWNER:
+            raise _NotRecorded(AttemptRecording.BUDGET_OWNER)
+        if used_up is SpendScope.TOTAL:
+            raise _NotRecorded(AttemptRecording.BUDGET_TOTAL)
+
+    async def mark_sent(self, attempt: Attempt) -> None:
+        """Record that a node took an attempt's envelope.
+
+        Raises:
+            DatabaseUnavailable: nothing depends on it.
+        """
+        async with self._database.connection() as db:
+            await attempt_store.mark_sent(db, attempt.sent.tx_hash)
+
+    async def find_attempt(self, run: Run) -> tuple[Attempt, bytes] | None:
+        """The run's attempt whose outcome is not known, with its sealed envelope.
+
+        Raises:
+            DatabaseUnavailable: as `begin`.
+        """
+        async with self._database.connection() as db:
+            return await attempt_store.find_open(db, run.id)
+
+    async def move(
+        self, run: Run, trigger: RunTrigger, after: Run, end: RunEnd = _NOTHING_ELSE
+    ) -> Run | None:
+        """Change a run with every effect; None when the lease was lost, and then nothing changed.
+
+        `after` has the members that change; its state is the rules'.
+
+        Raises:
+            DatabaseUnavailable: whether it changed is not known; recovery finds it.
+        """
+        transition = move_run(run.state, trigger)
+        now = self._clock.now()
+        after = replace(after, state=transition.to)
+        if after.is_final:
+            after = replace(after, due_at=None)
+        async with self._database.transaction() as db:
+            plan = await proposal_store.lock_plan(db, run.proposal_id)
+            if plan is None:
+                return None
+            if after.is_final:
+                after = self._sign(plan, after, end)
+            if not await run_store.save_run(db, run, after):
+                return None
+            await self._end_attempt(db, run, end.ended)
+            await self._free_channel(db, run, after, transition.effects, end.ended)
+            if after.state is RunState.SUCCEEDED and plan.terms.mode is AuthorityMode.PRESIGNED:
+                await presigned_store.mark_used(
+                    db, plan.terms.id, run_index=run.run_index, leg_index=run.leg_index
+                )
+            await _add_run_event(db, after)
+            await self._follow(db, plan, run, after, transition.effects, end, now)
+        return after
+
+    async def _follow(
+        self,
+        db: Connection,
+        plan: StoredPlan,
+        before: Run,
+        after: Run,
+        effects: Sequence[RunEffect],
+        end: RunEnd,
+        now: datetime,
+    ) -> None:
+        """The effects on the plan: counters, breaker, and what comes next."""
+        counters = plan.counters
+        if after.is_final:
+            counters = await finish_leg(db, plan, before, after, effects, now=now)
+        if end.hits_ceiling:
+            counters = replace(counters, ceilings_hit=counters.ceilings_hit + 1)
+        if counters != plan.counters:
+            plan = replace(plan, counters=counters)
+            await proposal_store.write_counters(db, plan.terms.id, counters)
+        reason = end.pause or _pause_reason(plan, after, effects)
+        facts = ProposalFacts(is_cancelling=plan.is_cancelling)
+        if reason is not None and may_move(plan.state, ProposalTrigger.PAUSE, facts):
+            await move_plan(db, plan, ProposalTrigger.PAUSE, facts, now=now, reason=reason.value)
+        elif after.is_final or plan.is_cancelling:
+            await settle_plan(db, plan, now)
+
+    async def _end_attempt(self, db: Connection, run: Run, ended: EndedAttempt | None) -> None:
+        """Record an attempt's outcome, and give back what it did not cost.
+
+        The reservation of an unknown outcome stays spent.
+        """
+        if ended is None:
+            return
+        was_open = await attempt_store.end_attempt(
+            db,
+            ended.attempt.sent.tx_hash,
+            ended.outcome,
+            error_code=ended.error_code,
+            fee_charged=None if ended.outcome is AttemptOutcome.UNKNOWN else ended.fee_charged,
+        )
+        unspent = Stroops(ended.attempt.sent.fee_limit - ended.fee_charged)
+        if was_open and unspent > 0 and ended.outcome is not AttemptOutcome.UNKNOWN:
+            await budget_store.give_back(db, self._charge(run, ended.attempt, unspent))
+
+    async def _free_channel(
+        self,
+        db: Connection,
+        run: Run,
+        after: Run,
+        effects: Sequence[RunEffect],
+        ended: EndedAttempt | None,
+    ) -> None:
+        """Give the channel back once the run is resolved, or while nothing of it was ever sent.
+
+        A run that is tried again after a dead envelope keeps channel and number.
+        """
+        is_released = RunEffect.RELEASE_CHANNEL in effects
+        if is_released or (not after.keeps_lease and not after.is_final and after.channel is None):
+            landed = ended is not None and ended.uses_sequence
+            used = run.channel_sequence if landed else None
+            await channel_store.free_channel(db, run.id, used_sequence=used)
+
+    def _sign(self, plan: StoredPlan, run: Run, end: RunEnd) -> Run:
+        try:
+            receipt = sign_receipt(
+                self._signer, plan, run, changes=end.changes, closed_at=end.closed_at
+            )
+        except Outage:
+            log.exception("automation.receipt_not_signed", run=run.id)
+            return run
+        return replace(run, receipt=receipt)
+
+    def _charge(self, run: Run, attempt: Attempt, stroops: Stroops) -> RunCharge:
+        return RunCharge(run.network, run.owner, attempt.budget_on, stroops)
+
+
+def _pause_reason(plan: StoredPlan, run: Run, effects: Sequence[RunEffect]) -> PauseReason | None:
+    """Why the plan pauses by itself now; None where it does not."""
+    if RunEffect.RAISE_ALARM in effects:
+        log.error("automation.run_abandoned", alarm="automation_run_abandoned", run=run.id)
+        return PauseReason.OUTCOME_UNKNOWN
+    if RunEffect.STOP_PLAN in effects:
+        return PauseReason.SESSION_DRIFT
+    if plan.counters.failures_in_row >= MOST_FAILURES:
+        return PauseReason.FAILED_RUNS
+    return PauseReason.FEE_CEILING if plan.counters.ceilings_hit >= _MOST_CEILINGS else None
+
+
+async def _add_run_event(db: Connection, run: Run) -> None:
+    if run.state is RunState.DEFERRED and run.error_class is None:
+        return  # a poll that said no
+    data = {
+        "run": run.id,
+        "runIndex": run.run_index,
+        "legIndex": run.leg_index,
+        "reason": run.reason,
+        "errorClass": run.error_class,
+        "errorCode": run.error_code,
+        "transaction": None if run.tx_hash is None else run.tx_hash.hex(),
+    }
+    told = {name: value for name, value in data.items() if value is not None}
+    await add_event(db, run.proposal_id, f"run.{run.state}", told)

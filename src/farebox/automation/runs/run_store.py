@@ -1,0 +1,197 @@
+"""The table of runs: new rows, fenced changes, and what of a plan is open."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.runs.claim_store import COLUMNS, read_run_row
+from farebox.automation.runs.run import Run
+from farebox.automation.runs.run_state import RunState
+from farebox.automation.schedules.missed_runs import RunSlot
+from farebox.kernel.ids import new_id
+from farebox.storage.pool import Connection
+
+
+async def add_runs(db: Connection, terms: PlanTerms, slots: Sequence[tuple[int, RunSlot]]) -> None:
+    """Insert the runs of (run index, slot), with a row for each leg; none is due yet."""
+    await db.executemany(
+        """
+        INSERT INTO automation_runs (id, proposal_id, run_index, leg_index, network, owner,
+                                     account, scheduled_for, deadline_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        """,
+        [
+            (
+                new_id("run"),
+                terms.id,
+                run_index,
+                leg_index,
+                terms.network.value,
+                terms.owner,
+                terms.account,
+                slot.scheduled_for,
+                slot.deadline_at,
+            )
+            for run_index, slot in slots
+            for leg_index in range(terms.legs)
+        ],
+    )
+
+
+async def save_run(db: Connection, before: Run, after: Run) -> bool:
+    """Write a run's changes; False when its lease was lost, or its state is another one by now.
+
+    A run that waits or is final gives its lease up. With False the caller stops and sends nothing.
+    """
+    saved = await db.fetchval(
+        """
+        WITH saved AS (
+            UPDATE automation_runs
+            SET state = $4, state_reason = $5, error_class = $6, error_code = $7, due_at = $8,
+                attempts = $9, checked_ledger = $10, auth_nonce = $11, channel = $12,
+                channel_sequence = $13, tx_hash = $14, ledger = $15, fee_charged = $16,
+                effects = $17, result = $18, executed_by = $19, receipt = $20,
+                scheduled_for = $21, deadline_at = $22,
+                finished_at = CASE WHEN $23 THEN clock_timestamp() END,
+                updated_at = clock_timestamp()
+            WHERE id = $1 AND lease_epoch = $2 AND state = $3
+            RETURNING id
+        ), released AS (
+            DELETE FROM automation_leases l USING saved WHERE l.run_id = saved.id AND NOT $24
+        )
+        SELECT true FROM saved
+        """,
+        *_changes(before, after),
+    )
+    return saved is True
+
+
+def _changes(before: Run, after: Run) -> tuple[object, ...]:
+    """The values of `save_run`."""
+    return (
+        before.id,
+        before.lease_epoch,
+        before.state.value,
+        after.state.value,
+        after.reason,
+        None if after.error_class is None else after.error_class.value,
+        after.error_code,
+        after.due_at,
+        after.attempts,
+        after.checked_ledger,
+        after.auth_nonce,
+        after.channel,
+        after.channel_sequence,
+        after.tx_hash,
+        after.ledger,
+        after.fee_charged,
+        after.effects,
+        after.result,
+        None if after.executed_by is None else after.executed_by.value,
+        after.receipt,
+        after.scheduled_for,
+        after.deadline_at,
+        after.is_final,
+        after.keeps_lease,
+    )
+
+
+async def list_legs(db: Connection, proposal_id: str, run_index: int) -> Sequence[Run]:
+    """The legs of one run, in their order."""
+    rows = await db.fetch(
+        f"""
+        SELECT {COLUMNS} FROM automation_runs r
+        WHERE r.proposal_id = $1 AND r.run_index = $2 ORDER BY r.leg_index
+        """,
+        proposal_id,
+        run_index,
+    )
+    return [read_run_row(row) for row in rows]
+
+
+async def list_open(db: Connection, proposal_id: str) -> Sequence[Run]:
+    """The runs of a locked plan that are not final, in their order."""
+    rows = await db.fetch(
+        f"""
+        SELECT {COLUMNS} FROM automation_runs r
+        WHERE r.proposal_id = $1 AND r.finished_at IS NULL ORDER BY r.run_index, r.leg_index
+        """,
+        proposal_id,
+    )
+    return [read_run_row(row) for row in rows]
+
+
+async def find_newest(db: Connection, proposal_id: str) -> tuple[int, datetime] | None:
+    """The index and due time of the plan's newest run; None while it has none."""
+    row = await db.fetchrow(
+        """
+        SELECT run_index, scheduled_for FROM automation_runs
+        WHERE proposal_id = $1 ORDER BY run_index DESC LIMIT 1
+        """,
+        proposal_id,
+    )
+    return None if row is None else (row["run_index"], row["scheduled_for"])
+
+
+async def find_last_landing(db: Connection, proposal_id: str) -> datetime | None:
+    """When the plan's newest successful run ended; None without one."""
+    landed_at: datetime | None = await db.fetchval(
+        """
+        SELECT finished_at FROM automation_runs
+        WHERE proposal_id = $1 AND state = 'succeeded'
+        ORDER BY run_index DESC, leg_index DESC LIMIT 1
+        """,
+        proposal_id,
+    )
+    return landed_at
+
+
+async def make_due(db: Connection, run_id: str, at: datetime) -> None:
+    """Let the plan's next run be claimed from `at` on."""
+    await db.execute(
+        "UPDATE automation_runs SET due_at = $2 WHERE id = $1 AND finished_at IS NULL", run_id, at
+    )
+
+
+async def withdraw_waiting(db: Connection, proposal_id: str, *, reason: str) -> int:
+    """End every waiting run of a locked plan: nothing of it is under way; their number."""
+    rows = await db.fetch(
+        """
+        UPDATE automation_runs
+        SET state = $3, state_reason = $2, due_at = NULL, finished_at = clock_timestamp(),
+            channel = NULL, channel_sequence = NULL, updated_at = clock_timestamp()
+        WHERE proposal_id = $1 AND state IN ('scheduled', 'deferred', 'retry_wait')
+        RETURNING id
+        """,
+        proposal_id,
+        reason,
+        RunState.SKIPPED.value,
+    )
+    return len(rows)
+
+
+async def skip_legs(db: Connection, proposal_id: str, run_index: int, *, reason: str) -> None:
+    """End the legs of a run that have not begun, because an earlier one has failed."""
+    await db.execute(
+        """
+        UPDATE automation_runs
+        SET state = 'skipped', state_reason = $3, due_at = NULL, finished_at = clock_timestamp(),
+            updated_at = clock_timestamp()
+        WHERE proposal_id = $1 AND run_index = $2 AND state = 'scheduled'
+        """,
+        proposal_id,
+        run_index,
+        reason,
+    )
+
+
+async def has_unresolved(db: Connection, proposal_id: str) -> bool:
+    """Whether a run of the plan is in progress."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (SELECT FROM automation_runs WHERE proposal_id = $1 AND state IN (
+            'claimed', 'checking', 'building', 'submitted', 'reconciling'))
+        """,
+        proposal_id,
+    )
+    return found

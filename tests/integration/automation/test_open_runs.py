@@ -1,0 +1,227 @@
+"""Open plans on the devnet's real host: each due run lands once, or says why it does not."""
+
+import asyncio
+from dataclasses import replace
+
+import msgspec
+import pytest
+from stellar_sdk import scval
+
+from farebox.automation.paymaster import budget_store
+from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs.receipt import receipt_digest
+from farebox.automation.runs.receipts import SignedReceipt
+from farebox.automation.schedules.schedule import ConditionSchedule
+from farebox.kernel.amounts import Stroops
+from farebox.stellar.auth_entries import signature_verifies
+from support.automation import read_owner, read_plan, read_runs
+from support.automation_world import (
+    LIMITS,
+    NET,
+    AutomationWorld,
+    has_consumed,
+    keeper_plan,
+    soon,
+    until_state,
+)
+from support.waiting import until
+
+FAULTS = {
+    0: "check_failed",
+    1: "check_not_boolean",
+    2: "check_too_expensive",
+    3: "check_changes_state",
+    4: "contract_1",
+    5: "budget",
+    6: "other",
+}
+
+
+async def test_open_runs_land_once_each_and_are_counted(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper, check=True, due=3)
+    async with world.running(world.network(), world.network()):
+        await until(lambda: has_consumed(world, plan, 3))
+    assert await world.count(keeper) == 3
+    rows = await read_runs(world.database, plan)
+    assert [row["state"] for row in rows[:3]] == ["succeeded"] * 3
+    assert all(row["fee_charged"] > 0 and row["ledger"] and row["receipt"] for row in rows[:3])
+    counters = (await read_plan(world.database, plan)).counters
+    assert (counters.runs_consumed, counters.runs_succeeded, counters.auths_used) == (3, 3, 3)
+    assert await read_owner(world.database, plan.terms.owner) == (0, 0)
+
+
+async def test_receipt_of_a_run_verifies_with_the_delegate_key(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper)
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "succeeded")
+    line = msgspec.json.decode(row["receipt"], type=SignedReceipt)
+    assert line.delegate == plan.terms.delegate.hex()
+    digest = receipt_digest(bytes(line.receipt))
+    assert signature_verifies(plan.terms.delegate, bytes.fromhex(line.signature), digest)
+    receipt = msgspec.json.decode(line.receipt)
+    assert (receipt["transaction"], receipt["state"]) == (row["tx_hash"].hex(), "succeeded")
+    changed = bytes(line.receipt).replace(b'"succeeded"', b'"failed"')
+    forged = receipt_digest(changed)
+    assert not signature_verifies(plan.terms.delegate, bytes.fromhex(line.signature), forged)
+
+
+async def test_run_whose_check_says_no_is_skipped_and_not_charged(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    await world.invoke(keeper, "arrange", scval.to_bool(False))
+    plan = await keeper_plan(world, keeper, check=True)
+    async with world.running(world.network()):
+        await until_state(world, plan, "skipped")
+    assert await world.count(keeper) == 0
+    assert (await read_plan(world.database, plan)).counters.runs_left == 10
+
+
+async def test_condition_is_polled_until_it_holds_in_two_ledgers(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    await world.invoke(keeper, "arrange", scval.to_bool(False))
+    plan = await keeper_plan(world, keeper, check=True, schedule=ConditionSchedule(1))
+    async with world.running(world.network()):
+        await until_state(world, plan, "deferred")
+        await world.invoke(keeper, "arrange", scval.to_bool(True))
+        await until(lambda: has_consumed(world, plan, 1))
+    rows = await read_runs(world.database, plan)
+    assert (rows[0]["run_index"], rows[0]["state"]) == (0, "succeeded")
+    assert await world.count(keeper) >= 1
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_faulty_target_is_not_run_and_says_why(world: AutomationWorld, fault: int) -> None:
+    keeper = await world.faulty_keeper(fault)
+    plan = await keeper_plan(world, keeper, check=True)
+    async with world.running(world.network()):
+        await until_state(world, plan, "failed")
+    row = (await read_runs(world.database, plan))[0]
+    assert (row["error_code"], row["error_class"]) == (FAULTS[fault], "program")
+    assert row["tx_hash"] is None
+    after = await read_plan(world.database, plan)
+    assert (after.counters.runs_consumed, after.counters.failures_in_row) == (0, 1)
+
+
+async def test_plan_pauses_after_three_failed_runs_in_a_row(world: AutomationWorld) -> None:
+    keeper = await world.faulty_keeper(4)
+    plan = await keeper_plan(world, keeper, due=5)
+    async with world.running(world.network()):
+        await until(lambda: _is_paused(world, plan, "failed_runs"))
+    states = [row["state"] for row in await read_runs(world.database, plan)]
+    assert states.count("failed") == 3
+    assert set(states) == {"failed", "skipped"}
+
+
+async def _is_paused(world: AutomationWorld, plan: StoredPlan, reason: str) -> bool:
+    found = await read_plan(world.database, plan)
+    return (found.state, found.reason) == (ProposalState.PAUSED, reason)
+
+
+async def test_stopped_network_sends_nothing_until_it_is_started(world: AutomationWorld) -> None:
+    keeper, network = await world.keeper(), world.network()
+    async with world.database.transaction() as db:
+        assert await budget_store.stop_network(db, NET, at=soon())
+    plan = await keeper_plan(world, keeper)
+    async with world.running(network):
+        assert network.watch.warnings == ("automation_stopped",)
+        await asyncio.sleep(1.2)
+        assert (await read_runs(world.database, plan))[0]["state"] == "scheduled"
+        async with world.database.connection() as db:
+            assert await budget_store.start_network(db, NET)
+        await network.watch.refresh()
+        await until(lambda: has_consumed(world, plan, 1))
+    assert await world.count(keeper) == 1
+
+
+async def test_attempt_is_not_recorded_once_the_network_is_stopped(world: AutomationWorld) -> None:
+    keeper, network = await world.keeper(), world.network()
+    plan = await keeper_plan(world, keeper)
+    async with world.running(network):  # its watch has not seen the switch
+        async with world.database.transaction() as db:
+            assert await budget_store.stop_network(db, NET, at=soon())
+        row = await until_state(world, plan, "deferred")
+    assert row["state_reason"] == "automation_stopped"
+    assert await world.count(keeper) == 0
+
+
+@pytest.mark.parametrize("scope", ["total", "owner"])
+async def test_run_waits_for_the_next_day_when_a_budget_is_used_up(
+    world: AutomationWorld, scope: str
+) -> None:
+    budgets = replace(AutomationBudgets(), **{scope: Stroops(1)})
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper)
+    async with world.running(world.network(limits=replace(LIMITS, budgets=budgets))):
+        row = await until_state(world, plan, "deferred")
+    assert row["error_code"] == f"budget_{scope}"
+    assert row["due_at"] > soon(1)
+    assert row["channel"] is None
+    assert await world.count(keeper) == 0
+    async with world.database.connection() as db:
+        assert await db.fetchval("SELECT count(*) FROM automation_attempts") == 0
+        assert (
+            await db.fetchval("SELECT count(*) FROM automation_channels WHERE run_id IS NULL") == 3
+        )
+
+
+async def test_spend_is_what_the_runs_cost(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper, due=2)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 2))
+    charged = sum(row["fee_charged"] for row in await read_runs(world.database, plan))
+    async with world.database.connection() as db:
+        rows = await db.fetch("SELECT scope, stroops FROM automation_spend")
+    assert {row["scope"]: row["stroops"] for row in rows} == {"owner": charged, "total": charged}
+
+
+async def test_plan_pauses_when_its_runs_cost_more_than_its_limit_twice(
+    world: AutomationWorld,
+) -> None:
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper, max_fee=Stroops(1_000))
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "retry_wait")
+        assert row["error_code"] == "fee_ceiling"
+        async with world.database.connection() as db:
+            await db.execute("UPDATE automation_runs SET due_at = now() WHERE state = 'retry_wait'")
+        await until(lambda: _is_paused(world, plan, "fee_ceiling"))
+    assert await world.count(keeper) == 0
+
+
+async def test_plan_pauses_when_its_target_has_other_code(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper, target_wasm_hash=world.hash_of("keeper"))
+    other = await keeper_plan(world, keeper, target_wasm_hash=world.hash_of("faulty_keeper"))
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 1))
+        await until(lambda: _is_paused(world, other, "target_upgraded"))
+    assert await world.count(keeper) == 1
+
+
+async def test_overdue_run_is_missed_while_the_network_is_out(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    world.outages = ("rpc_unavailable",)
+    plan = await keeper_plan(world, keeper)
+    async with world.database.connection() as db:
+        await db.execute(
+            "UPDATE automation_runs SET deadline_at = now() - interval '1 s' WHERE run_index = 0"
+        )
+    waiting = await keeper_plan(world, keeper)
+    async with world.running(world.network()):
+        await until_state(world, plan, "missed")
+        assert (await read_runs(world.database, waiting))[0]["state"] == "scheduled"
+    assert (await read_plan(world.database, plan)).counters.runs_left == 10
+    assert await world.count(keeper) == 0
+
+
+async def test_plan_is_completed_after_its_last_paid_run(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper, due=5, runs=2)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 2))
+    assert (await read_plan(world.database, plan)).state is ProposalState.COMPLETED
+    assert await world.count(keeper) == 2

@@ -1,0 +1,163 @@
+"""The life of a plan in rows: pause, resume, cancellation, expiry, and what becomes of its runs."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from farebox.automation.execution.plan_upkeep import PlanUpkeep
+from farebox.automation.plans import proposal_store
+from farebox.automation.plans.proposal_state import (
+    ProposalFacts,
+    ProposalState,
+    ProposalTrigger,
+)
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.refusal import AutomationRefused
+from farebox.automation.runs import claim_store, run_store
+from farebox.automation.runs.move_plan import move_plan
+from farebox.automation.runs.run import Run
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Database
+from support.automation import (
+    DELEGATES,
+    RUNS,
+    activate,
+    draft_plan,
+    put_plan,
+    read_plan,
+    read_runs,
+)
+from support.manual_clock import START, ManualClock
+
+
+async def move(
+    database: Database, plan: StoredPlan, trigger: ProposalTrigger, facts: ProposalFacts
+) -> StoredPlan:
+    async with database.transaction() as db:
+        locked = await proposal_store.lock_plan(db, plan.terms.id)
+        assert locked is not None
+        return await move_plan(db, locked, trigger, facts, now=START, reason="owner")
+
+
+async def claim(database: Database) -> Run:
+    async with database.connection() as db:
+        (run,) = await claim_store.claim_due(
+            db,
+            Network.TESTNET,
+            count=1,
+            holder="one",
+            now=START,
+            until=START + timedelta(seconds=60),
+        )
+    return run
+
+
+async def states(database: Database, plan: StoredPlan) -> list[str]:
+    return [row["state"] for row in await read_runs(database, plan)]
+
+
+async def kinds(database: Database, plan: StoredPlan) -> list[str]:
+    async with database.connection() as db:
+        rows = await db.fetch(
+            "SELECT number, kind FROM automation_events WHERE proposal_id = $1 ORDER BY number",
+            plan.terms.id,
+        )
+    assert [row["number"] for row in rows] == list(range(1, len(rows) + 1))
+    return [row["kind"] for row in rows]
+
+
+async def test_plan_has_two_runs_ahead_and_one_of_them_due(database: Database) -> None:
+    plan = await activate(database)
+    rows = await read_runs(database, plan)
+    assert [row["run_index"] for row in rows] == [0, 1]
+    assert [row["due_at"] for row in rows] == [START, None]
+    assert await kinds(database, plan) == ["plan.waive_payment", "plan.activate"]
+
+
+async def test_pause_withdraws_the_waiting_runs_and_resume_makes_others(
+    database: Database,
+) -> None:
+    plan = await activate(database)
+    paused = await move(database, plan, ProposalTrigger.PAUSE, ProposalFacts())
+    assert (paused.state, paused.reason) == (ProposalState.PAUSED, "owner")
+    assert await states(database, plan) == ["skipped"] * 2
+    resumed = await move(database, plan, ProposalTrigger.RESUME, ProposalFacts(runs_left=RUNS))
+    assert resumed.counters.runs_left == RUNS, "what was withdrawn is not charged"
+    rows = await read_runs(database, plan)
+    assert [row["run_index"] for row in rows] == [0, 1, 2, 3]
+    assert [row["state"] for row in rows[2:]] == ["scheduled"] * 2
+
+
+async def test_cancelled_plan_returns_its_runs_and_ends(database: Database) -> None:
+    plan = await activate(database)
+    ended = await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts())
+    assert ended.state is ProposalState.CANCELLED
+    assert ended.counters.runs_credited == 0
+    assert await states(database, plan) == ["skipped"] * 2
+    with pytest.raises(AutomationRefused):
+        await move(database, plan, ProposalTrigger.RESUME, ProposalFacts(runs_left=RUNS))
+
+
+async def test_plan_with_a_run_in_progress_is_cancelled_after_it(database: Database) -> None:
+    plan = await activate(database)
+    run = await claim(database)
+    facts = ProposalFacts(has_unresolved_run=True)
+    marked = await move(database, plan, ProposalTrigger.CANCEL, facts)
+    assert (marked.state, marked.is_cancelling) == (ProposalState.ACTIVE, True)
+    assert not marked.may_run, "no attempt is recorded any more"
+    async with database.connection() as db:
+        assert await run_store.has_unresolved(db, plan.terms.id)
+        assert run.proposal_id == plan.terms.id
+
+
+async def test_upkeep_expires_each_state_at_its_own_time(
+    database: Database, clock: ManualClock
+) -> None:
+    async with database.transaction() as db:
+        unpaid = await put_plan(db, draft_plan())
+    short = draft_plan()
+    window = replace(short.terms.window, not_after=START + timedelta(hours=1))
+    active = await activate(database, short.but(window=window))
+    upkeep = PlanUpkeep(Network.TESTNET, database, clock)
+    await upkeep.run_once()
+    assert (await read_plan(database, active)).state is ProposalState.ACTIVE
+    clock.turn(3_601)
+    await upkeep.run_once()
+    assert (await read_plan(database, active)).state is ProposalState.EXPIRED
+    assert (await read_plan(database, unpaid)).state is ProposalState.PROPOSED
+    clock.turn(24 * 3_600)
+    await upkeep.run_once()
+    expired = await read_plan(database, unpaid)
+    assert expired.state is ProposalState.EXPIRED
+    assert expired.delegate_key is None, "the key of a plan that was never paid is shredded"
+    assert DELEGATES.sign(expired, bytes(32)) is None
+    assert await states(database, active) == ["skipped"] * 2
+
+
+async def test_upkeep_leaves_a_plan_whose_run_is_in_progress(
+    database: Database, clock: ManualClock
+) -> None:
+    plan = await activate(database)
+    await claim(database)
+    clock.turn(31 * 24 * 3_600)
+    await PlanUpkeep(Network.TESTNET, database, clock).run_once()
+    assert (await read_plan(database, plan)).state is ProposalState.ACTIVE
+
+
+async def test_paid_runs_become_credit_of_the_owner_once(database: Database) -> None:
+    plan = await activate(database)
+    async with database.connection() as db:
+        await db.execute(
+            """
+            INSERT INTO automation_payments (id, proposal_id, quote_revision, runs, network, asset,
+                amount, pay_to, payment_identifier, state, tx_hash, valid_until)
+            VALUES ('apay_1', $1, 1, 4, 'stellar:testnet', 'C', 5, 'G', 'auto_1', 'confirmed',
+                    sha256('x'), now())
+            """,
+            plan.terms.id,
+        )
+    await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts())
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT owner, kind, runs FROM run_credits")
+    assert [tuple(row) for row in rows] == [(plan.terms.owner, "return", 4)]
