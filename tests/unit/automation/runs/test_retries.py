@@ -158,7 +158,6 @@ def test_number_is_known_only_from_the_contracts_that_are_called() -> None:
     assert classify_simulation(refused("Contract, #507"), ErrorNumbers(())) is ErrorClass.PROGRAM
     guard = ErrorNumbers((ContractRole.GUARD,))
     assert classify_simulation(refused("Contract, #4013"), guard) is ErrorClass.BUDGET
-    assert classify_simulation(refused("Contract, #13"), guard) is ErrorClass.PROGRAM
     token = ErrorNumbers((ContractRole.TOKEN,))
     assert classify_simulation(refused("Contract, #4013"), token) is ErrorClass.PROGRAM
 
