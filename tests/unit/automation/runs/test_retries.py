@@ -209,6 +209,23 @@ def test_simulation_without_an_answer_is_transport_and_a_restore_is_archived() -
     assert classify_simulation(NeedsRestore(7), NUMBERS) is ErrorClass.ARCHIVED
 
 
+def test_number_of_an_accounts_check_is_read_from_the_log() -> None:
+    """The host's first line says only that an authorization failed."""
+    log = 'data:["VM call trapped with HostError", __check_auth, Error(Contract, #4013)]'
+    failed = 'data:["failed account authentication with error", C, Error(Contract, #4013)]'
+    text = f"HostError: Error(Auth, InvalidAction)\n\nEvent log\n {failed}\n {log}"
+    found = read_simulation({"latestLedger": 7, "error": text})
+    assert isinstance(found, SimulationRefused)
+    assert (found.kind, found.contract_error) == (RefusalKind.SIGNATURE, 4013)
+    guard = ErrorNumbers((ContractRole.GUARD,))
+    assert classify_simulation(found, guard) is ErrorClass.BUDGET
+    assert classify_simulation(found, ErrorNumbers(())) is ErrorClass.SESSION
+    other = text.replace("Error(Auth, InvalidAction)", "Error(Contract, #7)", 1)
+    read = read_simulation({"latestLedger": 7, "error": other})
+    assert isinstance(read, SimulationRefused)
+    assert read.contract_error == 7
+
+
 def test_number_of_the_contract_is_read_from_the_first_line_alone() -> None:
     assert refused("Contract, #4294967295").contract_error == 4_294_967_295
     assert refused("Auth, InvalidAction").contract_error is None
