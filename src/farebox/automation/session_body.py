@@ -41,6 +41,11 @@ from farebox.stellar.scval import ScValue
 from farebox.stellar.scval_writer import write_value
 
 ED25519: Final = "ed25519"
+_BARE: Final[Mapping[type[ArgumentRule], str]] = {
+    AnyValue: "any",
+    IsAccount: "account",
+    IsActor: "actor",
+}
 NONE: Final = "none"  # the state of a plan without a session
 
 
@@ -146,30 +151,26 @@ def _call_json(call: SessionCall) -> Mapping[str, Any]:
 
 def _rule_json(rule: ArgumentRule) -> Mapping[str, Any]:
     match rule:
-        case AnyValue():
-            return {"rule": "any"}
+        case AnyValue() | IsAccount() | IsActor():
+            return {"rule": _BARE[type(rule)]}
         case EqualTo(value):
             return {"rule": "equal"} | _value_json(value)
         case RowColumn(column):
             return {"rule": "row", "column": column}
         case InRange(least, most):
             return {"rule": "range", "least": str(least), "most": str(most)}
-        case IsAccount():
-            return {"rule": "account"}
-        case IsActor():
-            return {"rule": "actor"}
         case TimeWithin(seconds):
             return {"rule": "timeWithin", "seconds": seconds}
-        case MinRate(place, numerator, denominator):
-            rate = {"numerator": str(numerator), "denominator": str(denominator)}
-            return {"rule": "minRate", "ofArgument": place, **rate}
-        case OracleFloor():
+        case MinRate() | OracleFloor():
             return _floor_json(rule)
         case _:
             assert_never(rule)
 
 
-def _floor_json(rule: OracleFloor) -> Mapping[str, Any]:
+def _floor_json(rule: MinRate | OracleFloor) -> Mapping[str, Any]:
+    if isinstance(rule, MinRate):
+        rate = {"numerator": str(rule.numerator), "denominator": str(rule.denominator)}
+        return {"rule": "minRate", "ofArgument": rule.in_argument, **rate}
     return {
         "rule": "oracleFloor",
         "ofArgument": rule.in_argument,
