@@ -34,7 +34,7 @@ MAY_IMPORT = MappingProxyType(
         "signing": {"facilitator", "stellar", "x402"},
         "explorer": {"catalog", "stellar"},
         "skills": {"catalog"},
-        "automation": {"facilitator", "stellar", "storage", "submission", "vault"},
+        "automation": {"audit", "facilitator", "stellar", "storage", "submission", "vault"},
         "app": {
             "accounts",
             "audit",

@@ -64,6 +64,7 @@ class NetworkServices:
     """The constructed services of one network; nothing runs yet."""
 
     verified: VerificationNetwork
+    simulations: SimulationSlots
     rpc: RpcNodes
     ledgers: LedgerClock
     submitter: Submitter
@@ -96,6 +97,7 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
     catch_up = CatchUp(rpc, submitter, ledgers)
     return NetworkServices(
         verified=VerificationNetwork(rules, operators, slots, ledgers, state, budget),
+        simulations=slots,
         rpc=rpc,
         ledgers=ledgers,
         submitter=submitter,

@@ -11,8 +11,8 @@ from farebox.automation.plan_body import (
     DelegateBody,
     InstallBody,
     InvocationBody,
+    PlanSessionBody,
     RevokeBody,
-    SessionBody,
     SessionContractBody,
     SessionLimitsBody,
 )
@@ -66,7 +66,7 @@ class SessionFacts:
     warnings: Sequence[str] = field(default=())
 
 
-def session_body(plan: StoredPlan, facts: SessionFacts) -> SessionBody:
+def session_body(plan: StoredPlan, facts: SessionFacts) -> PlanSessionBody:
     """Render the session of a plan, whose row has its spec.
 
     Raises:
@@ -77,7 +77,7 @@ def session_body(plan: StoredPlan, facts: SessionFacts) -> SessionBody:
     if terms.session_spec is None:
         raise ValueError("the plan has no spec")
     spec = read_spec(terms.session_spec)
-    return SessionBody(
+    return PlanSessionBody(
         mode=terms.mode,
         state=facts.state,
         network=terms.network,

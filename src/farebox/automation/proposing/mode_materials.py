@@ -13,7 +13,7 @@ from farebox.automation.authority.run_entries import (
 )
 from farebox.automation.authority.stored_calls import decode_calls
 from farebox.automation.execution.longest_life import LongestLife
-from farebox.automation.plan_body import EntryBody, InstallBody, SessionBody
+from farebox.automation.plan_body import InstallBody, PlanSessionBody, SignableEntryBody
 from farebox.automation.plans.proposal_state import TERMINAL_STATES, ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
@@ -64,7 +64,7 @@ class ModeMaterials:
             why = f"Plans of the mode {mode} are not offered on this network."
             raise AutomationRefused(ErrorCode.UNSUPPORTED_ACCOUNT, why, field="authorityMode")
 
-    async def material(self, plan: StoredPlan, now: datetime) -> SessionBody:
+    async def material(self, plan: StoredPlan, now: datetime) -> PlanSessionBody:
         """See `SessionMaterials`."""
         mode = plan.terms.mode
         self.check(mode)
@@ -74,7 +74,7 @@ class ModeMaterials:
 class OpenMaterials:
     """An open plan needs no session: nothing is signed, and nothing has to be revoked."""
 
-    async def material(self, plan: StoredPlan, now: datetime) -> SessionBody:
+    async def material(self, plan: StoredPlan, now: datetime) -> PlanSessionBody:
         """See `SessionMaterials`."""
         facts = SessionFacts(NONE, generation_of(plan.terms.account))
         return session_body(plan, facts)
@@ -92,7 +92,7 @@ class PresignedMaterials:
     ) -> None:
         self._nonce_key, self._life, self._ledger_now = nonce_key, life, ledger_now
 
-    async def material(self, plan: StoredPlan, now: datetime) -> SessionBody:
+    async def material(self, plan: StoredPlan, now: datetime) -> PlanSessionBody:
         """See `SessionMaterials`."""
         generation = generation_of(plan.terms.account)
         if plan.state not in _UNSIGNED:
@@ -154,8 +154,8 @@ def _last_ledger(reading: LedgerReading, slot: RunSlot, longest: int) -> int:
         raise limit_exceeded("expiresAt", why) from None
 
 
-def _entry_body(slot: PresignedSlot, entry: UnsignedRun) -> EntryBody:
-    return EntryBody(
+def _entry_body(slot: PresignedSlot, entry: UnsignedRun) -> SignableEntryBody:
+    return SignableEntryBody(
         run_index=slot.run_index,
         leg_index=slot.leg_index,
         entry_xdr=base64.b64encode(entry.entry).decode(),

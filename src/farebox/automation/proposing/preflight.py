@@ -17,7 +17,7 @@ from farebox.automation.execution.code_pin import PinState, check_pin
 from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
-from farebox.automation.proposing.dry_run import DryRun, DryRunResult
+from farebox.automation.proposing.first_run_trial import DryRunResult, FirstRunTrial
 from farebox.automation.proposing.funds_check import FundsCheck
 from farebox.automation.proposing.preflight_report import PlanCheck, PreflightReport, failed, passed
 from farebox.automation.runs.retries import ErrorClass
@@ -44,7 +44,7 @@ class PreflightParts:
     ledger: EntryReader
     condition: ConditionCheck
     funds: FundsCheck
-    dry_run: DryRun
+    dry_run: FirstRunTrial
 
 
 class Preflight:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from farebox.automation.plan_body import CheckBody, EffectBody, FirstRunBody, PreflightBody
+from farebox.automation.plan_body import EffectBody, FirstRunBody, PreflightBody, PreflightCheckBody
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 
@@ -51,7 +51,7 @@ def preflight_body(report: PreflightReport) -> PreflightBody:
     is_known = report.first_at is not None or report.changes is not None
     return PreflightBody(
         ok=report.is_ok,
-        checks=[CheckBody(each.code, each.is_ok, each.detail) for each in report.checks],
+        checks=[PreflightCheckBody(each.code, each.is_ok, each.detail) for each in report.checks],
         estimated_fee_stroops=None if report.fee is None else str(report.fee),
         first_run=FirstRunBody(report.first_at, effects) if is_known else None,
     )

@@ -63,7 +63,7 @@ class DryRunResult:
     changes: tuple[tuple[Address, int], ...] | None = None
 
 
-class DryRun:
+class FirstRunTrial:
     """Tries the first transactions of plans of one network."""
 
     def __init__(
