@@ -183,7 +183,8 @@ async def test_creation_leaves_an_audit_event_and_an_event_of_the_plan(
     world: ProposingStage,
 ) -> None:
     wallet, keeper = await world.wallet(), await world.keeper()
-    plan = (await world.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
+    body = keeper_plan(keeper)
+    plan = (await world.propose(wallet, body))["proposal"]["id"]
     (audited,) = await world.stage.query(
         "SELECT action, subject FROM audit_trail WHERE owner = $1", wallet.owner
     )
@@ -196,7 +197,7 @@ async def test_creation_leaves_an_audit_event_and_an_event_of_the_plan(
         "SELECT mode, state FROM automation_sessions WHERE proposal_id = $1", plan
     )
     assert dict(session) == {"mode": "open", "state": "material_issued"}
-    await world.refusal(wallet.headers, keeper_plan(keeper))
+    assert (await world.refusal(wallet.headers, body))[1] == "duplicate_intent"
     rows = await world.stage.query("SELECT FROM audit_trail WHERE owner = $1", wallet.owner)
     assert len(rows) == 1, "a refusal leaves none"
 
