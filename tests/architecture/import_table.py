@@ -34,7 +34,7 @@ MAY_IMPORT = MappingProxyType(
         "signing": {"facilitator", "stellar", "x402"},
         "explorer": {"catalog", "stellar"},
         "skills": {"catalog"},
-        "automation": {"facilitator", "stellar", "storage", "submission", "vault"},
+        "automation": {"audit", "facilitator", "stellar", "storage", "submission", "vault"},
         "app": {
             "accounts",
             "audit",
@@ -90,6 +90,7 @@ INSIDE = MappingProxyType(
             "authority": {"limits", "plan_window", "plans", "refusal", "sealed_columns"},
             "paymaster": set[str](),
             "plan_body": {"plans", "schedules"},
+            "session_body": {"plan_body", "plans"},
             "runs": {"authority", "paymaster", "plans", "refusal", "schedules"},
             "execution": {
                 "authority",
@@ -98,6 +99,18 @@ INSIDE = MappingProxyType(
                 "runs",
                 "schedules",
                 "sealed_columns",
+            },
+            "proposing": {
+                "authority",
+                "execution",
+                "limits",
+                "plan_body",
+                "plan_window",
+                "plans",
+                "refusal",
+                "runs",
+                "schedules",
+                "session_body",
             },
         },
         "catalog": {
@@ -275,6 +288,7 @@ EDGES = {
     "keys_http",
     "payment_http",
     "payments_http",
+    "proposals_http",
     "settle_http",
     "sign_in_http",
     "unsent_responses",
