@@ -1,10 +1,11 @@
-import { hex, isEqual } from "./bytes";
-import { networkId } from "./decodeParts";
+import { fromHex, isEqual } from "./bytes";
 import { readAuthorization } from "./decodeEntry";
 import type { Authorization, Invocation } from "./decodeEntry";
 import type { ScValue } from "./decodeValue";
 import { Undecodable } from "./decodeXdr";
-import { computePolicyId, mandateAddress, ruleName, shortPolicyId } from "./policyId";
+import { mandateAddress } from "./mandateAddress";
+import { computePolicyId } from "./policyId";
+import type { PolicyId } from "./policyId";
 import { specOf } from "./readSessionSpec";
 import type { SessionSpec } from "./readSessionSpec";
 import { sheetOf } from "./writePermissionSheet";
@@ -25,14 +26,16 @@ import {
 export interface ExpectedEntry {
   /** How the plan acts, and therefore what the entry is. */
   mode: "session" | "mandate" | "presigned";
-  /** CAIP-2. */
-  network: string;
+  network: PolicyNetwork;
   account: string;
   nonce: bigint;
   expirationLedger: number;
   /** The policy id that the page shows (hex); it is not compared for a run that is signed ahead. */
   policyId: string | null;
 }
+
+/** The networks of which a policy id can be computed (CAIP-2). */
+export type PolicyNetwork = Parameters<typeof computePolicyId>[0];
 
 interface Signed {
   nonce: bigint;
@@ -73,8 +76,8 @@ async function readPolicy(call: Invocation, place: number, { mode, account, netw
   const spec = specOf(value);
   if (spec.account !== account) refuse(`It is for the account ${spec.account}, and your account is ${account}.`);
   if (spec.mode !== mode) refuse(`It is for a plan of the mode ${spec.mode}, and this plan has the mode ${mode}.`);
-  const id = await computePolicyId(networkId(network), xdr);
-  if (policyId !== null && hex(id) !== policyId) refuse("It is for another plan than the page shows.");
+  const id = await computePolicyId(network, xdr);
+  if (policyId !== null && id.hex !== policyId) refuse("It is for another plan than the page shows.");
   return { spec, xdr, id };
 }
 
@@ -88,10 +91,10 @@ function requireTree(authorization: Authorization, tree: Uint8Array): void {
   if (!isEqual(authorization.rootXdr, tree)) refuse("It allows other calls than those that the plan implies.");
 }
 
-const policyOf = (spec: SessionSpec, id: Uint8Array, end: number, network: string) => ({
+const policyOf = (spec: SessionSpec, id: PolicyId, end: number, network: string) => ({
   spec,
-  policyId: hex(id),
-  policyName: shortPolicyId(id),
+  policyId: id.hex,
+  policyName: id.short,
   validUntilLedger: end,
   permissions: sheetOf(network, spec),
 });
@@ -101,7 +104,7 @@ async function readSession(authorization: Authorization, expected: ExpectedEntry
   requireCall(root, "install", 6);
   const { spec, xdr, id } = await readPolicy(root, 3, expected);
   const [guard, verifier, end] = [addressOf(root.values[1]), addressOf(root.values[2]), u32Of(root.values[5])];
-  const [account, name, last] = [addressValue(spec.account), stringValue(ruleName(id)), u32Value(end)];
+  const [account, name, last] = [addressValue(spec.account), stringValue(id.ruleName), u32Value(end)];
   const signer = vecValue(symbolValue("External"), addressValue(verifier), bytesValue(spec.delegate));
   const policies = mapValue(addressValue(guard), xdr);
   const rules = [...new Set(spec.calls.map((call) => call.contract))].map((contract) => {
@@ -119,7 +122,7 @@ async function readMandate(authorization: Authorization, expected: ExpectedEntry
   requireCall(root, "open", 2);
   const { spec, xdr, id } = await readPolicy(root, 0, expected);
   const end = u32Of(root.values[1]);
-  const mandate = await mandateAddress(networkId(expected.network), root.contract, id);
+  const mandate = await mandateAddress(expected.network, root.contract, fromHex(id.hex));
   const [account, spender, last] = [addressValue(spec.account), addressValue(mandate), u32Value(end)];
   const approvals = spec.caps
     .filter((cap) => cap.total !== 0n)
