@@ -2,11 +2,12 @@ import { fromHex, isEqual } from "./bytes";
 import { readAuthorization } from "./decodeEntry";
 import type { Authorization, Invocation } from "./decodeEntry";
 import type { ScValue } from "./decodeValue";
-import { Undecodable } from "./decodeXdr";
+import { readBase64, Undecodable } from "./decodeXdr";
+import { isAllowedRun } from "./judgeRun";
 import { mandateAddress } from "./mandateAddress";
 import { computePolicyId } from "./policyId";
 import type { PolicyId } from "./policyId";
-import { specOf } from "./readSessionSpec";
+import { MAX_SPEC_BYTES, readSessionSpec, specOf } from "./readSessionSpec";
 import type { SessionSpec } from "./readSessionSpec";
 import { sheetOf } from "./writePermissionSheet";
 import { runSheetOf } from "./writeRunSheet";
@@ -30,8 +31,10 @@ export interface ExpectedEntry {
   account: string;
   nonce: bigint;
   expirationLedger: number;
-  /** The policy id that the page shows (hex); it is not compared for a run that is signed ahead. */
-  policyId: string | null;
+  /** The policy id that the page shows (hex). */
+  policyId: string;
+  /** The spec of the plan (base64 XDR), which a run that is signed ahead must keep. */
+  policySpecXdr: string;
 }
 
 /** The networks of which a policy id can be computed (CAIP-2). */
@@ -69,16 +72,22 @@ const addressOf = (value: ScValue | undefined): string =>
 const u32Of = (value: ScValue | undefined): number =>
   value?.kind === "number" && value.type === "u32" ? Number(value.value) : refuse("Its last ledger is no number.");
 
-/** The spec at this argument, of this account and mode; with its XDR and policy id. */
-async function readPolicy(call: Invocation, place: number, { mode, account, network, policyId }: ExpectedEntry) {
-  const [value, xdr] = [call.values[place], call.raw[place]];
-  if (!value || !xdr) refuse("It has no session specification.");
-  const spec = specOf(value);
+/** Holds a spec and its policy id against the page: of this account, mode and plan. */
+async function judgeSpec(spec: SessionSpec, xdr: Uint8Array, expected: ExpectedEntry): Promise<PolicyId> {
+  const { mode, account, network, policyId } = expected;
   if (spec.account !== account) refuse(`It is for the account ${spec.account}, and your account is ${account}.`);
   if (spec.mode !== mode) refuse(`It is for a plan of the mode ${spec.mode}, and this plan has the mode ${mode}.`);
   const id = await computePolicyId(network, xdr);
-  if (policyId !== null && id.hex !== policyId) refuse("It is for another plan than the page shows.");
-  return { spec, xdr, id };
+  if (id.hex !== policyId) refuse("It is for another plan than the page shows.");
+  return id;
+}
+
+/** The spec at this argument, with its XDR and policy id. */
+async function readPolicy(call: Invocation, place: number, expected: ExpectedEntry) {
+  const [value, xdr] = [call.values[place], call.raw[place]];
+  if (!value || !xdr) refuse("It has no session specification.");
+  const spec = specOf(value);
+  return { spec, xdr, id: await judgeSpec(spec, xdr, expected) };
 }
 
 /** The call must be of this function with so many arguments. */
@@ -132,10 +141,14 @@ async function readMandate(authorization: Authorization, expected: ExpectedEntry
   return { kind: "mandate", contracts, ...policyOf(spec, id, end, expected.network), ...signedOf(authorization) };
 }
 
-function readRun(authorization: Authorization, { account }: ExpectedEntry): EntryReading {
+async function readRun(authorization: Authorization, expected: ExpectedEntry): Promise<EntryReading> {
   const { root } = authorization;
-  requireRunCalls(root, account);
-  return { kind: "run", run: root, permissions: runSheetOf(authorization, account), ...signedOf(authorization) };
+  requireRunCalls(root, expected.account);
+  const spec = readSessionSpec(expected.policySpecXdr);
+  await judgeSpec(spec, readBase64(expected.policySpecXdr, MAX_SPEC_BYTES), expected);
+  if (!isAllowedRun(spec, root)) refuse("It allows a run that the plan does not have.");
+  const permissions = runSheetOf(authorization, expected.account);
+  return { kind: "run", run: root, permissions, ...signedOf(authorization) };
 }
 
 /** A run never calls the account itself, and below its call are transfers from the account alone. */
@@ -179,7 +192,7 @@ export async function readInstallEntry(xdr: string, expected: ExpectedEntry): Pr
     if (expected.mode === "session") return await readSession(authorization, expected);
     return expected.mode === "mandate"
       ? await readMandate(authorization, expected)
-      : readRun(authorization, expected);
+      : await readRun(authorization, expected);
   } catch (error) {
     if (error instanceof Undecodable) return { kind: "refused", sentence: error.message };
     throw error;
