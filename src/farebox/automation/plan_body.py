@@ -89,7 +89,7 @@ class QuoteBody(msgspec.Struct, frozen=True, rename="camel"):
     from_credit: int = 0
 
 
-class PaymentBody(msgspec.Struct, frozen=True, rename="camel"):
+class RunPaymentBody(msgspec.Struct, frozen=True, rename="camel"):
     """A payment for runs: quoted, pending, confirmed or failed."""
 
     id: str

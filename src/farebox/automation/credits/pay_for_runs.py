@@ -120,9 +120,8 @@ class RunPayments:
             left = max(1, plan.terms.run_limit - plan.counters.runs_credited)
             runs = left if order.runs is None else order.runs
             await credit_payment.check_payable(db, plan, runs=runs, is_top_up=order.is_top_up)
-            latest = await run_payment_store.find_latest(db, plan.terms.id)
             quote = await self._quotes.offer(
-                db, plan, runs=runs, now=now, is_top_up=order.is_top_up, latest=latest
+                db, plan, runs=runs, now=now, is_top_up=order.is_top_up
             )
             if quote.is_free:
                 return RunsDecided(await credit_payment.credit_unpaid(db, plan, quote, at=now))
@@ -221,7 +220,7 @@ class RunPayments:
             await self._end_unsent(held, Reason.SERVICE_UNAVAILABLE, is_over=False)
             raise
         if isinstance(outcome, StoredResponse):
-            raise ValueError("a request without a key has no stored response")
+            raise ValueError("no response is stored without a key")  # noqa: TRY004 - not a type error
         ended = await self._ends.end(held, outcome, None)
         if ended.state is RunPaymentState.QUOTED and isinstance(outcome, NotSettled):
             return await self._offer_again(order, ended, outcome.reason)

@@ -78,9 +78,7 @@ _RESPONSES: Final = {
         "sent and has failed.",
         {"type": "object"},
         headers=(
-            Parameter(
-                PAYMENT_REQUIRED, "The same object.", _HEADER, ParameterLocation.HEADER
-            ),
+            Parameter(PAYMENT_REQUIRED, "The same object.", _HEADER, ParameterLocation.HEADER),
             _RECEIPT_HEADER,
         ),
     ),
@@ -242,7 +240,9 @@ class PayForRuns:
         plan = proposal_body(row, self._clock.now())
         body = RunPaymentResultBody(plan, run_payment_body(payment))
         status = 200 if is_confirmed else 202
-        await send_json(send, status, _encode(body), headers if is_confirmed else [*headers, _RETRY])
+        await send_json(
+            send, status, _encode(body), headers if is_confirmed else [*headers, _RETRY]
+        )
 
 
 class ListRunCredits:

@@ -5,10 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from farebox.automation.plans.quote import PriceList, Quote
+from farebox.automation.plans.quote import OfferedQuote, PriceList, Quote
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.networks import Network
 
 
@@ -23,7 +23,7 @@ class RunPaymentState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunSale:
-    """What runs cost on one network, and where they are paid; `pay_to` None: they are free."""
+    """What runs cost on one network, and where they are paid: None where they are free."""
 
     prices: PriceList
     pay_to: Address | None = None
@@ -36,7 +36,7 @@ def make_sale(prices: PriceList, pay_to: Address | None) -> RunSale:
     own = PriceList(
         prices.asset, prices.floor_per_run, prices.setup, prices.units_per_xlm, is_free=is_free
     )
-    return RunSale(own, pay_to)
+    return RunSale(own, None if is_free else pay_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class RunPayment:
     is_top_up: bool
     state: RunPaymentState
     created_at: datetime
-    fee: Stroops = Stroops(0)
+    fee: Stroops = NO_STROOPS
     identity: PaymentIdentity | None = None
     request_digest: bytes | None = field(default=None, repr=False)
     tx_hash: str = ""
@@ -70,6 +70,18 @@ class RunPayment:
     def is_free(self) -> bool:
         """Whether nothing is to be paid."""
         return self.quote.total == 0
+
+    @property
+    def offered(self) -> OfferedQuote:
+        """The quote as the plan's owner gets it."""
+        return OfferedQuote(
+            self.quote,
+            self.network,
+            self.identifier,
+            pay_to=self.pay_to,
+            is_free=self.is_free,
+            from_credit=self.quote.from_credit,
+        )
 
     @property
     def success_id(self) -> UUID:

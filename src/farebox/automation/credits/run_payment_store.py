@@ -6,6 +6,7 @@ from typing import Final
 
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.automation.plans.quote import Quote, payment_identifier
+from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
@@ -33,8 +34,7 @@ async def next_revision(db: Connection, proposal_id: str) -> int:
 
 async def add_quote(
     db: Connection,
-    proposal_id: str,
-    network: Network,
+    terms: PlanTerms,
     quote: Quote,
     *,
     pay_to: Address | None,
@@ -52,14 +52,14 @@ async def add_quote(
         RETURNING {_COLUMNS}
         """,
         new_id("apay"),
-        proposal_id,
+        terms.id,
         quote.revision,
         quote.runs,
-        network.value,
+        terms.network.value,
         quote.asset,
         quote.total,
         pay_to or "",
-        payment_identifier(proposal_id, quote.revision),
+        payment_identifier(terms.id, quote.revision),
         is_top_up,
         quote.valid_until,
         quote.per_run,

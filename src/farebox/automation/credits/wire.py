@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from farebox.automation.credits.run_payment import RunPayment
-from farebox.automation.plan_body import PaymentBody, ProposalBody, QuoteBody
+from farebox.automation.plan_body import ProposalBody, RunPaymentBody
 from farebox.kernel.networks import Network
 from farebox.x402.headers import encode_header
 from farebox.x402.reasons import Reason, explain
@@ -30,7 +30,7 @@ class RunPaymentResultBody(msgspec.Struct, frozen=True, rename="camel"):
     """The plan after a payment, and the payment."""
 
     proposal: ProposalBody
-    payment: PaymentBody
+    payment: RunPaymentBody
 
 
 class RunCreditBody(msgspec.Struct, frozen=True, rename="camel"):
@@ -46,9 +46,9 @@ class RunCreditListBody(msgspec.Struct, frozen=True, rename="camel"):
     items: list[RunCreditBody]
 
 
-def run_payment_body(payment: RunPayment) -> PaymentBody:
+def run_payment_body(payment: RunPayment) -> RunPaymentBody:
     """Render a payment for runs."""
-    return PaymentBody(
+    return RunPaymentBody(
         id=payment.id,
         runs=payment.quote.runs,
         amount=str(payment.quote.total),
@@ -59,25 +59,6 @@ def run_payment_body(payment: RunPayment) -> PaymentBody:
         payment_identifier=payment.identifier,
         is_top_up=payment.is_top_up,
         created_at=payment.created_at,
-    )
-
-
-def quote_body(payment: RunPayment) -> QuoteBody:
-    """Render the quote of a payment."""
-    quote = payment.quote
-    return QuoteBody(
-        revision=quote.revision,
-        runs=quote.runs,
-        per_run=str(quote.per_run),
-        setup=str(quote.setup),
-        total=str(quote.total),
-        asset=quote.asset,
-        network=payment.network,
-        pay_to=payment.pay_to,
-        valid_until=quote.valid_until,
-        is_free=payment.is_free,
-        payment_identifier=payment.identifier,
-        from_credit=quote.from_credit,
     )
 
 
