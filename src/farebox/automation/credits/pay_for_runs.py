@@ -34,6 +34,8 @@ from farebox.x402.payment import Payment
 from farebox.x402.reasons import Reason, Retry, explain
 
 _POLL_S: Final = 0.25
+# the payer can change these, and pay the same quote then
+_OF_THE_PAYER: Final = frozenset({Reason.INSUFFICIENT_FUNDS, Reason.RESTORE_REQUIRED})
 
 
 class RunSettler(Protocol):
@@ -234,7 +236,7 @@ class RunPayments:
         Raises:
             RunsNotCharged: the same payment may be sent again later.
         """
-        if explain(reason).retry is Retry.LATER:
+        if explain(reason).retry is Retry.LATER and reason not in _OF_THE_PAYER:
             raise RunsNotCharged(reason)
         return await self.offer(replace(order, runs=known.quote.runs), error=reason)
 
