@@ -34,7 +34,7 @@ MAY_IMPORT = MappingProxyType(
         "signing": {"facilitator", "stellar", "x402"},
         "explorer": {"catalog", "stellar"},
         "skills": {"catalog"},
-        "automation": {"facilitator", "stellar", "storage", "submission", "vault"},
+        "automation": {"facilitator", "stellar", "storage", "submission", "vault", "x402"},
         "app": {
             "accounts",
             "audit",
@@ -91,6 +91,7 @@ INSIDE = MappingProxyType(
             "paymaster": set[str](),
             "plan_body": {"plans", "schedules"},
             "runs": {"authority", "paymaster", "plans", "refusal", "schedules"},
+            "credits": {"plan_body", "plans", "refusal", "runs"},
             "execution": {
                 "authority",
                 "paymaster",

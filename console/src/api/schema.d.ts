@@ -1,4 +1,4 @@
-// schema 4210891c1a27d983cff19cb1c8e8769744452233f721995c78f35a9af7f9a375 types 7150a56bb866c5d59d8a0e36013e64ac1d9ecc55ecb7a5a17075414e6daa8cfd
+// schema fc793eb5f78099862f2d76dbe93439c79c70241b5bafd7bacc6183cc44669768 types 24dab6f81d51e63301dc56c1d40df4b8428fbfe3b8e4ae082b6e1a6366929147
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -435,6 +435,66 @@ export interface paths {
         put?: never;
         /** Send the signed challenge back for a session of 24 hours. */
         post: operations["post-v1-auth-verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your paid runs that no plan holds, by network.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-credits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/payment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay for the runs of a plan: 402 with the price, then the same request with a payment.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-payment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/topup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay for more runs of a plan, up to its run limit.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-topup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1072,6 +1132,12 @@ export interface components {
          */
         AuthMode: "api_key" | "none" | "smart_account_session" | "user_session" | "wallet_auth_entry" | "wallet_transaction" | "x402";
         /**
+         * AuthorityMode
+         * @description How a run is authorized (2.1); the contracts know only the first two.
+         * @enum {unknown}
+         */
+        AuthorityMode: "mandate" | "open" | "presigned" | "session";
+        /**
          * BalanceBody
          * @description A balance. `asset` is `native`, `CODE:ISSUER`, or the contract of a token without a name.
          *
@@ -1181,6 +1247,15 @@ export interface components {
             paymentSignature: string;
         };
         /**
+         * ConditionSchedule
+         * @description A poll of the contract's `autolayer_check` every so many seconds; true makes a run.
+         */
+        ConditionSchedule: {
+            everySeconds: number;
+            /** @enum {unknown} */
+            type: "condition";
+        };
+        /**
          * ContractBody
          * @description A contract. `functions` is null unless `interface` is `read`; its words are a stranger's.
          */
@@ -1253,6 +1328,19 @@ export interface components {
             upstreamUrl?: string;
         };
         /**
+         * CronSchedule
+         * @description A run at each local time that matches the five fields of `expr`.
+         *
+         *         A local time that the clocks skip runs at the next valid moment, together with whatever else is
+         *         due then; one that they repeat runs at its first occurrence only.
+         */
+        CronSchedule: {
+            expr: string;
+            timezone: string;
+            /** @enum {unknown} */
+            type: "cron";
+        };
+        /**
          * CsrfBody
          * @description What a page sends along with its cookie when it changes something.
          */
@@ -1300,11 +1388,21 @@ export interface components {
         /**
          * ErrorDetail
          * @description `code` is for programs and stays; `message` is for people; `requestId` is in the log.
+         *
+         *         `details` is there where a rule of a plan refuses one member.
          */
         ErrorDetail: {
             code: components["schemas"]["ErrorCode"];
+            details?: components["schemas"]["ErrorPlace"];
             message: string;
             requestId: string;
+        };
+        /**
+         * ErrorPlace
+         * @description The member of the request's body that an error is about, as in `spec.args[0].value`.
+         */
+        ErrorPlace: {
+            field: string;
         };
         /**
          * FeesBody
@@ -1369,6 +1467,17 @@ export interface components {
          * @enum {unknown}
          */
         InterfaceState: "built_in" | "elsewhere" | "no_code" | "not_described" | "read" | "unreadable";
+        /**
+         * IntervalSchedule
+         * @description A run every so many seconds of elapsed time, from `start_at` on; clock changes shift none.
+         */
+        IntervalSchedule: {
+            everySeconds: number;
+            /** Format: date-time */
+            startAt: string;
+            /** @enum {unknown} */
+            type: "interval";
+        };
         /**
          * IssuedKeyBody
          * @description A key that was just made, with the key itself.
@@ -1554,6 +1663,12 @@ export interface components {
             unappliedFilters?: string[];
         };
         /**
+         * MissedRuns
+         * @description What a plan does about due times that it missed.
+         * @enum {unknown}
+         */
+        MissedRuns: "catch_up_all" | "catch_up_one" | "skip";
+        /**
          * Network
          * @description A network by its CAIP-2 id, spelled the same on every surface.
          * @enum {unknown}
@@ -1602,6 +1717,16 @@ export interface components {
             total: number;
         };
         /**
+         * OnceSchedule
+         * @description One run at a moment.
+         */
+        OnceSchedule: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {unknown} */
+            type: "once";
+        };
+        /**
          * OtherPaths
          * @description What a request costs that matches no route of a wrapper with routes.
          * @enum {unknown}
@@ -1629,6 +1754,14 @@ export interface components {
             reasons?: string[];
             /** @enum {unknown} */
             status: "ok" | "unavailable";
+        };
+        /**
+         * PayForRunsRequest
+         * @description Without `runs`, all runs of the plan are paid for; the rest may be topped up later.
+         */
+        PayForRunsRequest: {
+            /** @description How many runs to pay for. */
+            runs?: number;
         };
         /**
          * PaymentBody
@@ -1679,6 +1812,12 @@ export interface components {
             x402Version?: 2;
         };
         /**
+         * PlanKind
+         * @description The four kinds of plans.
+         * @enum {unknown}
+         */
+        PlanKind: "contract_call" | "dca" | "disbursement" | "rebalance";
+        /**
          * PrepareRequest
          * @description One payment option of a 402 (a member of its `accepts`), and the account that will pay.
          */
@@ -1722,6 +1861,48 @@ export interface components {
          * @enum {unknown}
          */
         ProbeState: "confirmed" | "no_payment_asked" | "not_called" | "other_recipient" | "unknown" | "unreachable" | "unreadable";
+        /**
+         * ProposalBody
+         * @description A plan as its owner reads it; `delegate` is the address of its key, which holds nothing.
+         */
+        ProposalBody: {
+            account: string | null;
+            accountKind: string;
+            authorityMode: components["schemas"]["AuthorityMode"];
+            authorizationLimit: number;
+            authorizationsUsed: number;
+            /** Format: date-time */
+            createdAt: string;
+            delegate: string;
+            /** Format: date-time */
+            expiresAt: string;
+            failuresInRow: number;
+            id: string;
+            isCancelling: boolean;
+            kind: components["schemas"]["PlanKind"];
+            maxFeeStroops: string;
+            maxLatenessSeconds: number;
+            missedRuns: components["schemas"]["MissedRuns"];
+            network: components["schemas"]["Network"];
+            nextRuns: components["schemas"]["UpcomingRunBody"][];
+            overdueAt: string | null;
+            policyId: string;
+            policyName: string;
+            runLimit: number;
+            runsConsumed: number;
+            runsCredited: number;
+            runsSucceeded: number;
+            schedule: components["schemas"]["OnceSchedule"] | components["schemas"]["IntervalSchedule"] | components["schemas"]["CronSchedule"] | components["schemas"]["ConditionSchedule"];
+            spec: Record<string, never>;
+            /** Format: date-time */
+            startsAt: string;
+            status: string;
+            statusReason: string | null;
+            targetWasmHash: string | null;
+            title: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
         /**
          * Purpose
          * @description The permitted use of a secret.
@@ -1956,6 +2137,46 @@ export interface components {
             id: string | number | null;
             jsonrpc: string;
             result?: Record<string, never>;
+        };
+        /**
+         * RunCreditBody
+         * @description Paid runs on a network that no plan holds; the next plan there uses them first.
+         */
+        RunCreditBody: {
+            network: components["schemas"]["Network"];
+            runs: number;
+        };
+        /**
+         * RunCreditListBody
+         * @description The credits of an owner, one for each network with any.
+         */
+        RunCreditListBody: {
+            items: components["schemas"]["RunCreditBody"][];
+        };
+        /**
+         * RunPaymentBody
+         * @description A payment for runs: quoted, pending, confirmed or failed.
+         */
+        RunPaymentBody: {
+            amount: string;
+            asset: string;
+            /** Format: date-time */
+            createdAt: string;
+            id: string;
+            isTopUp: boolean;
+            payTo: string | null;
+            paymentIdentifier: string;
+            runs: number;
+            state: string;
+            transaction: string | null;
+        };
+        /**
+         * RunPaymentResultBody
+         * @description The plan after a payment, and the payment.
+         */
+        RunPaymentResultBody: {
+            payment: components["schemas"]["RunPaymentBody"];
+            proposal: components["schemas"]["ProposalBody"];
         };
         /**
          * SaleBody
@@ -2263,6 +2484,26 @@ export interface components {
          * @enum {unknown}
          */
         TokenKind: "absent" | "asset_contract" | "external" | "wasm";
+        /**
+         * TopUpRequest
+         * @description More runs of a plan that is paid.
+         */
+        TopUpRequest: {
+            /** @description How many runs to pay for. */
+            runs: number;
+        };
+        /**
+         * UpcomingRunBody
+         * @description A run that is due; `local` is the same moment with the offset of its time zone.
+         */
+        UpcomingRunBody: {
+            /** Format: date-time */
+            at: string;
+            /** Format: date-time */
+            local: string;
+            notes: string[];
+            timezone: string;
+        };
         /**
          * UpstreamAuth
          * @description How the upstream takes the wrapper's secret.
@@ -3684,6 +3925,242 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SessionBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "network": "stellar:testnet",
+                     *           "runs": 4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunCreditListBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-payment": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A payment of x402 version 2 for the offer of a 402, by any account. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["PayForRunsRequest"];
+            };
+        };
+        responses: {
+            /** @description The runs are credited. The same payment again gets the same receipt. */
+            200: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "payment": {
+                     *         "amount": "900000",
+                     *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "id": "apay_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isTopUp": false,
+                     *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "runs": 12,
+                     *         "state": "confirmed",
+                     *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
+                     *       },
+                     *       "proposal": {
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "delegate": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "expiresAt": "2026-12-25T08:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "3000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [],
+                     *         "overdueAt": "2026-12-02T08:00:00Z",
+                     *         "policyId": "7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d",
+                     *         "policyName": "pol_pv6x27l5pv6x27l5pv6x",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 12,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "everySeconds": 86400,
+                     *           "startAt": "2026-11-26T08:00:00Z",
+                     *           "type": "interval"
+                     *         },
+                     *         "spec": {
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+                     *         },
+                     *         "startsAt": "2026-11-25T08:00:00Z",
+                     *         "status": "paid",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                     *         "title": "Harvest daily",
+                     *         "updatedAt": "2026-11-25T08:01:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+            /** @description The payment may have been sent, and is not final: send the same request again. Sign no second payment. */
+            202: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-topup": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A payment of x402 version 2 for the offer of a 402, by any account. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "runs": 4
+                 *     }
+                 */
+                "application/json": components["schemas"]["TopUpRequest"];
+            };
+        };
+        responses: {
+            /** @description The runs are credited. The same payment again gets the same receipt. */
+            200: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "payment": {
+                     *         "amount": "900000",
+                     *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "id": "apay_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isTopUp": true,
+                     *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "runs": 4,
+                     *         "state": "confirmed",
+                     *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
+                     *       },
+                     *       "proposal": {
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "delegate": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "expiresAt": "2026-12-25T08:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "3000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [],
+                     *         "overdueAt": "2026-12-02T08:00:00Z",
+                     *         "policyId": "7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d",
+                     *         "policyName": "pol_pv6x27l5pv6x27l5pv6x",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 12,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "everySeconds": 86400,
+                     *           "startAt": "2026-11-26T08:00:00Z",
+                     *           "type": "interval"
+                     *         },
+                     *         "spec": {
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+                     *         },
+                     *         "startsAt": "2026-11-25T08:00:00Z",
+                     *         "status": "paid",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                     *         "title": "Harvest daily",
+                     *         "updatedAt": "2026-11-25T08:01:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+            /** @description The payment may have been sent, and is not final: send the same request again. Sign no second payment. */
+            202: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
                 };
             };
         };
