@@ -188,7 +188,7 @@ async def test_plans_of_others_are_not_found(shop: PaidPlans) -> None:
 async def test_fewer_runs_are_paid_first_and_the_rest_is_topped_up(shop: PaidPlans) -> None:
     plan = await shop.propose()
     assert code_of(await shop.send(plan, body={"runs": RUNS + 1})) == (422, "limit_exceeded")
-    top_up = {"route": "topup", "body": {"runs": 2}}
+    top_up: dict[str, Any] = {"route": "topup", "body": {"runs": 2}}
     assert code_of(await shop.send(plan, **top_up)) == (409, "illegal_transition")
     assert (await shop.buy(plan, body={"runs": 4})).status == 200
     offer = await shop.offer(plan, **top_up)

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from farebox.automation.credits import credit_payment
+from farebox.automation.credits.credit_ledger import ONCE
 from farebox.automation.credits.credit_payment import LandedPayment, SettlementTaken
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState, make_sale
 from farebox.automation.plans import proposal_store
@@ -88,6 +89,15 @@ async def test_quote_is_kept_while_it_holds_and_revised_afterwards(database: Dat
     assert (moved.quote.revision, moved.pay_to) == (4, party(8_001))
 
 
+async def test_plan_keeps_its_last_quotes_only(database: Database) -> None:
+    plan = await propose(database)
+    made = [await quote_of(database, plan, runs=1 + number % 2) for number in range(20)]
+    async with database.connection() as db:
+        rows = await db.fetch("SELECT quote_revision FROM automation_payments ORDER BY 1")
+    kept = [row["quote_revision"] for row in rows]
+    assert kept == list(range(made[-1].quote.revision - 9, made[-1].quote.revision + 1))
+
+
 async def test_estimate_writes_nothing_and_has_no_identifier(database: Database) -> None:
     owner = draft_plan().terms.owner
     network = Network.TESTNET
@@ -140,14 +150,14 @@ async def test_payment_is_credited_once_by_its_key(database: Database) -> None:
     await credit(database, held)
     with pytest.raises(Conflict) as caught:
         await credit(database, held)
-    assert caught.value.constraint == "run_credits_payment_id_key"
+    assert caught.value.constraint == ONCE
     assert await state_of(database, plan) == (ProposalState.PAID, 3)
     assert await balance(database, plan) == 0
 
 
 async def test_control_without_the_key_a_payment_is_credited_twice(database: Database) -> None:
     async with database.connection() as db:
-        await db.execute("ALTER TABLE run_credits DROP CONSTRAINT run_credits_payment_id_key")
+        await db.execute(f"ALTER TABLE run_credits DROP CONSTRAINT {ONCE}")
     try:
         plan = await propose(database)
         held = await land(database, await quote_of(database, plan, runs=3))
@@ -157,10 +167,7 @@ async def test_control_without_the_key_a_payment_is_credited_twice(database: Dat
     finally:
         async with database.connection() as db:
             await db.execute("DELETE FROM run_credits")
-            await db.execute(
-                "ALTER TABLE run_credits ADD CONSTRAINT run_credits_payment_id_key"
-                " UNIQUE (payment_id)"
-            )
+            await db.execute(f"ALTER TABLE run_credits ADD CONSTRAINT {ONCE} UNIQUE (payment_id)")
 
 
 async def test_loops_of_two_processes_credit_an_abandoned_payment_once(

@@ -43,7 +43,7 @@ def test_network_may_have_a_fallback_that_is_another_node() -> None:
 
 
 def test_prices_of_runs_are_zero_on_testnet_and_in_usdc() -> None:
-    both = read_settings(TESTNET | PUBNET).networks
+    both = read_settings(TESTNET | PUBNET | KEYS).networks
     found = {
         network: (own.revenue_account, own.run_price, own.run_setup_price, own.run_units_per_xlm)
         for network, own in both.items()

@@ -3,11 +3,15 @@
 A payment is a purchase, keyed by the payment; what a plan takes of the balance is a row below 0.
 """
 
+from typing import Final
+
 from farebox.automation.credits.run_payment import RunPayment
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
+
+ONCE: Final = "run_credits_payment_id_key"  # the constraint by which a payment is credited once
 
 
 async def lock_balance(db: Connection, owner: OwnerId, network: Network) -> int:

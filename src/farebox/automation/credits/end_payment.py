@@ -5,7 +5,7 @@ from typing import Final
 
 import structlog
 
-from farebox.automation.credits import credit_payment, run_payment_store
+from farebox.automation.credits import credit_ledger, credit_payment, run_payment_store
 from farebox.automation.credits.credit_payment import LandedPayment, SettlementTaken
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.facilitator.journal import store as journal_store
@@ -77,7 +77,9 @@ class RunPaymentEnds:
                 credited = await credit_payment.credit_payment(
                     db, held, landed, at=self._clock.now()
                 )
-        except Conflict:
+        except Conflict as conflict:
+            if conflict.constraint != credit_ledger.ONCE:
+                raise
             return await self.read(held)
         except SettlementTaken:
             log.warning("automation.success_taken_elsewhere", tx_hash=landed.tx_hash)

@@ -24,6 +24,7 @@ from farebox.kernel.caller import Grant, OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound
+from farebox.kernel.ids import is_id
 from farebox.storage.pool import Database
 from farebox.web.client_address import client_name, client_of
 from farebox.web.endpoint import (
@@ -200,10 +201,12 @@ class PayForRuns:
         self._clock, self._origin, self._is_top_up = clock, origin, is_top_up
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        caller = caller_of(scope)
+        caller, proposal_id = caller_of(scope), scope["path_params"]["id"]
+        if not is_id("auto", proposal_id):
+            raise NotFound
         order = RunOrder(
             caller=caller,
-            proposal_id=scope["path_params"]["id"],
+            proposal_id=proposal_id,
             client=client_name(client_of(scope)),
             runs=await self._read_runs(receive),
             is_top_up=self._is_top_up,

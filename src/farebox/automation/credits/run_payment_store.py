@@ -15,6 +15,7 @@ from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
+_QUOTES_KEPT: Final = 10  # of a plan: an older one is not paid any more
 _LEFT_ALONE: Final = timedelta(seconds=5)  # after the last look at a pending payment
 _COLUMNS: Final = """
     y.id, y.proposal_id, y.quote_revision, y.runs, y.network, y.asset, y.pay_to,
@@ -41,7 +42,15 @@ async def add_quote(
     fee: Stroops,
     is_top_up: bool,
 ) -> RunPayment:
-    """Insert a quote of a plan that the caller has locked."""
+    """Insert a quote of a plan that the caller has locked; the oldest unpaid ones are deleted."""
+    await db.execute(
+        """
+        DELETE FROM automation_payments
+        WHERE proposal_id = $1 AND state = 'quoted' AND quote_revision <= $2
+        """,
+        terms.id,
+        quote.revision - _QUOTES_KEPT,
+    )
     row = await db.fetchrow(
         f"""
         INSERT INTO automation_payments AS y (
@@ -119,7 +128,7 @@ async def find_payment(db: Connection, payment_id: str) -> RunPayment:
         f"SELECT {_COLUMNS} FROM automation_payments y WHERE y.id = $1", payment_id
     )
     if row is None:
-        raise ValueError("payments for runs are never deleted")
+        raise ValueError("a presented payment is never deleted")
     return _read(row)
 
 
@@ -205,7 +214,7 @@ async def mark_confirmed(db: Connection, payment_id: str, tx_hash: str) -> RunPa
         bytes.fromhex(tx_hash) or None,
     )
     if row is None:
-        raise ValueError("payments for runs are never deleted")
+        raise ValueError("a presented payment is never deleted")
     return _read(row)
 
 
