@@ -20,6 +20,7 @@ from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices, SharedWiring, build_network
+from farebox.app.proposing_services import build_proposing
 from farebox.app.retention import prune_rules
 from farebox.app.run_payment_services import build_run_payments
 from farebox.app.settings import Settings
@@ -91,7 +92,8 @@ def build_services(settings: Settings) -> Services:
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
     runs = build_run_payments(settings, pools, clock, automation, settler)
-    callers = (agents, wallets, build_skills(settings), runs)
+    plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)
+    callers = (agents, wallets, build_skills(settings), plans, runs)
     others = (accounts, sign_in, ingress, vault, gateway, *callers)
     features = join_features(facilitator, catalog, *others)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))

@@ -32,6 +32,8 @@ from farebox.kernel.pages import Moment, PaginationBody, PlaceBody
 
 MAX_TITLE: Final = 80
 _MOST_LATE_S: Final = 86_400
+_MOST_SAID: Final = 200  # characters of a decoder's words
+_OTHER: Final = "It has a value that is not taken here."
 
 TitleText = Annotated[
     str, Meta(min_length=1, max_length=MAX_TITLE, pattern=r"^[^\x00-\x1f\x7f]+\Z")
@@ -160,14 +162,15 @@ def spec_json(spec: PlanSpec) -> str:
     return msgspec.json.encode(spec, order="sorted").decode()
 
 
-def refuse_member(member: str, error: msgspec.MsgspecError) -> AutomationRefused | None:
+def refuse_member(member: str, error: str) -> AutomationRefused | None:
     """The refusal of a payload or a schedule that has another shape; None for other members.
 
-    `member` is the path that the decoder names.
+    `member` is the path that the decoder names, `error` what it says of it.
     """
-    why = str(error).partition(" - at ")[0]
+    said = error.partition(" - at ")[0]
+    why = _OTHER if said.startswith("Invalid") or len(said) > _MOST_SAID else f"{said}."
     if member == "spec" or member.startswith(("spec.", "spec[")):
-        return spec_mismatch(member, f"{why}.")
+        return spec_mismatch(member, why)
     if member == "schedule" or member.startswith("schedule."):
-        return AutomationRefused(ErrorCode.INVALID_SCHEDULE, f"{why}.", field=member)
+        return AutomationRefused(ErrorCode.INVALID_SCHEDULE, why, field=member)
     return None
