@@ -54,6 +54,7 @@ WRAPPERS: Final = "/v1/wrappers"
 PAYMENTS: Final = "/v1/payments"
 KEYS: Final = "/v1/api-keys"
 SECRETS: Final = "/v1/vault/secrets"
+PLANS: Final = "/v1/automations"
 CREDITS: Final = "/v1/automations/credits"
 
 
@@ -103,8 +104,8 @@ BODIES: Final[Mapping[str, Sequence[object]]] = {
     f"{KEYS}/{{id}}/rotate": (None, {"overlapSeconds": -1}),
     f"{SECRETS}/{{id}}/rotate": (None, {"value": ""}),
 }
-READS: Final = (KEYS, SECRETS, WRAPPERS, CREDITS, "/v1/audit", "/v1/usage", "/v1/auth/me")
-WRITES: Final = (KEYS, SECRETS, WRAPPERS, "/v1/auth/logout")
+READS: Final = (KEYS, SECRETS, WRAPPERS, PLANS, CREDITS, "/v1/audit", "/v1/usage", "/v1/auth/me")
+WRITES: Final = (KEYS, SECRETS, WRAPPERS, PLANS, "/v1/auth/logout")
 # they answer about payments; whose a payment or an Idempotency-Key is has tests of its own
 WITHOUT_RECORDS: Final = ("/verify", "/settle", f"{PAYMENTS}/{{transaction}}/refund")
 NAMED: Final = {
@@ -114,6 +115,8 @@ NAMED: Final = {
     ("POST", "/mcp"),
     ("GET", f"{PAYMENTS}/{{transaction}}"),
     ("GET", f"{WRAPPERS}/slug"),
+    ("GET", f"{PLANS}/limits"),
+    ("POST", f"{PLANS}/preview"),
 }
 SETTINGS: Final = {
     "FAREBOX_SEARCH_SEMANTIC": "off",
@@ -214,6 +217,7 @@ async def settled_in(
         wrappers,
         plans,
         shown={
+            PLANS: plans[0]["id"],
             KEYS: keys[0]["id"],
             SECRETS: secrets[0]["id"],
             WRAPPERS: wrappers[0]["id"],
@@ -317,8 +321,8 @@ async def test_owner_reaches_record_at_every_route(
                 made = await MADE[door.kind](client, database, owner.headers)
                 path = door.at(made["id"])
                 answer = await send_request(client, method, path, owner.headers, door.bodies[0])
-                # no network is served here, so that no wrapper can be enabled, and no plan paid
-                refused = (b"invalid_wrapper", b"automation_unavailable")
+                # no network is served here: no wrapper is enabled, no plan judged or paid
+                refused = (b"invalid_wrapper", b"unsupported_network", b"automation_unavailable")
                 is_checked = any(code in answer.body for code in refused)
                 assert answer.status in (200, 201, 204) or is_checked, (method, path, answer.body)
 
@@ -338,7 +342,7 @@ async def test_lists_hold_no_record_of_another_tenant(
             first = await send_request(client, "GET", f"{path}?limit=1", owner.headers)
             cursor = first.json().get("pagination", {}).get("nextCursor")
             queries += [f"?limit=100&cursor={cursor}"] if cursor else []
-        assert len(queries) == (6 if path in (KEYS, SECRETS, WRAPPERS, "/v1/audit") else 4)
+        assert len(queries) == (6 if path in (KEYS, SECRETS, WRAPPERS, PLANS, "/v1/audit") else 4)
         for who, headers in all_askers.items():
             own = {theirs.address} if "another network" in who else set()
             for query in queries:
