@@ -58,6 +58,8 @@ async def move_plan(
     if transition.to in TERMINAL_STATES:
         moved = replace(moved, is_cancelling=False)
     if ProposalEffect.STOP_RUNS in effects:
+        if trigger is ProposalTrigger.PAUSE:
+            await run_store.forget_future(db, plan.terms.id, now=now)
         moved = await _stop_runs(db, moved, reason or trigger.value)
     if ProposalEffect.RETURN_RUNS in effects:
         moved = await _return_runs(db, moved)
