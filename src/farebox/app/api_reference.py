@@ -20,6 +20,7 @@ _TITLES: Final = {
     "accounts": "Accounts",
     "vault": "Vault",
     "wrappers": "Wrappers",
+    "automations": "Automation",
     "agents": "Agents",
     "skills": "Skills",
     "wallets": "Sign a payment",

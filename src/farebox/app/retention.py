@@ -11,6 +11,7 @@ from datetime import UTC, date, timedelta
 from typing import Final
 
 from farebox.accounts import session_store
+from farebox.automation.lifecycle import upkeep_store
 from farebox.facilitator.budgets import budget_store
 from farebox.facilitator.budgets.budget import oldest_day, utc_day
 from farebox.facilitator.journal.retention import EnvelopeRetention
@@ -28,8 +29,10 @@ REQUESTS_KEPT: Final = timedelta(days=30)  # of wrappers; the sums of their days
 USERS_KEPT: Final = timedelta(days=30)  # since the last sign-in; sessions live for hours
 
 
-def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneRule]:
-    """Make the rules of the service's prune loop."""
+def prune_rules(
+    clock: Clock, ledgers: Mapping[Network, Ledgers], *, automation_kept: timedelta
+) -> list[PruneRule]:
+    """Make the rules of the service's prune loop; `automation_kept` is of finished plans' rows."""
 
     def today() -> date:
         return clock.now().astimezone(UTC).date()
@@ -55,6 +58,12 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
     async def requests(db: Connection, limit: int) -> int:
         return await request_store.delete_old(db, kept=REQUESTS_KEPT, limit=limit)
 
+    async def attempts(db: Connection, limit: int) -> int:
+        return await upkeep_store.delete_attempts(db, kept=automation_kept, limit=limit)
+
+    async def events(db: Connection, limit: int) -> int:
+        return await upkeep_store.delete_events(db, kept=automation_kept, limit=limit)
+
     return [
         *(
             PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
@@ -66,4 +75,6 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
         PruneRule("users", users),
         PruneRule("gateway_responses", responses),
         PruneRule("gateway_requests", requests),
+        PruneRule("automation_attempts", attempts),
+        PruneRule("automation_events", events),
     ]

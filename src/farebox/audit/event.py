@@ -32,6 +32,12 @@ class Action(StrEnum):
     CHANNELS_DRAINED = "channels.drained"
     CHANNELS_RETIRED = "channels.retired"
     LISTING_TAKEN_OVER = "listing.taken_over"
+    PLAN_ACTIVATED = "automation.activated"
+    PLAN_PAUSED = "automation.paused"
+    PLAN_RESUMED = "automation.resumed"
+    PLAN_CANCELLED = "automation.cancelled"
+    PLAN_RUN_REPEATED = "automation.run_repeated"
+    PLANS_CLOSED = "automation.closed"
 
 
 @dataclass(frozen=True, slots=True)

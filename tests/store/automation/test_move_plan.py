@@ -81,7 +81,7 @@ async def test_pause_withdraws_the_waiting_runs_and_resume_makes_others(
     plan = await activate(database)
     paused = await move(database, plan, ProposalTrigger.PAUSE, ProposalFacts())
     assert (paused.state, paused.reason) == (ProposalState.PAUSED, "owner")
-    assert await states(database, plan) == ["skipped"], "the run that was due; the next is made anew"
+    assert await states(database, plan) == ["skipped"], "only what was due"
     resumed = await move(database, plan, ProposalTrigger.RESUME, ProposalFacts(runs_left=RUNS))
     assert resumed.counters.runs_left == RUNS, "what was withdrawn is not charged"
     rows = await read_runs(database, plan)
