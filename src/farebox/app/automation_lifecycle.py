@@ -59,7 +59,7 @@ def build_lifecycle(
     sealers: AutomationSealers | None,
     sessions: SessionServices,
 ) -> LifecycleServices:
-    """Build the routes that change and show plans, and the loops of each network with automation."""
+    """Build the routes of plans' lives, and the loop of each network with automation."""
     networks = {name: _network(name, services[name], automation) for name in automation.networks}
     database = pools.accounts
     installations = sessions.installations

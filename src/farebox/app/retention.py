@@ -58,12 +58,6 @@ def prune_rules(
     async def requests(db: Connection, limit: int) -> int:
         return await request_store.delete_old(db, kept=REQUESTS_KEPT, limit=limit)
 
-    async def attempts(db: Connection, limit: int) -> int:
-        return await upkeep_store.delete_attempts(db, kept=automation_kept, limit=limit)
-
-    async def events(db: Connection, limit: int) -> int:
-        return await upkeep_store.delete_events(db, kept=automation_kept, limit=limit)
-
     return [
         *(
             PruneRule(f"envelopes_{network.name.lower()}", EnvelopeRetention(network, own).prune)
@@ -75,6 +69,17 @@ def prune_rules(
         PruneRule("users", users),
         PruneRule("gateway_responses", responses),
         PruneRule("gateway_requests", requests),
-        PruneRule("automation_attempts", attempts),
-        PruneRule("automation_events", events),
+        *_automation_rules(automation_kept),
     ]
+
+
+def _automation_rules(kept: timedelta) -> list[PruneRule]:
+    """The rules of plans that have ended."""
+
+    async def attempts(db: Connection, limit: int) -> int:
+        return await upkeep_store.delete_attempts(db, kept=kept, limit=limit)
+
+    async def events(db: Connection, limit: int) -> int:
+        return await upkeep_store.delete_events(db, kept=kept, limit=limit)
+
+    return [PruneRule("automation_attempts", attempts), PruneRule("automation_events", events)]

@@ -91,7 +91,7 @@ def resume(network: Network | None, owner: str | None) -> None:
 @_network_option
 @_owner_option
 @click.option("--yes", is_flag=True, help="Close them: nothing opens them again.")
-def close(network: Network | None, owner: str | None, yes: bool) -> None:
+def close(network: Network | None, owner: str | None, *, yes: bool) -> None:
     """End plans whose delegate keys are compromised, and print whom to notify.
 
     Every plan of the network or owner that has not ended is paused and its pre-signed entries are

@@ -14,7 +14,7 @@ from farebox.audit.event import Action, AuditEvent
 from farebox.automation.authority import presigned_store
 from farebox.automation.authority.delegate_keys import BytesSealer
 from farebox.automation.authority.issued_entries import issue_entries
-from farebox.automation.authority.ledger_bounds import outlives
+from farebox.automation.authority.ledger_bounds import still_lives
 from farebox.automation.authority.presigned_store import PresignedEntry
 from farebox.automation.authority.stored_calls import decode_calls
 from farebox.automation.execution.run_authority import entry_record
@@ -203,7 +203,7 @@ class Activation:
         until = slots[0].scheduled_for if slots else terms.window.not_after
         is_long = found.valid_until is None or found.valid_until > until
         if found.valid_until_ledger is not None:
-            is_long = is_long and outlives(network.reading(), found.valid_until_ledger, until)
+            is_long = is_long and still_lives(network.reading(), found.valid_until_ledger, until)
         if not is_long:
             move_proposal(plan.state, ProposalTrigger.ACTIVATE, _facts(plan, outlives_run=False))
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from farebox.audit.audit_store import insert_event
 from farebox.audit.event import Action, AuditEvent
-from farebox.automation.authority.ledger_bounds import outlives
+from farebox.automation.authority.ledger_bounds import still_lives
 from farebox.automation.lifecycle import installed_session_store
 from farebox.automation.lifecycle.dry_run import DryRun
 from farebox.automation.lifecycle.installations import Installations
@@ -145,7 +145,7 @@ class PlanChanges:
         )
 
     async def _check_cause(self, dry_run: DryRun, plan: StoredPlan, now: datetime) -> None:
-        """A run would succeed now: the stored entries of a pre-signed plan are for its runs only."""
+        """Check that a run would succeed now; entries that were signed ahead are for runs only."""
         if plan.terms.mode is not AuthorityMode.PRESIGNED:
             await dry_run.check_run(plan.terms, at=now)
 
@@ -176,10 +176,10 @@ class PlanChanges:
             return False
         if terms.mode is AuthorityMode.PRESIGNED:
             until = slots[0].scheduled_for
-            return entry_end is not None and outlives(network.reading(), entry_end, until)
+            return entry_end is not None and still_lives(network.reading(), entry_end, until)
         if end is None or end.ledger is None:
             return end is None or end.at is None or end.at > slots[0].scheduled_for
-        return outlives(network.reading(), end.ledger, slots[0].scheduled_for)
+        return still_lives(network.reading(), end.ledger, slots[0].scheduled_for)
 
     async def _record(
         self,

@@ -1,4 +1,4 @@
-"""What the operator does to plans of any owner: resume paused ones, close compromised ones (3.16)."""
+"""What the operator does to plans of any owner: release paused ones, close compromised ones."""
 
 from typing import Final
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from farebox.automation.authority.issued_entries import IssuedEntry, latest_expiry
-from farebox.automation.authority.ledger_bounds import outlives
+from farebox.automation.authority.ledger_bounds import still_lives
 from farebox.automation.refusal import AutomationRefused
 from farebox.kernel.addresses import Address, is_account
 from farebox.kernel.error_codes import ErrorCode
@@ -117,7 +117,7 @@ def _check_signature(entry: AuthEntry, network: Network, account: Address, membe
 
 
 def _check_expiry(entry: AuthEntry, issued: IssuedEntry, now: LedgerReading, member: str) -> None:
-    if not outlives(now, entry.expires_at_ledger, issued.land_by):
+    if not still_lives(now, entry.expires_at_ledger, issued.land_by):
         raise AutomationRefused(
             ErrorCode.SESSION_EXPIRES_TOO_SOON,
             "It expires before its run may land: fetch the session again and sign its entries.",
