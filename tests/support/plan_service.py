@@ -13,6 +13,8 @@ from stellar_sdk.auth import authorization_payload_hash, authorize_entry
 from farebox.automation.authority.delegate_keys import DelegateKeys
 from farebox.automation.authority.issued_entries import IssuedEntry, issue_entries
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls, encode_calls
+from farebox.automation.lifecycle.operator_plans import close_plans
+from farebox.automation.lifecycle.operator_store import OperatorFilter
 from farebox.automation.paymaster.paymaster import Paymaster
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -20,6 +22,7 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party, Scene
@@ -206,6 +209,20 @@ class PlanService:
             " AND due_at IS NOT NULL",
             plan.terms.id,
         )
+
+    async def until_available(self) -> None:
+        """Wait until the network can be used, and its paymaster pays."""
+        await until(lambda: _is_paid_for(self.client))
+
+    async def end_all(self) -> None:
+        """Cancel every open plan, and wait until no run of one is under way."""
+        await close_plans(self.database, SystemClock(), OperatorFilter(Network.TESTNET))
+
+        async def is_quiet() -> bool:
+            rows = await self.stage.query("SELECT sum(running) AS n FROM automation_owners")
+            return not rows[0]["n"]
+
+        await until(is_quiet, 30)
 
     async def farebox(self, *words: str) -> Ran:
         """Run a command with the service's settings."""
