@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import UnionType
 from typing import Final
 
 import msgspec
@@ -20,12 +21,12 @@ _TITLES: Final = {
     "accounts": "Accounts",
     "vault": "Vault",
     "wrappers": "Wrappers",
-    "automations": "Automation",
     "agents": "Agents",
     "skills": "Skills",
     "wallets": "Sign a payment",
     "ledger": "Networks, accounts and contracts",
     "payments": "Payments that were settled",
+    "automation": "Automation",
     "origin": "Origin documents",
     "service": "The service",
 }
@@ -103,7 +104,9 @@ def _rate(route: RouteDeclaration) -> str:
 
 
 def _name(body: BodyType | None) -> str:
-    return f" `{body.__name__}`" if isinstance(body, type) else ""
+    types = body.__args__ if isinstance(body, UnionType) else (body,)
+    names = [f"`{each.__name__}`" for each in types if isinstance(each, type)]
+    return f" {' or '.join(names)}" if names else ""
 
 
 def _failure(route: RouteDeclaration) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from farebox.app.assembly import Loop
 from farebox.app.automation_services import AutomationServices
@@ -14,7 +14,6 @@ from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.lifecycle.activate import Activation
 from farebox.automation.lifecycle.change_plan import PlanChanges
 from farebox.automation.lifecycle.changes_http import change_endpoints
-from farebox.automation.lifecycle.describe_plan import MaterialReader, SessionDescriber
 from farebox.automation.lifecycle.ended_sessions import EndedSessions
 from farebox.automation.lifecycle.event_feed import EventFeed
 from farebox.automation.lifecycle.history_http import history_endpoints
@@ -27,19 +26,13 @@ from farebox.automation.lifecycle.repeat_run import RunRepeat
 from farebox.automation.lifecycle.unhealthy_network import UnhealthyNetwork
 from farebox.automation.lifecycle.upkeep_loop import LifecycleUpkeep, UpkeepStep
 from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.proposing.availability import Availability
+from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.web.endpoint import Endpoint
 
 _BALANCES_EVERY = 12  # passes
-
-
-@dataclass(frozen=True, slots=True)
-class SessionServices:
-    """What the modes of authority add: their material, and what they install."""
-
-    materials: Mapping[AuthorityMode, MaterialReader] = field(default_factory=dict)
-    installations: Mapping[AuthorityMode, Installations] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +50,17 @@ def build_lifecycle(
     services: Mapping[Network, NetworkServices],
     automation: AutomationServices,
     sealers: AutomationSealers | None,
-    sessions: SessionServices,
+    reader: ProposalReader,
+    installations: Mapping[AuthorityMode, Installations],
 ) -> LifecycleServices:
     """Build the routes of plans' lives, and the loop of each network with automation."""
     networks = {name: _network(name, services[name], automation) for name in automation.networks}
     database = pools.accounts
-    installations = sessions.installations
     entries = None if sealers is None else sealers.entries
     activation = Activation(database, clock, networks, entries, installations)
     finishing = Activation(pools.runs, clock, networks, entries, installations)
     changes = PlanChanges(database, clock, networks, installations)
     feed, history = EventFeed(database, clock), RunHistory(database)
-    describer = SessionDescriber(clock, sessions.materials)
     loops = [
         Loop(
             f"{name.value} plans",
@@ -78,7 +70,7 @@ def build_lifecycle(
     ]
     return LifecycleServices(
         endpoints=[
-            *change_endpoints(activation, changes, describer),
+            *change_endpoints(activation, changes, reader),
             *history_endpoints(history, RunRepeat(database, clock, networks), feed),
         ],
         tasks=[restart_on_failure(Loop("plan events", feed.run), clock), *loops],
@@ -91,13 +83,15 @@ def _network(
     built = automation.networks[name]
     return LifecycleNetwork(
         network=name,
+        availability=Availability(
+            outages=lambda: services.part.outages,
+            is_funded=lambda: built.watch.is_available,
+        ),
         builder=built.steps.builder,
         check=built.steps.check,
         ledger=built.steps.ledger,
         ledgers=built.steps.ledgers,
         nonce_key=built.paymaster.nonce_key,
-        outages=lambda: services.part.outages,
-        is_available=lambda: built.watch.is_available,
     )
 
 
@@ -109,7 +103,7 @@ def _upkeep(
     activation: Activation,
 ) -> LifecycleUpkeep:
     database = pools.upkeep
-    simulator = RunSimulator(services.verified.simulator)
+    simulator = RunSimulator(services.simulations)
     pending = PendingInstallations(network.network, database, activation)
     warnings = PlanWarnings(network, simulator, database, clock)
     return LifecycleUpkeep(

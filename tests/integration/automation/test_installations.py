@@ -21,11 +21,13 @@ from farebox.automation.lifecycle.pending_installations import PendingInstallati
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.proposing.availability import Availability, NetworkUnavailable
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller, CallerKind
 from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal
 from support.automation import draft_plan, open_calls, put_plan, read_plan, read_runs
 from support.automation_world import NET, SEALERS, AutomationWorld, soon
 
@@ -36,7 +38,7 @@ REQUEST = InstallTransaction(HASH)
 class Answers:
     """A mode that installs, with the answers of a test in their order."""
 
-    def __init__(self, *answers: Installed | InstallPending | AutomationRefused) -> None:
+    def __init__(self, *answers: Installed | InstallPending | Refusal) -> None:
         self._answers = list(answers)
         self.asked: list[InstallRequest] = []
         self.is_there = True
@@ -46,7 +48,7 @@ class Answers:
     ) -> Installed | InstallPending:
         self.asked.append(request)
         answer = self._answers.pop(0)
-        if isinstance(answer, AutomationRefused):
+        if isinstance(answer, Refusal):
             raise answer
         return answer
 
@@ -70,13 +72,12 @@ def activation_of(world: AutomationWorld, answers: Answers) -> tuple[Activation,
     authority = OpenAuthority(built.paymaster.executor)
     network = LifecycleNetwork(
         network=NET,
+        availability=Availability(outages=lambda: (), is_funded=lambda: True),
         builder=built.steps.builder.with_authority(AuthorityMode.MANDATE, authority),
         check=built.steps.check,
         ledger=world.rpc,
         ledgers=world.ledgers,
         nonce_key=built.paymaster.nonce_key,
-        outages=lambda: (),
-        is_available=lambda: True,
     )
     by_mode = {AuthorityMode.MANDATE: answers}
     networks = {NET: network}
@@ -123,9 +124,8 @@ async def test_pending_installation_is_finished_by_the_loop(world: AutomationWor
 
 async def test_pending_installation_of_something_else_is_given_up(world: AutomationWorld) -> None:
     plan = await paid_plan(world)
-    away = AutomationRefused(ErrorCode.NETWORK_UNAVAILABLE, "away")
     other = AutomationRefused(ErrorCode.SESSION_MISMATCH, "another spec")
-    activation, _ = activation_of(world, Answers(InstallPending(HASH), away, other))
+    activation, _ = activation_of(world, Answers(InstallPending(HASH), NetworkUnavailable(), other))
     loop = PendingInstallations(NET, world.database, activation)
     await activation.activate(caller_of(plan), "request", plan.terms.id, REQUEST)
     await loop.run_once()

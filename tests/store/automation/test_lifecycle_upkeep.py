@@ -17,6 +17,7 @@ from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.proposing.availability import Availability
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.networks import Network
@@ -43,13 +44,12 @@ def network_of(
     unused: Any = None
     return LifecycleNetwork(
         network=network,
+        availability=Availability(outages, is_funded=lambda: True),
         builder=unused,
         check=unused,
         ledger=unused,
         ledgers=Ledgers(),
         nonce_key=Secret(bytes(32)),
-        outages=outages,
-        is_available=lambda: True,
     )
 
 

@@ -41,6 +41,7 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.proposal_transitions import move_proposal
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan, StoredProposal
+from farebox.automation.proposing.availability import AutomationUnavailable
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.move_plan import move_plan
@@ -108,6 +109,8 @@ class Activation:
         Raises:
             NotFound: the caller has no such plan.
             AutomationRefused: the code says which rule of 3.5 does not hold.
+            NetworkUnavailable: no node answers.
+            AutomationUnavailable: no funded paymaster is there.
             Outage: the database, the node or the vault is unavailable.
         """
         check_id(proposal_id)
@@ -225,9 +228,7 @@ class Activation:
 
     def _seal(self, terms: PlanTerms, signed: SignedEntry) -> PresignedEntry:
         if self._sealer is None:
-            raise AutomationRefused(
-                ErrorCode.AUTOMATION_UNAVAILABLE, ErrorCode.AUTOMATION_UNAVAILABLE.sentence
-            )
+            raise AutomationUnavailable
         run_index, leg_index = signed.place
         sealed = self._sealer.seal(
             Secret(signed.entry.raw),

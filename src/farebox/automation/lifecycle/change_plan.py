@@ -127,8 +127,9 @@ class PlanChanges:
         """The facts of a resume: cause, session and runs, as of now.
 
         Raises:
-            AutomationRefused: `network_unavailable`, `automation_unavailable`, or why the first run
-                would fail.
+            AutomationRefused: why the first run would fail.
+            NetworkUnavailable: no node answers.
+            AutomationUnavailable: no funded paymaster is there.
         """
         network, now = usable_network(self._networks, plan.terms.network), self._clock.now()
         dry_run = DryRun(network)

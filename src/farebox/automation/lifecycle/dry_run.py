@@ -11,15 +11,17 @@ from farebox.automation.execution.build_run import FEE_CEILING, RunNotBuilt
 from farebox.automation.execution.check_condition import CheckBroken, ConditionFails
 from farebox.automation.execution.code_pin import PinState, check_pin
 from farebox.automation.execution.run_authority import PreparedRun, RunNotPrepared
-from farebox.automation.lifecycle.lifecycle_network import LifecycleNetwork, network_unavailable
+from farebox.automation.lifecycle.lifecycle_network import LifecycleNetwork
 from farebox.automation.lifecycle.presigned_entries import SignedEntry
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.proposing.availability import NetworkUnavailable
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState
 from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.simulation import RefusalKind
@@ -62,19 +64,20 @@ class DryRun:
         """Whether the target has the code that was pinned at the proposal.
 
         Raises:
-            AutomationRefused: `network_unavailable`.
+            NetworkUnavailable: no node answers.
         """
         target = decode_calls(terms.calls).planned.calls[0].allowed.contract
         pin = await check_pin(self._network.ledger, terms, target)
         if pin is PinState.UNKNOWN:
-            raise network_unavailable()
+            raise NetworkUnavailable
         return pin is PinState.HOLDS
 
     async def check_run(self, terms: PlanTerms, *, at: datetime) -> None:
         """Check that a run would succeed now; one whose condition says no is not simulated.
 
         Raises:
-            AutomationRefused: `preflight_failed`, `fee_ceiling` or `network_unavailable`.
+            AutomationRefused: `preflight_failed` or `fee_ceiling`.
+            NetworkUnavailable: no node answers.
         """
         calls = decode_calls(terms.calls)
         if calls.check is not None:
@@ -107,7 +110,7 @@ class DryRun:
                     for each in entries
                 ]
         except* RpcUnavailable:
-            raise network_unavailable() from None
+            raise NetworkUnavailable from None
         for each, task in zip(entries, tasks, strict=True):
             built = task.result()
             if not isinstance(built, RunNotBuilt):
@@ -135,9 +138,9 @@ def _trial(terms: PlanTerms, run_index: int, leg_index: int, at: datetime) -> Ru
     )
 
 
-def _refusal(error: ErrorClass, code: str) -> AutomationRefused:
+def _refusal(error: ErrorClass, code: str) -> Refusal:
     if error is ErrorClass.TRANSPORT:
-        return network_unavailable()
+        return NetworkUnavailable()
     if code == FEE_CEILING:
         return AutomationRefused(ErrorCode.FEE_CEILING, ErrorCode.FEE_CEILING.sentence)
     why = f"The first run would fail as of now: {code} ({error})."

@@ -8,16 +8,15 @@ from farebox.automation.lifecycle import installed_session_store
 from farebox.automation.lifecycle.activate import Activation
 from farebox.automation.lifecycle.installations import InstallTransaction
 from farebox.automation.plans import proposal_store
+from farebox.automation.proposing.availability import AutomationUnavailable, NetworkUnavailable
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.event_store import add_event
-from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.storage.faults import DatabaseUnavailable
 from farebox.storage.pool import Database
 
 _BATCH: Final = 20
-_WAITS: Final = frozenset((ErrorCode.NETWORK_UNAVAILABLE, ErrorCode.AUTOMATION_UNAVAILABLE))
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -44,9 +43,10 @@ class PendingInstallations:
                 continue
             try:
                 await self._activation.finish(plan, InstallTransaction(tx_hash))
+            except (NetworkUnavailable, AutomationUnavailable):
+                return
             except AutomationRefused as refused:
-                if refused.code not in _WAITS:
-                    await self._give_up(proposal_id, refused)
+                await self._give_up(proposal_id, refused)
             except DatabaseUnavailable:
                 raise
             except Outage as outage:

@@ -54,7 +54,7 @@ class PlanWarnings:
         """
         now = self._clock.now()
         await self._warn_of_ends(now)
-        if self._network.outages():
+        if self._network.availability.outages():
             return
         async with self._database.connection() as db:
             due = await upkeep_store.list_due_soon(

@@ -42,8 +42,9 @@ class RunRepeat:
 
         Raises:
             NotFound: the caller has no such run.
-            AutomationRefused: `illegal_transition`, `network_unavailable` or
-                `automation_unavailable`.
+            AutomationRefused: `illegal_transition`.
+            NetworkUnavailable: no node answers.
+            AutomationUnavailable: no funded paymaster is there.
         """
         check_id(proposal_id)
         async with self._database.connection() as db:

@@ -36,7 +36,7 @@ class UnhealthyNetwork:
             DatabaseUnavailable: the next pass looks again.
         """
         network = self._network.network
-        if not self._network.outages():
+        if not self._network.availability.outages():
             self._out_since = None
             async with self._database.connection() as db:
                 await upkeep_store.end_outage(db, network)
