@@ -4,7 +4,7 @@ Amounts are whole base units as decimal text. `plan_rules.py` holds what the sha
 """
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -62,7 +62,7 @@ class TypedArgument(PlanShape, frozen=True):
     """A value and its type; `typed_arguments.py` reads both."""
 
     type: Annotated[str, Meta(max_length=60)]
-    value: object
+    value: Any
 
 
 class TokenAmountText(PlanShape, frozen=True):
