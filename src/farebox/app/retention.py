@@ -29,10 +29,8 @@ REQUESTS_KEPT: Final = timedelta(days=30)  # of wrappers; the sums of their days
 USERS_KEPT: Final = timedelta(days=30)  # since the last sign-in; sessions live for hours
 
 
-def prune_rules(
-    clock: Clock, ledgers: Mapping[Network, Ledgers], *, automation_kept: timedelta
-) -> list[PruneRule]:
-    """Make the rules of the service's prune loop; `automation_kept` is of finished plans' rows."""
+def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneRule]:
+    """Make the rules of the service's prune loop, but those of plans."""
 
     def today() -> date:
         return clock.now().astimezone(UTC).date()
@@ -69,12 +67,11 @@ def prune_rules(
         PruneRule("users", users),
         PruneRule("gateway_responses", responses),
         PruneRule("gateway_requests", requests),
-        *_automation_rules(automation_kept),
     ]
 
 
-def _automation_rules(kept: timedelta) -> list[PruneRule]:
-    """The rules of plans that have ended."""
+def plan_rules(kept: timedelta) -> list[PruneRule]:
+    """Make the rules of plans that have ended."""
 
     async def attempts(db: Connection, limit: int) -> int:
         return await upkeep_store.delete_attempts(db, kept=kept, limit=limit)

@@ -23,7 +23,7 @@ from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices, SharedWiring, build_network
 from farebox.app.proposing_services import build_proposing
-from farebox.app.retention import prune_rules
+from farebox.app.retention import plan_rules, prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.skill_services import build_skills
@@ -117,7 +117,8 @@ def _pruning(
     settings: Settings, pools: Pools, clock: Clock, ledgers: Mapping[Network, LedgerClock]
 ) -> Loop:
     kept = timedelta(days=settings.automation_days)
-    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers, automation_kept=kept))
+    rules = [*prune_rules(clock, ledgers), *plan_rules(kept)]
+    pruner = Pruner(pools.upkeep, clock, rules)
     return restart_on_failure(Loop("prune", pruner.run), clock)
 
 

@@ -140,7 +140,7 @@ async def test_session_that_ends_before_the_first_run_is_refused(
     world: AutomationWorld, *, is_ledger: bool
 ) -> None:
     plan = await paid_plan(world)
-    early = {"valid_until": soon(-10)}
+    early: dict[str, Any] = {"valid_until": soon(-10)}
     if is_ledger:
         early = {"valid_until_ledger": world.ledgers.now().sequence + 3}
     activation, _ = activation_of(world, Answers(installed(plan, **early), installed(plan)))
