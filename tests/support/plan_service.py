@@ -16,8 +16,10 @@ from farebox.automation.authority.stored_calls import RunCalls, decode_calls, en
 from farebox.automation.lifecycle.operator_plans import close_plans
 from farebox.automation.lifecycle.operator_store import OperatorFilter
 from farebox.automation.paymaster.paymaster import Paymaster
+from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
-from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.session_spec import AuthorityMode, SessionSpec
+from farebox.automation.plans.session_spec_xdr import write_spec
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
@@ -32,7 +34,7 @@ from farebox.storage.pool import Database
 from farebox.vault.sealed_bytes import ByteSealer
 from farebox.vault.sealing import Sealer
 from support.asgi import Answer, AsgiClient
-from support.automation import draft_plan, open_calls, put_plan, read_plan
+from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read_plan
 from support.automation_world import read_state
 from support.callers import Wallet, send_request, sign_in_wallet
 from support.command import Ran, run_farebox
@@ -93,7 +95,8 @@ class PlanService:
     ) -> Answer:
         """Send a request below `/v1/automations`."""
         sent = (wallet.headers if wallet else {}) | dict(headers or {})
-        return await send_request(self.client, method, f"{AUTOMATIONS}/{path}", sent, value)
+        url = f"{AUTOMATIONS}/{path}" if path else AUTOMATIONS
+        return await send_request(self.client, method, url, sent, value)
 
     async def post(
         self, wallet: Wallet, plan: StoredPlan, verb: str, value: object = None
@@ -131,12 +134,13 @@ class PlanService:
     ) -> StoredPlan:
         """A paid plan of a keeper that runs every minute from now on, all missed runs caught up."""
         now = datetime.now(UTC)
-        calls = encode_calls(open_calls(Address(keeper), check=check))
+        calls = open_calls(Address(keeper), check=check)
         draft = draft_plan(
             now=now, owner=wallet.owner, account=Address(wallet.caller.address or "")
         )
         rule = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
-        return await self._paid(draft.but(**{"calls": calls, "rule": rule} | changes), runs)
+        terms = {"calls": encode_calls(calls), "rule": rule} | changes
+        return await self._paid(draft.but(**terms), calls, runs)
 
     async def presigned_plan(
         self,
@@ -161,7 +165,7 @@ class PlanService:
             "auth_limit": runs * len(legs),
             "window": replace(draft.terms.window, not_after=now + timedelta(hours=1)),
         }
-        return await self._paid(draft.but(**terms | changes), runs)
+        return await self._paid(draft.but(**terms | changes), calls, runs)
 
     async def issued(self, plan: StoredPlan) -> tuple[IssuedEntry, ...]:
         """The entries that the plan asks its owner for."""
@@ -177,18 +181,41 @@ class PlanService:
         """Every entry that the plan asks for, signed by the public SDK."""
         return [sign_entry(each.unsigned.entry, *signers) for each in await self.issued(plan)]
 
-    async def _paid(self, draft: Any, runs: int) -> StoredPlan:
+    async def _paid(self, draft: PlanDraft, calls: RunCalls, runs: int) -> StoredPlan:
         terms, now = draft.terms, datetime.now(UTC)
+        assert terms.account is not None
         public, sealed = DELEGATES.make(terms.owner, terms.id)
-        draft = replace(draft.but(delegate=public), sealed_key=sealed, runs=runs)
+        spec = SessionSpec(
+            account=terms.account,
+            mode=terms.mode,
+            delegate=public,
+            calls=calls.planned.allowed,
+            caps=(),
+            interval_s=1,
+            max_uses=terms.auth_limit,
+            not_before=int(terms.window.not_before.timestamp()),
+            not_after=int(terms.window.not_after.timestamp()),
+        )
+        draft = draft.but(delegate=public, session_spec=write_spec(spec))
+        draft = replace(draft, sealed_key=sealed, runs=runs)
         async with self.database.transaction() as db:
             plan = await put_plan(db, draft, now=now)
-            if runs:
-                free = ProposalFacts(price_is_zero=True)
-                plan = await move_plan(
-                    db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=runs
-                )
-        return plan
+        return await self.pay_for(terms.id, runs=runs) if runs else plan
+
+    async def pay_for(self, proposal_id: str, *, runs: int) -> StoredPlan:
+        """Waive the price of a plan that was proposed."""
+        free = ProposalFacts(price_is_zero=True)
+        async with self.database.transaction() as db:
+            plan = await proposal_store.lock_plan(db, proposal_id)
+            assert plan is not None
+            return await move_plan(
+                db,
+                plan,
+                ProposalTrigger.WAIVE_PAYMENT,
+                free,
+                now=datetime.now(UTC),
+                credited=runs,
+            )
 
     async def state(self, plan: StoredPlan) -> StoredPlan:
         """The plan as its row is now."""
