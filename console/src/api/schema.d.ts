@@ -1,4 +1,4 @@
-// schema d3ac6c89105335929449ccc6882ef9fbda4b049d26a9ea9ad159aaa828e5adad types 42add0d3aa76aaefdb135f5d7a6048a25b33a2c9b9184e911b965cc1a0ebd084
+// schema 59a3014fcc9f7505984c16d286456af05b01bb221cf58c428f8cfcdd90898359 types 42add0d3aa76aaefdb135f5d7a6048a25b33a2c9b9184e911b965cc1a0ebd084
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {

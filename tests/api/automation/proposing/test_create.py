@@ -13,10 +13,10 @@ from support.proposing_stage import PLANS, ProposingStage, hash_of, in_time, kee
 
 
 async def test_proposal_of_a_keeper_has_schedule_quote_session_and_preflight(
-    world: ProposingStage,
+    proposing: ProposingStage,
 ) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
-    detail = await world.propose(wallet, keeper_plan(keeper))
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    detail = await proposing.propose(wallet, keeper_plan(keeper))
     proposal = detail["proposal"]
     assert proposal["status"] == "proposed"
     assert proposal["account"] == wallet.caller.address
@@ -41,15 +41,17 @@ async def test_proposal_of_a_keeper_has_schedule_quote_session_and_preflight(
         "check_answers",
         "dry_run",
     }
-    again = await world.get(wallet.headers, f"/{proposal['id']}")
+    again = await proposing.get(wallet.headers, f"/{proposal['id']}")
     shown = again.json()
     shown["quote"]["validUntil"] = quote["validUntil"]
     assert shown == detail | {"preflight": None}
 
 
-async def test_policy_id_is_that_of_the_shown_spec(world: ProposingStage) -> None:
+async def test_policy_id_is_that_of_the_shown_spec(proposing: ProposingStage) -> None:
     """By the public SDK's decoder, and the formula of the design."""
-    detail = await world.propose(await world.wallet(), keeper_plan(await world.keeper()))
+    detail = await proposing.propose(
+        await proposing.wallet(), keeper_plan(await proposing.keeper())
+    )
     session = detail["session"]
     raw = base64.b64decode(session["policySpecXdr"])
     network = hashlib.sha256(session["networkPassphrase"].encode()).digest()
@@ -65,101 +67,101 @@ async def test_policy_id_is_that_of_the_shown_spec(world: ProposingStage) -> Non
     assert session["permissions"][-1].startswith("Worst case")
 
 
-async def test_account_of_another_is_not_proven(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_account_of_another_is_not_proven(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     stranger = Keypair.random().public_key
     refused = (403, "account_not_proven", "")
-    assert await world.refusal(wallet.headers, keeper_plan(keeper, account=stranger)) == refused
-    elsewhere = await sign_in_wallet(world.database, network=Network.PUBNET)
-    assert await world.refusal(elsewhere.headers, keeper_plan(keeper)) == refused
+    assert await proposing.refusal(wallet.headers, keeper_plan(keeper, account=stranger)) == refused
+    elsewhere = await sign_in_wallet(proposing.database, network=Network.PUBNET)
+    assert await proposing.refusal(elsewhere.headers, keeper_plan(keeper)) == refused
     own = keeper_plan(keeper, account=wallet.caller.address)
-    assert (await world.propose(wallet, own))["proposal"]["account"] == wallet.caller.address
+    assert (await proposing.propose(wallet, own))["proposal"]["account"] == wallet.caller.address
 
 
-async def test_key_needs_the_scope_of_automation(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_key_needs_the_scope_of_automation(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     with_scope, without = [
-        bearer((await create_key(world.client, wallet.headers, scopes=[scope]))["key"])
+        bearer((await create_key(proposing.client, wallet.headers, scopes=[scope]))["key"])
         for scope in (Grant.AUTOMATION.value, Grant.READ.value)
     ]
     body = keeper_plan(keeper)
-    assert (await world.refusal(without, body))[:2] == (403, "scope_missing")
-    assert (await world.refusal({}, body))[:2] == (401, "unauthenticated")
-    answer = await world.post(with_scope, body)
+    assert (await proposing.refusal(without, body))[:2] == (403, "scope_missing")
+    assert (await proposing.refusal({}, body))[:2] == (401, "unauthenticated")
+    answer = await proposing.post(with_scope, body)
     assert answer.status == 201, answer.body
     assert answer.json()["proposal"]["account"] == wallet.caller.address
 
 
-async def test_operator_proposes_open_plans_only(world: ProposingStage) -> None:
-    operator, keeper = bearer(OPERATOR_KEY), await world.keeper()
-    answer = await world.post(operator, keeper_plan(keeper))
+async def test_operator_proposes_open_plans_only(proposing: ProposingStage) -> None:
+    operator, keeper = bearer(OPERATOR_KEY), await proposing.keeper()
+    answer = await proposing.post(operator, keeper_plan(keeper))
     assert answer.status == 201, answer.body
     detail = answer.json()
     assert detail["proposal"]["account"] is None
     assert detail["preflight"]["ok"] is True
-    rows = await world.stage.query(
+    rows = await proposing.stage.query(
         "SELECT owner FROM automation_proposals WHERE id = $1", detail["proposal"]["id"]
     )
     assert rows[0]["owner"] == OPERATOR
     presigned = keeper_plan(keeper, authorityMode="presigned", allowDuplicate=True)
-    refused = await world.refusal(operator, presigned)
+    refused = await proposing.refusal(operator, presigned)
     assert refused == (422, "unsupported_account", "authorityMode")
     named = keeper_plan(keeper, account=Keypair.random().public_key)
-    assert (await world.refusal(operator, named))[:2] == (403, "account_not_proven")
+    assert (await proposing.refusal(operator, named))[:2] == (403, "account_not_proven")
 
 
-async def test_second_equal_plan_is_refused_unless_it_is_allowed(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_second_equal_plan_is_refused_unless_it_is_allowed(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     body = keeper_plan(keeper)
-    first = await world.propose(wallet, body)
+    first = await proposing.propose(wallet, body)
     backwards = dict(reversed(body.items()))
-    status, code, _ = await world.refusal(wallet.headers, backwards)
+    status, code, _ = await proposing.refusal(wallet.headers, backwards)
     assert (status, code) == (409, "duplicate_intent")
-    second = await world.propose(wallet, body | {"allowDuplicate": True})
+    second = await proposing.propose(wallet, body | {"allowDuplicate": True})
     assert second["proposal"]["policyId"] != first["proposal"]["policyId"]
     other = keeper_plan(keeper, schedule=body["schedule"] | {"everySeconds": 7200})
-    await world.propose(wallet, other)
-    await world.stage.query(
+    await proposing.propose(wallet, other)
+    await proposing.stage.query(
         "UPDATE automation_proposals SET status = 'cancelled', overdue_at = NULL WHERE owner = $1",
         wallet.owner,
     )
-    await world.propose(wallet, body)
+    await proposing.propose(wallet, body)
 
 
-async def test_same_key_returns_the_plan_it_made(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_same_key_returns_the_plan_it_made(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     body = keeper_plan(keeper)
-    first = await world.propose(wallet, body, idempotency_key="one")
-    again = await world.propose(wallet, dict(reversed(body.items())), idempotency_key="one")
+    first = await proposing.propose(wallet, body, idempotency_key="one")
+    again = await proposing.propose(wallet, dict(reversed(body.items())), idempotency_key="one")
     assert again["proposal"]["id"] == first["proposal"]["id"]
-    other = await world.refusal(wallet.headers, body | {"runLimit": 11}, idempotency_key="one")
+    other = await proposing.refusal(wallet.headers, body | {"runLimit": 11}, idempotency_key="one")
     assert other[:2] == (409, "idempotency_key_reused")
-    stranger = await world.wallet()
-    theirs = await world.propose(stranger, body, idempotency_key="one")
+    stranger = await proposing.wallet()
+    theirs = await proposing.propose(stranger, body, idempotency_key="one")
     assert theirs["proposal"]["id"] != first["proposal"]["id"]
     for key in ("", "two words", "x" * 256, "ü"):
-        refused = await world.refusal(wallet.headers, body, idempotency_key=key)
+        refused = await proposing.refusal(wallet.headers, body, idempotency_key=key)
         assert refused[:2] == (400, "invalid_request"), key
 
 
-async def test_requests_at_once_with_one_key_make_one_plan(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_requests_at_once_with_one_key_make_one_plan(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     body = keeper_plan(keeper)
     made = await asyncio.gather(
-        *(world.propose(wallet, body, idempotency_key="at-once") for _ in range(4))
+        *(proposing.propose(wallet, body, idempotency_key="at-once") for _ in range(4))
     )
     assert len({each["proposal"]["id"] for each in made}) == 1
-    rows = await world.stage.query(
+    rows = await proposing.stage.query(
         "SELECT count(*) AS n FROM automation_proposals WHERE owner = $1", wallet.owner
     )
     assert rows[0]["n"] == 1
 
 
-async def test_owner_has_twenty_open_plans_at_most(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_owner_has_twenty_open_plans_at_most(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     body = keeper_plan(keeper, allowDuplicate=True)
-    await world.propose(wallet, body)
-    await world.stage.query(
+    await proposing.propose(wallet, body)
+    await proposing.stage.query(
         """
         INSERT INTO automation_proposals
         SELECT (jsonb_populate_record(p, jsonb_build_object(
@@ -169,48 +171,51 @@ async def test_owner_has_twenty_open_plans_at_most(world: ProposingStage) -> Non
         """,
         wallet.owner,
     )
-    status, code, _ = await world.refusal(wallet.headers, body)
+    status, code, _ = await proposing.refusal(wallet.headers, body)
     assert (status, code) == (422, "limit_exceeded")
-    await world.stage.query(
+    await proposing.stage.query(
         "UPDATE automation_proposals SET status = 'expired', overdue_at = NULL"
         " WHERE id = (SELECT id FROM automation_proposals WHERE owner = $1 LIMIT 1)",
         wallet.owner,
     )
-    await world.propose(wallet, body)
+    await proposing.propose(wallet, body)
 
 
 async def test_creation_leaves_an_audit_event_and_an_event_of_the_plan(
-    world: ProposingStage,
+    proposing: ProposingStage,
 ) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
-    plan = (await world.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
-    (audited,) = await world.stage.query(
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    body = keeper_plan(keeper)
+    plan = (await proposing.propose(wallet, body))["proposal"]["id"]
+    (audited,) = await proposing.stage.query(
         "SELECT action, subject FROM audit_trail WHERE owner = $1", wallet.owner
     )
     assert dict(audited) == {"action": "automation.proposed", "subject": plan}
-    (event,) = await world.stage.query(
+    (event,) = await proposing.stage.query(
         "SELECT number, kind FROM automation_events WHERE proposal_id = $1", plan
     )
     assert dict(event) == {"number": 1, "kind": "plan.create"}
-    (session,) = await world.stage.query(
+    (session,) = await proposing.stage.query(
         "SELECT mode, state FROM automation_sessions WHERE proposal_id = $1", plan
     )
     assert dict(session) == {"mode": "open", "state": "material_issued"}
-    await world.refusal(wallet.headers, keeper_plan(keeper))
-    rows = await world.stage.query("SELECT FROM audit_trail WHERE owner = $1", wallet.owner)
+    assert (await proposing.refusal(wallet.headers, body))[1] == "duplicate_intent"
+    rows = await proposing.stage.query("SELECT FROM audit_trail WHERE owner = $1", wallet.owner)
     assert len(rows) == 1, "a refusal leaves none"
 
 
-async def test_delegate_key_is_stored_sealed_and_answered_nowhere(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
-    answer = await world.post(wallet.headers, keeper_plan(keeper))
+async def test_delegate_key_is_stored_sealed_and_answered_nowhere(
+    proposing: ProposingStage,
+) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    answer = await proposing.post(wallet.headers, keeper_plan(keeper))
     plan = answer.json()["proposal"]["id"]
-    (row,) = await world.stage.query(
+    (row,) = await proposing.stage.query(
         "SELECT delegate, delegate_key FROM automation_proposals WHERE id = $1", plan
     )
     paths = (f"/{plan}", f"/{plan}/session", "")
-    bodies = [answer.body, *[(await world.get(wallet.headers, path)).body for path in paths]]
-    bodies.append((await world.post(wallet.headers, None, f"{PLANS}/{plan}/preflight")).body)
+    bodies = [answer.body, *[(await proposing.get(wallet.headers, path)).body for path in paths]]
+    bodies.append((await proposing.post(wallet.headers, None, f"{PLANS}/{plan}/preflight")).body)
     sealed = row["delegate_key"]
     assert len(sealed) > 32
     for body in bodies:
@@ -219,10 +224,10 @@ async def test_delegate_key_is_stored_sealed_and_answered_nowhere(world: Proposi
     assert row["delegate"].hex().encode() in bodies[0], "the public key is shown"
 
 
-async def test_plan_once_ends_a_week_after_it_is_due(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_plan_once_ends_a_week_after_it_is_due(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     at = in_time(hours=2)
     body = keeper_plan(keeper, schedule={"type": "once", "at": at}, runLimit=1)
-    proposal = (await world.propose(wallet, body))["proposal"]
+    proposal = (await proposing.propose(wallet, body))["proposal"]
     assert [each["at"] for each in proposal["nextRuns"]] == [at]
     assert proposal["expiresAt"][:10] == in_time(days=7, hours=2)[:10]

@@ -25,31 +25,31 @@ def failures(preflight: Json) -> dict[str, str]:
     return {each["code"]: each["detail"] for each in preflight["checks"] if not each["ok"]}
 
 
-async def judge(world: ProposingStage, headers: dict[str, str], plan: str) -> Json:
-    answer = await world.post(headers, None, f"{PLANS}/{plan}/preflight")
+async def judge(proposing: ProposingStage, headers: dict[str, str], plan: str) -> Json:
+    answer = await proposing.post(headers, None, f"{PLANS}/{plan}/preflight")
     assert answer.status == 200, answer.body
     return answer.json()
 
 
 @pytest.mark.parametrize("fault", BROKEN)
 async def test_author_is_told_which_rule_the_contract_breaks(
-    world: ProposingStage, fault: int
+    proposing: ProposingStage, fault: int
 ) -> None:
     code, words = BROKEN[fault]
-    wallet, keeper = await world.wallet(), await world.faulty_keeper(fault)
-    detail = await world.propose(wallet, keeper_plan(keeper))
+    wallet, keeper = await proposing.wallet(), await proposing.faulty_keeper(fault)
+    detail = await proposing.propose(wallet, keeper_plan(keeper))
     found = failures(detail["preflight"])
     assert detail["preflight"]["ok"] is False
     assert words in found[code], found
-    again = await judge(world, wallet.headers, detail["proposal"]["id"])
+    again = await judge(proposing, wallet.headers, detail["proposal"]["id"])
     assert words in failures(again)[code]
 
 
-async def test_check_that_says_no_is_no_failure(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
-    ledger = world.stage.ledger()
+async def test_check_that_says_no_is_no_failure(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    ledger = proposing.stage.ledger()
     await ledger.invoke(await ledger.account(), keeper, "arrange", scval.to_bool(False))
-    preflight = (await world.propose(wallet, keeper_plan(keeper)))["preflight"]
+    preflight = (await proposing.propose(wallet, keeper_plan(keeper)))["preflight"]
     details = {each["code"]: each["detail"] for each in preflight["checks"]}
     assert preflight["ok"] is True
     assert details["check_answers"] == "A run now would do nothing."
@@ -57,31 +57,31 @@ async def test_check_that_says_no_is_no_failure(world: ProposingStage) -> None:
     assert preflight["estimatedFeeStroops"] is None
 
 
-async def test_code_that_has_changed_is_found(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
-    plan = (await world.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
-    assert failures(await judge(world, wallet.headers, plan)) == {}
-    ledger = world.stage.ledger()
+async def test_code_that_has_changed_is_found(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    plan = (await proposing.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
+    assert failures(await judge(proposing, wallet.headers, plan)) == {}
+    ledger = proposing.stage.ledger()
     owner = await ledger.account()
     other = await ledger.upload(owner, wasm_of("faulty_keeper"))
     await ledger.invoke(owner, keeper, "upgrade", scval.to_bytes(other))
-    found = failures(await judge(world, wallet.headers, plan))
+    found = failures(await judge(proposing, wallet.headers, plan))
     assert "no longer has the code" in found["code_unchanged"]
 
 
-async def test_wallet_that_is_not_on_the_ledger_is_found(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(Keypair.random().public_key), await world.keeper()
-    preflight = (await world.propose(wallet, keeper_plan(keeper)))["preflight"]
+async def test_wallet_that_is_not_on_the_ledger_is_found(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(Keypair.random().public_key), await proposing.keeper()
+    preflight = (await proposing.propose(wallet, keeper_plan(keeper)))["preflight"]
     assert "is not on the ledger" in failures(preflight)["account_exists"]
 
 
-async def test_payroll_reports_each_recipient(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
-    wallet = await world.wallet_of(scene.payers[0])
+async def test_payroll_reports_each_recipient(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
     known, absent = scene.payees[0].address, Keypair.random().public_key
-    untrusting = (await world.stage.ledger().account()).public_key
+    untrusting = (await proposing.stage.ledger().account()).public_key
     body = payroll(scene.asset, (known, 5), (absent, 6), (untrusting, 7))
-    preflight = (await world.propose(wallet, body))["preflight"]
+    preflight = (await proposing.propose(wallet, body))["preflight"]
     recipients = [each for each in preflight["checks"] if each["code"] == "recipient"]
     assert [each["ok"] for each in recipients] == [True, False, False]
     assert "not on the ledger" in recipients[1]["detail"]
@@ -90,18 +90,18 @@ async def test_payroll_reports_each_recipient(world: ProposingStage) -> None:
     assert int(preflight["estimatedFeeStroops"]) > 0
 
 
-async def test_native_payment_of_one_coin_creates_its_recipient(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
-    wallet = await world.wallet_of(scene.payers[0])
+async def test_native_payment_of_one_coin_creates_its_recipient(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
     legs = ((Keypair.random().public_key, 10_000_000), (Keypair.random().public_key, 9_999_999))
-    preflight = (await world.propose(wallet, payroll(scene.native, *legs)))["preflight"]
+    preflight = (await proposing.propose(wallet, payroll(scene.native, *legs)))["preflight"]
     recipients = [each for each in preflight["checks"] if each["code"] == "recipient"]
     assert [each["ok"] for each in recipients] == [True, False]
 
 
-async def test_balance_that_does_not_cover_a_run_is_found(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
-    ledger, poor = world.stage.ledger(), Keypair.random()
+async def test_balance_that_does_not_cover_a_run_is_found(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    ledger, poor = proposing.stage.ledger(), Keypair.random()
     await ledger.fund(poor.public_key)
     asset = Asset(scene.code, scene.issuer)
     await ledger.submit(poor, lambda builder: builder.append_change_trust_op(asset))
@@ -109,19 +109,19 @@ async def test_balance_that_does_not_cover_a_run_is_found(world: ProposingStage)
     await ledger.invoke(
         key_of(scene.payers[0]), scene.asset, "transfer", *parties, scval.to_int128(99)
     )
-    wallet = await world.wallet(poor.public_key)
+    wallet = await proposing.wallet(poor.public_key)
     payee = scene.payees[0].address
-    short = (await world.propose(wallet, payroll(scene.asset, (payee, 100))))["preflight"]
+    short = (await proposing.propose(wallet, payroll(scene.asset, (payee, 100))))["preflight"]
     assert set(failures(short)) == {"balance", "dry_run"}
     assert "of 99" in failures(short)["balance"]
-    enough = (await world.propose(wallet, payroll(scene.asset, (payee, 99))))["preflight"]
+    enough = (await proposing.propose(wallet, payroll(scene.asset, (payee, 99))))["preflight"]
     assert failures(enough) == {}
 
 
-async def test_effects_that_are_not_declared_are_found(world: ProposingStage) -> None:
+async def test_effects_that_are_not_declared_are_found(proposing: ProposingStage) -> None:
     """A call of a token's transfer whose plan declares less than it moves."""
-    scene = world.stage.networks[Network.TESTNET].scene
-    wallet = await world.wallet_of(scene.payers[0])
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
     arguments = [
         {"type": "address", "value": "$account"},
         {"type": "address", "value": scene.payees[0].address},
@@ -134,23 +134,23 @@ async def test_effects_that_are_not_declared_are_found(world: ProposingStage) ->
         spec |= {"effects": effects}
         return payroll(scene.asset, kind="contract_call", spec=spec)
 
-    less = (await world.propose(wallet, plan("49")))["preflight"]
+    less = (await proposing.propose(wallet, plan("49")))["preflight"]
     assert "debit_too_high" in failures(less)["effects"]
-    enough = (await world.propose(wallet, plan("50")))["preflight"]
+    enough = (await proposing.propose(wallet, plan("50")))["preflight"]
     assert failures(enough) == {}
 
 
-async def test_fee_above_the_plans_own_limit_is_found(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
-    wallet = await world.wallet_of(scene.payers[0])
+async def test_fee_above_the_plans_own_limit_is_found(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
     body = payroll(scene.asset, (scene.payees[0].address, 5), maxFeeStroops="100")
-    assert set(failures((await world.propose(wallet, body))["preflight"])) == {"fee_ceiling"}
+    assert set(failures((await proposing.propose(wallet, body))["preflight"])) == {"fee_ceiling"}
 
 
-async def test_call_that_needs_another_account_is_found(world: ProposingStage) -> None:
+async def test_call_that_needs_another_account_is_found(proposing: ProposingStage) -> None:
     """A plan that would feed a keeper with what another account has."""
-    scene, keeper = world.stage.networks[Network.TESTNET].scene, await world.keeper()
-    wallet = await world.wallet_of(scene.payers[0])
+    scene, keeper = proposing.stage.networks[Network.TESTNET].scene, await proposing.keeper()
+    wallet = await proposing.wallet_of(scene.payers[0])
     arguments = [
         {"type": "address", "value": scene.payers[1].address},
         {"type": "address", "value": scene.asset},
@@ -158,14 +158,14 @@ async def test_call_that_needs_another_account_is_found(world: ProposingStage) -
     ]
     spec = {"contract": keeper, "function": "feed", "args": arguments, "effects": {}}
     body = payroll(scene.asset, kind="contract_call", spec=spec)
-    found = failures((await world.propose(wallet, body))["preflight"])
+    found = failures((await proposing.propose(wallet, body))["preflight"])
     assert scene.payers[1].address in found["authority"]
 
 
-async def test_entry_that_would_not_cover_the_call_is_found(world: ProposingStage) -> None:
+async def test_entry_that_would_not_cover_the_call_is_found(proposing: ProposingStage) -> None:
     """What is signed ahead is the root call, and the call moves the account's tokens below it."""
-    scene, keeper = world.stage.networks[Network.TESTNET].scene, await world.keeper()
-    wallet = await world.wallet_of(scene.payers[0])
+    scene, keeper = proposing.stage.networks[Network.TESTNET].scene, await proposing.keeper()
+    wallet = await proposing.wallet_of(scene.payers[0])
     arguments = [
         {"type": "address", "value": "$account"},
         {"type": "address", "value": scene.asset},
@@ -173,6 +173,6 @@ async def test_entry_that_would_not_cover_the_call_is_found(world: ProposingStag
     ]
     spec = {"contract": keeper, "function": "feed", "args": arguments, "effects": {}}
     body = payroll(scene.asset, kind="contract_call", spec=spec)
-    found = failures((await world.propose(wallet, body))["preflight"])
+    found = failures((await proposing.propose(wallet, body))["preflight"])
     assert set(found) == {"authority", "effects"}
     assert "undeclared_debit" in found["effects"]

@@ -98,22 +98,24 @@ async def keeper(kept_proposing: ProposingStage) -> str:
     return await kept_proposing.keeper()
 
 
-async def previewed(world: ProposingStage, body: object) -> tuple[int, str, str]:
+async def previewed(proposing: ProposingStage, body: object) -> tuple[int, str, str]:
     """The refusal of a preview, which has every rule of a proposal."""
-    wallet = await world.wallet()
-    return await world.refusal(wallet.headers, body, f"{PLANS}/preview")
+    wallet = await proposing.wallet()
+    return await proposing.refusal(wallet.headers, body, f"{PLANS}/preview")
 
 
 @pytest.mark.parametrize("case", refused_times())
-async def test_schedule_or_limit_is_refused(world: ProposingStage, keeper: str, case: str) -> None:
+async def test_schedule_or_limit_is_refused(
+    proposing: ProposingStage, keeper: str, case: str
+) -> None:
     changes, code, field = refused_times()[case]
-    assert await previewed(world, keeper_plan(keeper, **changes)) == (422, code, field)
+    assert await previewed(proposing, keeper_plan(keeper, **changes)) == (422, code, field)
 
 
 async def test_control_plan_without_those_changes_is_taken(
-    world: ProposingStage, keeper: str
+    proposing: ProposingStage, keeper: str
 ) -> None:
-    wallet = await world.wallet()
+    wallet = await proposing.wallet()
     for changes in (
         {},
         {"schedule": every(60), "runLimit": 1_000},
@@ -123,7 +125,7 @@ async def test_control_plan_without_those_changes_is_taken(
         {"maxFeeStroops": "5000000", "maxLatenessSeconds": 3599},
     ):
         body = keeper_plan(keeper, **changes)
-        answer = await world.post(wallet.headers, body, f"{PLANS}/preview")
+        answer = await proposing.post(wallet.headers, body, f"{PLANS}/preview")
         assert answer.status == 200, (changes, answer.body)
 
 
@@ -139,12 +141,12 @@ def typed(kind: str, value: object) -> Json:
 
 
 async def test_arguments_that_do_not_fit_the_interface_are_refused(
-    world: ProposingStage, keeper: str
+    proposing: ProposingStage, keeper: str
 ) -> None:
     account, token = typed("address", "$account"), typed("address", keeper)
-    wallet = await world.wallet()
+    wallet = await proposing.wallet()
     fitting = feed(keeper, account, token, typed("i128", "5"))
-    taken = await world.post(wallet.headers, fitting, f"{PLANS}/preview")
+    taken = await proposing.post(wallet.headers, fitting, f"{PLANS}/preview")
     assert taken.status == 200, taken.body
     cases = (
         (feed(keeper, function="sow"), "function_not_found", "spec.function"),
@@ -164,11 +166,11 @@ async def test_arguments_that_do_not_fit_the_interface_are_refused(
         ),
     )
     for body, code, field in cases:
-        assert await previewed(world, body) == (422, code, field)
+        assert await previewed(proposing, body) == (422, code, field)
 
 
 async def test_payload_of_another_shape_is_refused_with_its_member(
-    world: ProposingStage, keeper: str
+    proposing: ProposingStage, keeper: str
 ) -> None:
     spec = {"contract": keeper, "autolayer": True, "effects": {}}
     cases: tuple[tuple[Any, int, str, str], ...] = (
@@ -185,48 +187,50 @@ async def test_payload_of_another_shape_is_refused_with_its_member(
         ({"network": "stellar:moon"}, 400, "invalid_request", ""),
     )
     for changes, status, code, field in cases:
-        refused = await previewed(world, keeper_plan(keeper, **changes))
+        refused = await previewed(proposing, keeper_plan(keeper, **changes))
         assert refused == (status, code, field), changes
     for body in (b"", b"[]", b"{", b"\xff", b'{"kind":' * 10_000):
-        answer = await world.client.request(
-            "POST", PLANS, body=body, headers=(await world.wallet()).headers
+        answer = await proposing.client.request(
+            "POST", PLANS, body=body, headers=(await proposing.wallet()).headers
         )
         assert answer.status == 400, (body[:20], answer.body)
 
 
 async def test_contract_that_is_not_there_or_has_other_code_is_refused(
-    world: ProposingStage, keeper: str
+    proposing: ProposingStage, keeper: str
 ) -> None:
     nobody = contract_address(bytes([66]) * 32)
     absent = {"contract": nobody, "autolayer": True, "effects": {}}
-    assert await previewed(world, keeper_plan(nobody, spec=absent)) == (
+    assert await previewed(proposing, keeper_plan(nobody, spec=absent)) == (
         422,
         "spec_mismatch",
         "spec.contract",
     )
     pinned = {"contract": keeper, "autolayer": True, "effects": {}, "expectedWasmHash": "ab" * 32}
-    refused = await previewed(world, keeper_plan(keeper, spec=pinned))
+    refused = await previewed(proposing, keeper_plan(keeper, spec=pinned))
     assert refused == (422, "target_upgraded", "spec.expectedWasmHash")
     right = pinned | {"expectedWasmHash": hash_of("keeper")}
     body = keeper_plan(keeper, spec=right)
-    answer = await world.post((await world.wallet()).headers, body, f"{PLANS}/preview")
+    answer = await proposing.post((await proposing.wallet()).headers, body, f"{PLANS}/preview")
     assert answer.status == 200, answer.body
 
 
-async def test_target_without_the_convention_is_refused(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
+async def test_target_without_the_convention_is_refused(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
     body = keeper_plan(scene.asset)
-    assert await previewed(world, body) == (422, "function_not_found", "spec.contract")
+    assert await previewed(proposing, body) == (422, "function_not_found", "spec.contract")
     condition = {"type": "condition", "everySeconds": 60}
     paid = payroll(scene.asset, (scene.payees[0].address, 5), schedule=condition)
-    assert await previewed(world, paid) == (422, "spec_mismatch", "schedule.type")
+    assert await previewed(proposing, paid) == (422, "spec_mismatch", "schedule.type")
 
 
-async def test_recipients_that_cannot_be_meant_are_refused(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
+async def test_recipients_that_cannot_be_meant_are_refused(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
     payer, payee = scene.payers[0], scene.payees[0].address
-    wallet = await world.wallet_of(payer)
-    relayer = Keypair.from_secret(world.environment["FAREBOX_RELAYER_SECRET_TESTNET"]).public_key
+    wallet = await proposing.wallet_of(payer)
+    relayer = Keypair.from_secret(
+        proposing.environment["FAREBOX_RELAYER_SECRET_TESTNET"]
+    ).public_key
     many = [(Keypair.random().public_key, 1) for _ in range(13)]
     cases = (
         (payroll(scene.asset, (payee, 5), (payee, 5)), "spec_mismatch", "spec.legs"),
@@ -236,23 +240,23 @@ async def test_recipients_that_cannot_be_meant_are_refused(world: ProposingStage
         (payroll(scene.asset, *many), "limit_exceeded", "runLimit"),
     )
     for body, code, field in cases:
-        refused = await world.refusal(wallet.headers, body, f"{PLANS}/preview")
+        refused = await proposing.refusal(wallet.headers, body, f"{PLANS}/preview")
         assert refused == (422, code, field)
 
 
-async def test_mode_that_is_not_offered_is_refused_by_name(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
-    wallet = await world.wallet_of(scene.payers[0])
+async def test_mode_that_is_not_offered_is_refused_by_name(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
     body = payroll(scene.asset, (scene.payees[0].address, 5), authorityMode="session")
-    refused = await world.refusal(wallet.headers, body)
+    refused = await proposing.refusal(wallet.headers, body)
     assert refused == (422, "unsupported_account", "authorityMode")
 
 
-async def test_network_without_paymaster_says_so(world: ProposingStage, keeper: str) -> None:
-    wallet = await world.wallet(network=Network.PUBNET)
+async def test_network_without_paymaster_says_so(proposing: ProposingStage, keeper: str) -> None:
+    wallet = await proposing.wallet(network=Network.PUBNET)
     body = keeper_plan(keeper, network=Network.PUBNET.value)
     for path in (PLANS, f"{PLANS}/preview"):
-        refused = await world.refusal(wallet.headers, body, path)
+        refused = await proposing.refusal(wallet.headers, body, path)
         assert refused == (503, "automation_unavailable", "")
 
 
@@ -271,18 +275,18 @@ async def test_unfunded_paymaster_says_so(stage: Stage, kept_proposing: Proposin
 
 
 async def test_network_that_is_down_says_so_and_reads_go_on(
-    world: ProposingStage, keeper: str
+    proposing: ProposingStage, keeper: str
 ) -> None:
-    wallet, network = await world.wallet(), world.stage.networks[Network.TESTNET]
-    plan = (await world.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
+    wallet, network = await proposing.wallet(), proposing.stage.networks[Network.TESTNET]
+    plan = (await proposing.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
     network.node.on_every_method(http(502))
     try:
-        refused = await world.refusal(wallet.headers, keeper_plan(keeper, runLimit=2))
+        refused = await proposing.refusal(wallet.headers, keeper_plan(keeper, runLimit=2))
         assert refused[:2] == (503, "network_unavailable")
-        judged = await world.refusal(wallet.headers, None, f"{PLANS}/{plan}/preflight")
+        judged = await proposing.refusal(wallet.headers, None, f"{PLANS}/{plan}/preflight")
         assert judged[:2] == (503, "network_unavailable")
-        assert (await world.get(wallet.headers, f"/{plan}")).status == 200
-        assert (await world.get(wallet.headers)).status == 200
+        assert (await proposing.get(wallet.headers, f"/{plan}")).status == 200
+        assert (await proposing.get(wallet.headers)).status == 200
     finally:
         network.node.reset()
-        await until_paid_for(world.client)
+        await until_paid_for(proposing.client)

@@ -11,21 +11,21 @@ from support.payments import Json
 from support.proposing_stage import PLANS, ProposingStage, in_time, keeper_plan, payroll
 
 
-async def presigned(world: ProposingStage, **changes: object) -> tuple[dict[str, str], Json]:
+async def presigned(proposing: ProposingStage, **changes: object) -> tuple[dict[str, str], Json]:
     """A plan of three weekly payments to two recipients."""
-    scene = world.stage.networks[Network.TESTNET].scene
-    wallet = await world.wallet_of(scene.payers[0])
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
     schedule = {"type": "interval", "everySeconds": 3600, "startAt": in_time(hours=1)}
     legs = [(payee.address, 10 + number) for number, payee in enumerate(scene.payees[:2])]
     terms = {"schedule": schedule, "runLimit": 3, "expiresAt": in_time(hours=6)}
     body = payroll(scene.asset, *legs, **terms | {"allowDuplicate": True} | changes)
-    return wallet.headers, await world.propose(wallet, body)
+    return wallet.headers, await proposing.propose(wallet, body)
 
 
 async def test_every_leg_of_every_run_has_an_entry_of_exactly_its_call(
-    world: ProposingStage,
+    proposing: ProposingStage,
 ) -> None:
-    _, detail = await presigned(world)
+    _, detail = await presigned(proposing)
     entries = detail["session"]["install"]["entries"]
     places = [(each["runIndex"], each["legIndex"]) for each in entries]
     assert places == [(run, leg) for run in range(3) for leg in range(2)]
@@ -54,10 +54,10 @@ async def test_every_leg_of_every_run_has_an_entry_of_exactly_its_call(
     assert detail["session"]["warnings"], "the owner is told that entries have no first moment"
 
 
-async def test_material_is_the_same_when_it_is_read_again(world: ProposingStage) -> None:
-    headers, detail = await presigned(world)
+async def test_material_is_the_same_when_it_is_read_again(proposing: ProposingStage) -> None:
+    headers, detail = await presigned(proposing)
     plan = detail["proposal"]["id"]
-    again = (await world.get(headers, f"/{plan}/session")).json()
+    again = (await proposing.get(headers, f"/{plan}/session")).json()
     for name in ("policyId", "policySpecXdr", "permissions", "delegate"):
         assert again[name] == detail["session"][name]
     nonces, before = [
@@ -65,24 +65,24 @@ async def test_material_is_the_same_when_it_is_read_again(world: ProposingStage)
         for session in (again, detail["session"])
     ]
     assert nonces == before
-    _, other = await presigned(world)
+    _, other = await presigned(proposing)
     assert not set(nonces) & {each["nonce"] for each in other["session"]["install"]["entries"]}
 
 
-async def test_entry_ends_with_the_window_of_its_run(world: ProposingStage) -> None:
+async def test_entry_ends_with_the_window_of_its_run(proposing: ProposingStage) -> None:
     """Under skip a run may be an hour late at most, under catch-up as late as the plan lives."""
-    ledger = await world.stage.ledger().latest()
-    _, skipping = await presigned(world, missedRuns="skip", maxLatenessSeconds=600)
+    ledger = await proposing.stage.ledger().latest()
+    _, skipping = await presigned(proposing, missedRuns="skip", maxLatenessSeconds=600)
     ends = [each["expirationLedger"] for each in skipping["session"]["install"]["entries"]]
     assert ledger < ends[0] == ends[1] < ends[2] == ends[3] < ends[4]
-    _, catching = await presigned(world)
+    _, catching = await presigned(proposing)
     late = {each["expirationLedger"] for each in catching["session"]["install"]["entries"]}
     assert len(late) == 1, "each may land until the plan ends"
 
 
-async def test_plan_that_outlives_every_authorization_is_refused(world: ProposingStage) -> None:
-    scene = world.stage.networks[Network.TESTNET].scene
-    wallet = await world.wallet_of(scene.payers[0])
+async def test_plan_that_outlives_every_authorization_is_refused(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
     schedule = {"type": "interval", "everySeconds": 3600, "startAt": in_time(hours=1)}
     body = payroll(
         scene.asset,
@@ -90,13 +90,13 @@ async def test_plan_that_outlives_every_authorization_is_refused(world: Proposin
         schedule=schedule,
         expiresAt=in_time(days=169),
     )
-    refused = await world.refusal(wallet.headers, body)
+    refused = await proposing.refusal(wallet.headers, body)
     assert refused == (422, "limit_exceeded", "expiresAt")
 
 
-async def test_sheet_names_every_recipient_and_the_worst_case(world: ProposingStage) -> None:
-    _, detail = await presigned(world)
-    scene = world.stage.networks[Network.TESTNET].scene
+async def test_sheet_names_every_recipient_and_the_worst_case(proposing: ProposingStage) -> None:
+    _, detail = await presigned(proposing)
+    scene = proposing.stage.networks[Network.TESTNET].scene
     sheet = "\n".join(detail["session"]["permissions"])
     for payee in scene.payees[:2]:
         assert payee.address in sheet
@@ -105,23 +105,25 @@ async def test_sheet_names_every_recipient_and_the_worst_case(world: ProposingSt
     assert caps == [{"token": scene.asset, "perRun": "11", "total": "63"}]
 
 
-async def test_plan_of_another_is_answered_like_an_unknown_one(world: ProposingStage) -> None:
-    wallet, stranger = await world.wallet(), await world.wallet()
-    plan = (await world.propose(wallet, keeper_plan(await world.keeper())))["proposal"]["id"]
+async def test_plan_of_another_is_answered_like_an_unknown_one(proposing: ProposingStage) -> None:
+    wallet, stranger = await proposing.wallet(), await proposing.wallet()
+    plan = (await proposing.propose(wallet, keeper_plan(await proposing.keeper())))["proposal"][
+        "id"
+    ]
     for record in (plan, new_id("auto"), "auto_1", "nothing"):
         for path in (f"/{record}", f"/{record}/session"):
-            answer = await world.get(stranger.headers, path)
+            answer = await proposing.get(stranger.headers, path)
             assert (answer.status, answer.json()["error"]["code"]) == (404, "not_found")
-        refused = await world.refusal(stranger.headers, None, f"{PLANS}/{record}/preflight")
+        refused = await proposing.refusal(stranger.headers, None, f"{PLANS}/{record}/preflight")
         assert refused[:2] == (404, "not_found")
-    assert (await world.get(wallet.headers, f"/{plan}/session")).status == 200
+    assert (await proposing.get(wallet.headers, f"/{plan}/session")).status == 200
 
 
-async def test_preview_writes_nothing_and_shows_what_would_be(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_preview_writes_nothing_and_shows_what_would_be(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     body = keeper_plan(keeper)
-    before = await world.count("automation_proposals"), await world.count("audit_trail")
-    answer = await world.post(wallet.headers, body, f"{PLANS}/preview")
+    before = await proposing.count("automation_proposals"), await proposing.count("audit_trail")
+    answer = await proposing.post(wallet.headers, body, f"{PLANS}/preview")
     assert answer.status == 200, answer.body
     shown = answer.json()
     assert shown["authorityMode"] == "open"
@@ -129,27 +131,29 @@ async def test_preview_writes_nothing_and_shows_what_would_be(world: ProposingSt
     assert shown["preflight"]["ok"] is True
     assert shown["quote"]["paymentIdentifier"] == ""
     assert shown["limits"]["runLimit"] == 12
-    after = await world.count("automation_proposals"), await world.count("audit_trail")
+    after = await proposing.count("automation_proposals"), await proposing.count("audit_trail")
     assert after == before
-    made = await world.propose(wallet, body)
+    made = await proposing.propose(wallet, body)
     assert made["proposal"]["nextRuns"] == shown["schedule"]
     raw = base64.b64decode(made["session"]["policySpecXdr"])
     assert raw, "a preview's key is not the plan's"
     assert made["session"]["permissions"][2:] == shown["permissions"][2:]
 
 
-async def test_list_is_filtered_and_paged(world: ProposingStage) -> None:
-    wallet, keeper = await world.wallet(), await world.keeper()
+async def test_list_is_filtered_and_paged(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
     made = [
-        (await world.propose(wallet, keeper_plan(keeper, title=f"plan {n}", allowDuplicate=True)))[
-            "proposal"
-        ]["id"]
+        (
+            await proposing.propose(
+                wallet, keeper_plan(keeper, title=f"plan {n}", allowDuplicate=True)
+            )
+        )["proposal"]["id"]
         for n in range(3)
     ]
-    first = (await world.get(wallet.headers, "?limit=2")).json()
+    first = (await proposing.get(wallet.headers, "?limit=2")).json()
     assert [each["id"] for each in first["items"]] == made[:0:-1]
     cursor = first["pagination"]["nextCursor"]
-    rest = (await world.get(wallet.headers, f"?limit=2&cursor={cursor}")).json()
+    rest = (await proposing.get(wallet.headers, f"?limit=2&cursor={cursor}")).json()
     assert [each["id"] for each in rest["items"]] == made[:1]
     assert rest["pagination"]["nextCursor"] is None
     for query, count in (
@@ -160,15 +164,15 @@ async def test_list_is_filtered_and_paged(world: ProposingStage) -> None:
         ("?kind=dca", 0),
         ("?network=stellar:pubnet", 0),
     ):
-        items = (await world.get(wallet.headers, query)).json()["items"]
+        items = (await proposing.get(wallet.headers, query)).json()["items"]
         assert len(items) == count, query
     for query in ("?status=lost", "?kind=", "?network=testnet", "?kind=dca&kind=rebalance"):
-        answer = await world.get(wallet.headers, query)
+        answer = await proposing.get(wallet.headers, query)
         assert (answer.status, answer.json()["error"]["code"]) == (400, "invalid_filter"), query
 
 
-async def test_limits_are_those_in_force(world: ProposingStage) -> None:
-    shown = (await world.get((await world.wallet()).headers, "/limits")).json()
+async def test_limits_are_those_in_force(proposing: ProposingStage) -> None:
+    shown = (await proposing.get((await proposing.wallet()).headers, "/limits")).json()
     assert shown["openPlansPerOwner"] == 20
     assert shown["shortestIntervalSeconds"] == 60
     networks = {each["network"]: each for each in shown["networks"]}

@@ -21,7 +21,7 @@ async def kept_proposing(
 
 
 @pytest.fixture
-async def world(kept_proposing: ProposingStage) -> AsyncIterator[ProposingStage]:
+async def proposing(kept_proposing: ProposingStage) -> AsyncIterator[ProposingStage]:
     """That service; its nodes are honest again afterwards."""
     yield kept_proposing
     for each in kept_proposing.stage.networks.values():
