@@ -30,10 +30,6 @@ OF_THE_GATEWAY: Final = {
 }
 # of the rules of automation, whose routes are not there yet
 OF_AUTOMATION: Final = {
-    ErrorCode.FEE_CEILING,
-    ErrorCode.PREFLIGHT_FAILED,
-    ErrorCode.SESSION_EXPIRES_TOO_SOON,
-    ErrorCode.SESSION_MISMATCH,
 }
 _ROW: Final = re.compile(r"^\| (\d{3}) \| (.+?) \|", re.MULTILINE)
 
