@@ -27,6 +27,8 @@ from support.waiting import until
 PLANS: Final = "/v1/automations"
 _TABLES: Final = (
     "automation_channels",
+    "run_credits",
+    "automation_payments",
     "automation_events",
     "automation_sessions",
     "automation_proposals",
