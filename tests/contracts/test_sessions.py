@@ -9,6 +9,7 @@ from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
+from farebox.stellar.simulation import SimulationRefused, read_simulation
 from support.automation_ledger import AutomationLedger, authorizations, automation_ledger
 from support.automation_market import INTERVAL, MONTH, SOLD, SWAP, AutomationMarket
 from support.session_specs import SessionSpec, path, signed_close
@@ -98,6 +99,9 @@ def refused(session: Session, operation: Operation, code: int) -> None:
     """The guard refuses the operation with this code."""
     error = session.desk.ledger.refusal(operation)
     assert f"Error(Contract, #{code})" in error, error
+    read = read_simulation({"latestLedger": 1, "error": error})
+    assert isinstance(read, SimulationRefused)
+    assert read.contract_error == code
 
 
 @pytest.mark.parametrize("session", GENERATIONS, indirect=True)

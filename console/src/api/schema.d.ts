@@ -1,4 +1,4 @@
-// schema aea4e0029f98a49abdf294279a14c7c0044828839104e9a58a6ad06f7006b2be types 8a7d8e60039321e3bd6f30bd234da283796fcd45b1374fb093d4a0225037364a
+// schema fd1fc5222a051d442bce94ab639e0c86489d2420b12b8de65d063c34347e6829 types 30818a4785134836cc7086a2fbc3a83360d4f7218488bb9cf9e134988cccfe29
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -465,6 +465,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/automations/credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your paid runs that no plan holds, by network.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-credits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/automations/limits": {
         parameters: {
             query?: never;
@@ -525,6 +545,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/automations/{id}/payment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay for the runs of a plan: 402 with the price, then the same request with a payment.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-payment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/automations/{id}/preflight": {
         parameters: {
             query?: never;
@@ -559,6 +599,26 @@ export interface paths {
         get: operations["get-v1-automations-id-session"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/topup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay for more runs of a plan, up to its run limit.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-topup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2090,6 +2150,14 @@ export interface components {
             status: "ok" | "unavailable";
         };
         /**
+         * PayForRunsRequest
+         * @description Without `runs`, all runs of the plan are paid for; the rest may be topped up later.
+         */
+        PayForRunsRequest: {
+            /** @description How many runs to pay for. */
+            runs?: number;
+        };
+        /**
          * PaymentBody
          * @description A payment; `sale` is shown to the owner of the wrapper that made it.
          */
@@ -2621,6 +2689,46 @@ export interface components {
             result?: Record<string, never>;
         };
         /**
+         * RunCreditBody
+         * @description Paid runs on a network that no plan holds; the next plan there uses them first.
+         */
+        RunCreditBody: {
+            network: components["schemas"]["Network"];
+            runs: number;
+        };
+        /**
+         * RunCreditListBody
+         * @description The credits of an owner, one for each network with any.
+         */
+        RunCreditListBody: {
+            items: components["schemas"]["RunCreditBody"][];
+        };
+        /**
+         * RunPaymentBody
+         * @description A payment for runs: quoted, pending, confirmed or failed.
+         */
+        RunPaymentBody: {
+            amount: string;
+            asset: string;
+            /** Format: date-time */
+            createdAt: string;
+            id: string;
+            isTopUp: boolean;
+            payTo: string | null;
+            paymentIdentifier: string;
+            runs: number;
+            state: string;
+            transaction: string | null;
+        };
+        /**
+         * RunPaymentResultBody
+         * @description The plan after a payment, and the payment.
+         */
+        RunPaymentResultBody: {
+            payment: components["schemas"]["RunPaymentBody"];
+            proposal: components["schemas"]["ProposalBody"];
+        };
+        /**
          * SaleBody
          * @description The part of a payment that its wrapper's owner alone sees.
          */
@@ -2971,6 +3079,14 @@ export interface components {
          * @enum {unknown}
          */
         TokenKind: "absent" | "asset_contract" | "external" | "wasm";
+        /**
+         * TopUpRequest
+         * @description More runs of a plan that is paid.
+         */
+        TopUpRequest: {
+            /** @description How many runs to pay for. */
+            runs: number;
+        };
         /**
          * TypedArgument
          * @description A value and its type; `typed_arguments.py` reads both.
@@ -4689,6 +4805,36 @@ export interface operations {
             };
         };
     };
+    "get-v1-automations-credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "network": "stellar:testnet",
+                     *           "runs": 4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunCreditListBody"];
+                };
+            };
+        };
+    };
     "get-v1-automations-limits": {
         parameters: {
             query?: never;
@@ -4968,6 +5114,107 @@ export interface operations {
             };
         };
     };
+    "post-v1-automations-id-payment": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A payment of x402 version 2 for the offer of a 402, by any account. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["PayForRunsRequest"];
+            };
+        };
+        responses: {
+            /** @description The runs are credited. The same payment again gets the same receipt. */
+            200: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "payment": {
+                     *         "amount": "900000",
+                     *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "id": "apay_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isTopUp": false,
+                     *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "runs": 12,
+                     *         "state": "confirmed",
+                     *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
+                     *       },
+                     *       "proposal": {
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "delegate": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "expiresAt": "2026-12-25T08:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "3000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [],
+                     *         "overdueAt": "2026-12-02T08:00:00Z",
+                     *         "policyId": "7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d",
+                     *         "policyName": "pol_pv6x27l5pv6x27l5pv6x",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 12,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "everySeconds": 86400,
+                     *           "startAt": "2026-11-26T08:00:00Z",
+                     *           "type": "interval"
+                     *         },
+                     *         "spec": {
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+                     *         },
+                     *         "startsAt": "2026-11-25T08:00:00Z",
+                     *         "status": "paid",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                     *         "title": "Harvest daily",
+                     *         "updatedAt": "2026-11-25T08:01:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+            /** @description The payment may have been sent, and is not final: send the same request again. Sign no second payment. */
+            202: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+        };
+    };
     "post-v1-automations-id-preflight": {
         parameters: {
             query?: never;
@@ -5067,6 +5314,111 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PlanSessionBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-topup": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A payment of x402 version 2 for the offer of a 402, by any account. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "runs": 4
+                 *     }
+                 */
+                "application/json": components["schemas"]["TopUpRequest"];
+            };
+        };
+        responses: {
+            /** @description The runs are credited. The same payment again gets the same receipt. */
+            200: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "payment": {
+                     *         "amount": "900000",
+                     *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "id": "apay_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isTopUp": true,
+                     *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "runs": 4,
+                     *         "state": "confirmed",
+                     *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
+                     *       },
+                     *       "proposal": {
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "delegate": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "expiresAt": "2026-12-25T08:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "3000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [],
+                     *         "overdueAt": "2026-12-02T08:00:00Z",
+                     *         "policyId": "7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d",
+                     *         "policyName": "pol_pv6x27l5pv6x27l5pv6x",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 12,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "everySeconds": 86400,
+                     *           "startAt": "2026-11-26T08:00:00Z",
+                     *           "type": "interval"
+                     *         },
+                     *         "spec": {
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+                     *         },
+                     *         "startsAt": "2026-11-25T08:00:00Z",
+                     *         "status": "paid",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                     *         "title": "Harvest daily",
+                     *         "updatedAt": "2026-11-25T08:01:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+            /** @description The payment may have been sent, and is not final: send the same request again. Sign no second payment. */
+            202: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
                 };
             };
         };

@@ -55,6 +55,7 @@ PAYMENTS: Final = "/v1/payments"
 KEYS: Final = "/v1/api-keys"
 SECRETS: Final = "/v1/vault/secrets"
 PLANS: Final = "/v1/automations"
+CREDITS: Final = "/v1/automations/credits"
 
 
 async def make_key(
@@ -103,7 +104,7 @@ BODIES: Final[Mapping[str, Sequence[object]]] = {
     f"{KEYS}/{{id}}/rotate": (None, {"overlapSeconds": -1}),
     f"{SECRETS}/{{id}}/rotate": (None, {"value": ""}),
 }
-READS: Final = (KEYS, SECRETS, WRAPPERS, PLANS, "/v1/audit", "/v1/usage", "/v1/auth/me")
+READS: Final = (KEYS, SECRETS, WRAPPERS, PLANS, CREDITS, "/v1/audit", "/v1/usage", "/v1/auth/me")
 WRITES: Final = (KEYS, SECRETS, WRAPPERS, PLANS, "/v1/auth/logout")
 # they answer about payments; whose a payment or an Idempotency-Key is has tests of its own
 WITHOUT_RECORDS: Final = ("/verify", "/settle", f"{PAYMENTS}/{{transaction}}/refund")
@@ -191,6 +192,7 @@ async def settled_in(
     secrets = [await create_secret(client, headers) for _ in range(2)]
     wrappers = [await make_wrapper(client, database, headers) for _ in range(2)]
     plans = [await make_plan(client, database, headers) for _ in range(2)]
+    granted = randrange(10**8, 10**9)
     amount = randrange(10**9, 10**10)
     total = (
         caller.owner,
@@ -201,6 +203,10 @@ async def settled_in(
     )
     async with database.transaction() as db:
         await usage_store.write_totals(db, [total], counted_by=uuid4())
+        await db.execute(
+            "INSERT INTO run_credits (owner, network, kind, runs) VALUES ($1, $2, 'grant', $3)",
+            *(caller.owner, Network.TESTNET.value, granted),
+        )
     deeds = (await send_request(client, "GET", "/v1/audit", headers)).json()["items"]
     return Tenant(
         caller.owner,
@@ -215,16 +221,17 @@ async def settled_in(
             KEYS: keys[0]["id"],
             SECRETS: secrets[0]["id"],
             WRAPPERS: wrappers[0]["id"],
+            CREDITS: str(granted),
             "/v1/audit": deeds[0]["id"],
             "/v1/usage": str(amount),
             "/v1/auth/me": caller.owner,
         },
         marks=frozenset(
-            [caller.owner, str(amount)]
-            + [str(each["id"]) for each in plans]
+            [caller.owner, str(amount), str(granted)]
             + [each for each in (caller.address, caller.session_id) if each]
             + [str(each[name]) for each in keys for name in ("id", "name", "prefix", "key")]
             + [str(each[name]) for each in (*secrets, *wrappers) for name in ("id", "name")]
+            + [str(each["id"]) for each in plans]
             + [str(each[name]) for each in deeds for name in ("id", "requestId")]
         ),
     )
@@ -314,8 +321,8 @@ async def test_owner_reaches_record_at_every_route(
                 made = await MADE[door.kind](client, database, owner.headers)
                 path = door.at(made["id"])
                 answer = await send_request(client, method, path, owner.headers, door.bodies[0])
-                # no network is served here, so that no wrapper can be enabled, and no plan judged
-                refused = (b"invalid_wrapper", b"unsupported_network")
+                # no network is served here: no wrapper is enabled, no plan judged or paid
+                refused = (b"invalid_wrapper", b"unsupported_network", b"automation_unavailable")
                 is_checked = any(code in answer.body for code in refused)
                 assert answer.status in (200, 201, 204) or is_checked, (method, path, answer.body)
 

@@ -1,22 +1,14 @@
-"""The price of a proposal's runs, as proposing asks for it; and the price where runs are free."""
+"""The price of a proposal's runs, as proposing asks for it."""
 
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 
-from farebox.automation.plans.quote import (
-    OfferedQuote,
-    PriceList,
-    make_quote,
-    payment_identifier,
-)
+from farebox.automation.plans.quote import OfferedQuote
 from farebox.automation.plans.stored_plan import PlanTerms
-from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
-from farebox.stellar.asset_contract import native_contract
 from farebox.storage.pool import Connection
-
-FIRST_REVISION: Final = 1
 
 
 class Quotes(Protocol):
@@ -39,34 +31,3 @@ class Quotes(Protocol):
     ) -> OfferedQuote | None:
         """The newest quote of a plan, which may have expired; None without one."""
         ...
-
-
-class FreeQuotes:
-    """The price of a network on which the operator takes nothing for runs: 0, of any number."""
-
-    async def estimate(
-        self, owner: OwnerId, network: Network, *, runs: int, fee: Stroops, now: datetime
-    ) -> OfferedQuote:
-        """See `Quotes`."""
-        return _free(network, "", runs=runs, now=now)
-
-    async def issue(
-        self, db: Connection, terms: PlanTerms, *, runs: int, fee: Stroops, now: datetime
-    ) -> OfferedQuote:
-        """See `Quotes`."""
-        return _free(terms.network, terms.id, runs=runs, now=now)
-
-    async def current(
-        self, db: Connection, terms: PlanTerms, *, now: datetime
-    ) -> OfferedQuote | None:
-        """See `Quotes`."""
-        return _free(terms.network, terms.id, runs=terms.run_limit, now=now)
-
-
-def _free(network: Network, proposal_id: str, *, runs: int, now: datetime) -> OfferedQuote:
-    nothing = BaseUnits(0)
-    prices = PriceList(native_contract(network), nothing, nothing, 0, is_free=True)
-    revision = FIRST_REVISION if proposal_id else 0
-    quote = make_quote(prices, runs=runs, fee_stroops=0, revision=revision, now=now)
-    identifier = payment_identifier(proposal_id, revision) if proposal_id else ""
-    return OfferedQuote(quote, network, identifier, is_free=True)

@@ -158,7 +158,6 @@ def test_number_is_known_only_from_the_contracts_that_are_called() -> None:
     assert classify_simulation(refused("Contract, #507"), ErrorNumbers(())) is ErrorClass.PROGRAM
     guard = ErrorNumbers((ContractRole.GUARD,))
     assert classify_simulation(refused("Contract, #4013"), guard) is ErrorClass.BUDGET
-    assert classify_simulation(refused("Contract, #13"), guard) is ErrorClass.PROGRAM
     token = ErrorNumbers((ContractRole.TOKEN,))
     assert classify_simulation(refused("Contract, #4013"), token) is ErrorClass.PROGRAM
 
@@ -208,6 +207,23 @@ def test_every_kind_of_refusal_has_a_class(kind: RefusalKind) -> None:
 def test_simulation_without_an_answer_is_transport_and_a_restore_is_archived() -> None:
     assert classify_simulation(UnreadableSimulation("error"), NUMBERS) is ErrorClass.TRANSPORT
     assert classify_simulation(NeedsRestore(7), NUMBERS) is ErrorClass.ARCHIVED
+
+
+def test_number_of_an_accounts_check_is_read_from_the_log() -> None:
+    """The host's first line says only that an authorization failed."""
+    log = 'data:["VM call trapped with HostError", __check_auth, Error(Contract, #4013)]'
+    failed = 'data:["failed account authentication with error", C, Error(Contract, #4013)]'
+    text = f"HostError: Error(Auth, InvalidAction)\n\nEvent log\n {failed}\n {log}"
+    found = read_simulation({"latestLedger": 7, "error": text})
+    assert isinstance(found, SimulationRefused)
+    assert (found.kind, found.contract_error) == (RefusalKind.SIGNATURE, 4013)
+    guard = ErrorNumbers((ContractRole.GUARD,))
+    assert classify_simulation(found, guard) is ErrorClass.BUDGET
+    assert classify_simulation(found, ErrorNumbers(())) is ErrorClass.SESSION
+    other = text.replace("Error(Auth, InvalidAction)", "Error(Contract, #7)", 1)
+    read = read_simulation({"latestLedger": 7, "error": other})
+    assert isinstance(read, SimulationRefused)
+    assert read.contract_error == 7
 
 
 def test_number_of_the_contract_is_read_from_the_first_line_alone() -> None:
