@@ -29,6 +29,8 @@ _TABLES: Final = (
     "automation_channels",
     "automation_events",
     "automation_sessions",
+    "run_credits",
+    "automation_payments",
     "automation_proposals",
     "automation_owners",
     "audit_trail",
