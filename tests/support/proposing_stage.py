@@ -31,6 +31,8 @@ _TABLES: Final = (
     "automation_payments",
     "automation_events",
     "automation_sessions",
+    "run_credits",
+    "automation_payments",
     "automation_proposals",
     "automation_owners",
     "audit_trail",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from farebox.app.assembly import Loop
 from farebox.app.automation_network import AutomationNetwork
@@ -61,7 +61,10 @@ def build_proposing(
 ) -> ProposingServices:
     """Build the routes of proposing; networks without a paymaster answer that they have none."""
     built = {
-        name: _network(name, services[name], each, fee_policy(settings.networks[name]), clock)
+        name: replace(
+            _network(name, services[name], each, fee_policy(settings.networks[name]), clock),
+            is_free=quotes.is_free(name),
+        )
         for name, each in automation.networks.items()
     }
     networks = ProposingNetworks(built, tuple(services))
