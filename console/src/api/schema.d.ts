@@ -1,4 +1,4 @@
-// schema fd1fc5222a051d442bce94ab639e0c86489d2420b12b8de65d063c34347e6829 types 30818a4785134836cc7086a2fbc3a83360d4f7218488bb9cf9e134988cccfe29
+// schema e19b24d4a83c03526e5a6d52976b9f315eda6b63f52806bf71cdd78e1e2758e0 types 099be248be5fdf7ad0602205cbe6a9d56f59895206a917b49dadb93c7958fffe
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -539,6 +539,86 @@ export interface paths {
         get: operations["get-v1-automations-id"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Activate a paid plan by what its owner has authorized; a dry run must pass.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-activate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a plan: unused paid runs become credit, and session.revoke is what ends its session.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The events of a plan behind a number; with waitSeconds it waits for the next one.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-id-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause an active plan; a run that is under way is left to end.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-pause"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2841,6 +2921,30 @@ export interface components {
             result?: Record<string, never>;
         };
         /**
+         * RunBody
+         * @description A run, or one leg of it; `executedBy` says whose transaction it is.
+         */
+        RunBody: {
+            attempts: number;
+            /** Format: date-time */
+            deadlineAt: string;
+            effects: components["schemas"]["EffectBody"][];
+            errorClass: string | null;
+            errorCode: string | null;
+            executedBy: string | null;
+            feeStroops: string;
+            finishedAt: string | null;
+            id: string;
+            ledger: number | null;
+            legIndex: number;
+            reason: string | null;
+            runIndex: number;
+            /** Format: date-time */
+            scheduledFor: string;
+            state: string;
+            transaction: string | null;
+        };
+        /**
          * RunCreditBody
          * @description Paid runs on a network that no plan holds; the next plan there uses them first.
          */
@@ -2854,6 +2958,46 @@ export interface components {
          */
         RunCreditListBody: {
             items: components["schemas"]["RunCreditBody"][];
+        };
+        /**
+         * RunDetailBody
+         * @description A run, or one leg of it, with its attempts.
+         */
+        RunDetailBody: {
+            attemptList: components["schemas"]["AttemptBody"][];
+            attempts: number;
+            /** Format: date-time */
+            deadlineAt: string;
+            effects: components["schemas"]["EffectBody"][];
+            errorClass: string | null;
+            errorCode: string | null;
+            executedBy: string | null;
+            feeStroops: string;
+            finishedAt: string | null;
+            id: string;
+            ledger: number | null;
+            legIndex: number;
+            reason: string | null;
+            runIndex: number;
+            /** Format: date-time */
+            scheduledFor: string;
+            state: string;
+            transaction: string | null;
+        };
+        /**
+         * RunLegsBody
+         * @description The legs of one run; one of a run that is one transaction.
+         */
+        RunLegsBody: {
+            legs: components["schemas"]["RunDetailBody"][];
+        };
+        /**
+         * RunListBody
+         * @description A page of runs, newest first.
+         */
+        RunListBody: {
+            items: components["schemas"]["RunBody"][];
+            pagination: components["schemas"]["PaginationBody"];
         };
         /**
          * RunPaymentBody
@@ -5203,6 +5347,490 @@ export interface operations {
                      *         "startsAt": "2026-11-25T12:00:00Z",
                      *         "status": "proposed",
                      *         "statusReason": null,
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ActivateRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan is active. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "proposed",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+            /** @description Its installation was sent and is not final; the plan becomes active by itself. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "a holiday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "cancelled",
+                     *         "statusReason": "owner",
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-id-events": {
+        parameters: {
+            query?: {
+                /** @description next of the response before. */
+                after?: number;
+                /** @description How many at most. */
+                limit?: number;
+                /** @description How long to wait for an event. */
+                waitSeconds?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "at": "2026-11-25T09:32:00Z",
+                     *           "data": {
+                     *             "from": "paid",
+                     *             "reason": null,
+                     *             "to": "active"
+                     *           },
+                     *           "kind": "plan.activate",
+                     *           "number": 1
+                     *         }
+                     *       ],
+                     *       "next": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventListBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "a holiday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "paused",
+                     *         "statusReason": "owner",
                      *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
                      *         "title": "Weekly upkeep",
                      *         "updatedAt": "2026-11-25T12:00:00Z"
