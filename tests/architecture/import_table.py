@@ -89,6 +89,7 @@ INSIDE = MappingProxyType(
             "sealed_columns": set[str](),
             "authority": {"limits", "plan_window", "plans", "refusal", "sealed_columns"},
             "paymaster": set[str](),
+            "plan_body": {"plans", "schedules"},
             "runs": {"authority", "paymaster", "plans", "refusal", "schedules"},
             "execution": {
                 "authority",

@@ -22,7 +22,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Connection, Row
 
 _SCHEDULE: Final = msgspec.json.Decoder(Schedule)
-_COLUMNS: Final = """
+PLAN_COLUMNS: Final = """
     p.id, p.owner, p.network, p.account, p.kind, p.authority_mode, p.policy_id, p.delegate,
     p.delegate_key, p.calls, p.session_spec, p.target_wasm_hash, p.schedule, p.missed_runs,
     p.lateness_s, p.session_interval_s, p.not_before, p.expires_at, p.legs, p.on_leg_error,
@@ -106,7 +106,7 @@ def _columns(terms: PlanTerms, new: NewProposal) -> tuple[object, ...]:
 async def find_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
     """Find a plan by its id, whoever owns it."""
     row = await db.fetchrow(
-        f"SELECT {_COLUMNS} FROM automation_proposals p WHERE p.id = $1", proposal_id
+        f"SELECT {PLAN_COLUMNS} FROM automation_proposals p WHERE p.id = $1", proposal_id
     )
     return None if row is None else read_plan_row(row)
 
@@ -114,7 +114,7 @@ async def find_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
 async def lock_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
     """Find and lock a plan until the transaction ends; its runs are changed under this lock."""
     row = await db.fetchrow(
-        f"SELECT {_COLUMNS} FROM automation_proposals p WHERE p.id = $1 FOR UPDATE", proposal_id
+        f"SELECT {PLAN_COLUMNS} FROM automation_proposals p WHERE p.id = $1 FOR UPDATE", proposal_id
     )
     return None if row is None else read_plan_row(row)
 
@@ -122,7 +122,7 @@ async def lock_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
 async def find_owned(db: Connection, owner: OwnerId, proposal_id: str) -> StoredPlan | None:
     """Find the owner's plan of this id."""
     row = await db.fetchrow(
-        f"SELECT {_COLUMNS} FROM automation_proposals p WHERE p.id = $1 AND p.owner = $2",
+        f"SELECT {PLAN_COLUMNS} FROM automation_proposals p WHERE p.id = $1 AND p.owner = $2",
         proposal_id,
         owner,
     )
