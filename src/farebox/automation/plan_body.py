@@ -11,6 +11,7 @@ import msgspec
 
 from farebox.automation.plans.policy_id import short_policy_id
 from farebox.automation.plans.proposal_state import TERMINAL_STATES, shown_state
+from farebox.automation.plans.quote import OfferedQuote
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan, StoredProposal
 from farebox.automation.plans.wire import PlanKind
@@ -275,6 +276,25 @@ def proposal_body(row: StoredProposal, now: datetime) -> ProposalBody:
         next_runs=next_run_bodies(plan, now),
         created_at=row.created_at,
         updated_at=row.updated_at,
+    )
+
+
+def quote_body(offered: OfferedQuote) -> QuoteBody:
+    """Render a quote."""
+    quote = offered.quote
+    return QuoteBody(
+        revision=quote.revision,
+        runs=quote.runs,
+        per_run=str(quote.per_run),
+        setup=str(quote.setup),
+        total=str(quote.total),
+        asset=quote.asset,
+        network=offered.network,
+        pay_to=offered.pay_to,
+        valid_until=quote.valid_until,
+        is_free=offered.is_free,
+        payment_identifier=offered.payment_identifier,
+        from_credit=offered.from_credit,
     )
 
 

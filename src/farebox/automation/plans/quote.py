@@ -6,6 +6,7 @@ from typing import Final
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import Network
 
 QUOTE_LIFE: Final = timedelta(minutes=15)
 FEE_MULTIPLE: Final = 3  # of the simulated network fee
@@ -45,6 +46,21 @@ class Quote:
     def is_current(self, now: datetime) -> bool:
         """Whether it may still be paid."""
         return now <= self.valid_until
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedQuote:
+    """A quote as its owner gets it; `from_credit` of its runs are paid already.
+
+    `pay_to` is the operator's revenue account; None where runs are free.
+    """
+
+    quote: Quote
+    network: Network
+    payment_identifier: str
+    pay_to: Address | None = None
+    is_free: bool = False
+    from_credit: int = 0
 
 
 _XLM: Final = 10_000_000  # stroops
