@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from farebox.app.assembly import Loop
+from farebox.app.session_authorities import session_authorities
 from farebox.automation.authority.delegate_keys import BytesSealer, DelegateKeys
 from farebox.automation.execution.build_run import RunBuilder
 from farebox.automation.execution.check_condition import ConditionCheck
@@ -12,17 +13,24 @@ from farebox.automation.execution.execute_run import RunExecution, RunExecutor
 from farebox.automation.execution.fail_run import RunFailures
 from farebox.automation.execution.plan_upkeep import PlanUpkeep
 from farebox.automation.execution.resolve_run import RunResolver
-from farebox.automation.execution.run_authority import OpenAuthority, PresignedAuthority
+from farebox.automation.execution.run_authority import (
+    Authorities,
+    OpenAuthority,
+    PresignedAuthority,
+    RunAuthority,
+)
 from farebox.automation.execution.run_channels import RunChannels
 from farebox.automation.execution.scheduler import Scheduler
 from farebox.automation.execution.send_run import RunSender, RunSending
-from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.execution.simulate_run import RecordingSimulator, RunSimulator
+from farebox.automation.execution.used_authorizations import UsedAuthorizations
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.paymaster.paymaster import Paymaster
 from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_journal import RunJournal
-from farebox.facilitator.verification.verify import Simulator
+from farebox.automation.sessions.contracts_watch import AutomationContracts, ContractsWatch
+from farebox.automation.sessions.mandate_authority import MandateIndexReader
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -34,6 +42,7 @@ from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
 
+_NO_CONTRACTS: Final = AutomationContracts()
 CONCURRENCY: Final = 48  # runs in progress in one process: some are checked while others land
 
 
@@ -56,10 +65,11 @@ class AutomationLedger:
     rpc: SorobanRpc
     ledgers: Ledgers
     submitter: Submitter
-    simulator: Simulator
+    simulator: RecordingSimulator
     operators: OperatorAddresses
     fee_stats: Callable[[], FeeStats | None]
     outages: Callable[[], tuple[str, ...]]  # why the network cannot be used now
+    contracts: AutomationContracts = _NO_CONTRACTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +95,16 @@ class AutomationNetwork:
     steps: RunExecution
     executor: RunExecutor
     scheduler: Scheduler
+    contracts: ContractsWatch
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
         """The loops of the network."""
-        return (Loop("paymaster", self.watch.run), Loop("scheduler", self.scheduler.run))
+        return (
+            Loop("paymaster", self.watch.run),
+            Loop("contracts", self.contracts.run),
+            Loop("scheduler", self.scheduler.run),
+        )
 
 
 def build_automation_network(
@@ -113,9 +128,14 @@ def build_automation_network(
         RunChannels(database, clock),
         RunJournal(database, clock, delegates, limits.budgets),
     )
-    simulator, entries = RunSimulator(ledger.simulator), sealers.entries
-    builder = _builder(ledger, paymaster, limits, PresignedAuthority(database, entries), simulator)
-    steps = _steps(ledger, paymaster, journal, channels, clock, sealers.envelopes, builder)
+    authorities: dict[AuthorityMode, RunAuthority] = {
+        AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
+        AuthorityMode.PRESIGNED: PresignedAuthority(database, sealers.entries),
+        **session_authorities(network, rpc, database, delegates, RunSimulator(ledger.simulator)),
+    }
+    builder = _builder(ledger, limits, authorities)
+    used = UsedAuthorizations(rpc, MandateIndexReader(database, rpc))
+    steps = _steps(ledger, paymaster, journal, channels, clock, sealers.envelopes, builder, used)
     executor, upkeep = RunExecutor(steps, clock), PlanUpkeep(network, database, clock)
     scheduler = Scheduler(
         network,
@@ -126,22 +146,18 @@ def build_automation_network(
         closed=lambda: (*ledger.outages(), *watch.warnings),
         concurrency=concurrency,
     )
-    return AutomationNetwork(paymaster, watch, delegates, channels, steps, executor, scheduler)
+    contracts = ContractsWatch(network, ledger.contracts, rpc, clock)
+    return AutomationNetwork(
+        paymaster, watch, delegates, channels, steps, executor, scheduler, contracts
+    )
 
 
 def _builder(
-    ledger: AutomationLedger,
-    paymaster: Paymaster,
-    limits: AutomationLimitsOfNetwork,
-    presigned: PresignedAuthority,
-    simulator: RunSimulator,
+    ledger: AutomationLedger, limits: AutomationLimitsOfNetwork, authorities: Authorities
 ) -> RunBuilder:
     return RunBuilder(
-        {
-            AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
-            AuthorityMode.PRESIGNED: presigned,
-        },
-        simulator,
+        authorities,
+        RunSimulator(ledger.simulator),
         ledger.operators,
         limits.fees,
         ledger_now=ledger.ledgers.now,
@@ -157,9 +173,10 @@ def _steps(
     clock: Clock,
     sealer: BytesSealer,
     builder: RunBuilder,
+    used: UsedAuthorizations,
 ) -> RunExecution:
     failures = RunFailures(journal, clock)
-    resolver = RunResolver(ledger.submitter, ledger.rpc, journal, failures, clock)
+    resolver = RunResolver(ledger.submitter, used, journal, failures, clock)
     sending = RunSending(
         paymaster=paymaster,
         channels=channels,

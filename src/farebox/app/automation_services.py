@@ -80,7 +80,7 @@ def _ledger(network: Network, services: NetworkServices) -> AutomationLedger:
         rpc=services.rpc,
         ledgers=services.ledgers,
         submitter=services.submitter,
-        simulator=services.verified.simulator,
+        simulator=services.simulations,
         operators=services.operators,
         fee_stats=lambda: services.verified.market.fees,
         outages=lambda: services.part.outages,

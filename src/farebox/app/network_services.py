@@ -72,6 +72,7 @@ class NetworkServices:
     operators: OperatorAccounts
     foreign: ForeignLandingSearch
     leases: ChannelLeases
+    simulations: SimulationSlots
     tasks: tuple[Loop, ...]
 
 
@@ -104,6 +105,7 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
         operators=operators,
         foreign=ForeignLandingSearch(rpc, operators),
         leases=leases,
+        simulations=slots,
         tasks=_loops(
             own.network,
             clock=part.run,

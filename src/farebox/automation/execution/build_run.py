@@ -11,6 +11,7 @@ from farebox.automation.execution.run_authority import (
     RunNotPrepared,
 )
 from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.classify_error import (
     ContractRole,
@@ -36,7 +37,15 @@ from farebox.stellar.simulation import (
 
 _FEE_SHARE: Final = (115, 100)  # of the simulated resource fee: the ledger may have changed by then
 _FEE_BYTES: Final = 8  # the resource fee ends the resource data
-_NUMBERS: Final = ErrorNumbers((ContractRole.TOKEN, ContractRole.SOROSWAP))
+_MARKET: Final = (ContractRole.TOKEN, ContractRole.SOROSWAP)
+_NUMBERS: Final = {
+    AuthorityMode.OPEN: ErrorNumbers(_MARKET),
+    AuthorityMode.PRESIGNED: ErrorNumbers(_MARKET),
+    AuthorityMode.MANDATE: ErrorNumbers((*_MARKET, ContractRole.SESSION_RULES)),
+    AuthorityMode.SESSION: ErrorNumbers(
+        (*_MARKET, ContractRole.SESSION_RULES, ContractRole.SMART_ACCOUNT)
+    ),
+}
 FEE_CEILING: Final = "fee_ceiling"
 
 
@@ -55,12 +64,13 @@ class BuiltRun:
 class RunNotBuilt:
     """Nothing may be sent for the run now; `code` says why.
 
-    `used_nonce` is the nonce of the run's authorization where the ledger knows it already.
+    `is_used`: the run's authorization seems to be used already; `nonce` is that of an entry.
     """
 
     error: ErrorClass
     code: str
-    used_nonce: int | None = None
+    is_used: bool = False
+    nonce: int | None = None
 
 
 class RunBuilder:
@@ -96,7 +106,7 @@ class RunBuilder:
         try:
             prepared = await authority.prepare(terms, calls, run, self._ledger_now())
             if isinstance(prepared, RunNotPrepared):
-                return RunNotBuilt(prepared.error, prepared.code)
+                return RunNotBuilt(prepared.error, prepared.code, prepared.is_used)
             if not self._is_allowed(prepared):
                 return RunNotBuilt(ErrorClass.PROGRAM, "entry_not_allowed")
             return await self._simulate(terms, calls, run, prepared)
@@ -123,8 +133,8 @@ class RunBuilder:
             number = getattr(simulation, "contract_error", None)
             code = code if number is None else f"contract_{number}"
             is_used = code == RefusalKind.NONCE_USED.value
-            nonce = prepared.nonce if is_used else None
-            return RunNotBuilt(classify_simulation(simulation, _NUMBERS), code, nonce)
+            error = classify_simulation(simulation, _NUMBERS[terms.mode])
+            return RunNotBuilt(error, code, is_used, prepared.nonce)
         fault = self._judge_effects(calls, run, prepared, simulation.events)
         if fault is not None:
             return RunNotBuilt(ErrorClass.PROGRAM, fault)

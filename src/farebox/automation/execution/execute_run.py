@@ -105,7 +105,7 @@ class RunExecutor:
         for _ in range(_REBUILDS):
             built = await self._steps.builder.build(plan.terms, calls, building)
             if isinstance(built, RunNotBuilt):
-                return await self._refuse(building, built)
+                return await self._refuse(building, plan, built)
             try:
                 return await self._steps.sender.send(building, plan.terms, built)
             except SimulationOld:
@@ -149,9 +149,9 @@ class RunExecutor:
             return await journal.move(run, RunTrigger.MISS, declined)
         return await journal.move(run, RunTrigger.POLL_DECLINED, polled)
 
-    async def _refuse(self, run: Run, refused: RunNotBuilt) -> Run | None:
-        if refused.used_nonce is not None:
-            return await self._steps.resolver.find_used(run, refused.used_nonce)
+    async def _refuse(self, run: Run, plan: StoredPlan, refused: RunNotBuilt) -> Run | None:
+        if refused.is_used:
+            return await self._steps.resolver.find_used(run, plan.terms, refused.nonce)
         return await self._fail(run, refused.error, refused.code)
 
     async def _fail(self, run: Run, error: ErrorClass, code: str) -> Run | None:
