@@ -14,7 +14,11 @@ from stellar_sdk import InvokeHostFunction, Keypair, SorobanServer, TransactionB
 from stellar_sdk.auth import authorize_entry
 
 from farebox.automation.authority.build_spec import build_spec
-from farebox.automation.authority.installation import open_mandate
+from farebox.automation.authority.installation import (
+    SessionContracts,
+    install_session,
+    open_mandate,
+)
 from farebox.automation.authority.plan_calls import ResolvedPlan, plan_calls
 from farebox.automation.authority.stored_calls import RunCalls, encode_calls
 from farebox.automation.limits import LIMITS
@@ -48,11 +52,16 @@ from support.automation import PlanDraft, activate, draft_plan
 from support.automation_world import NET, AutomationWorld, soon
 from support.contracts import wasm_of
 from support.payments import Json
+from support.smart_accounts import sign_by_external, signer, tree_size
 
 SOLD: Final = 1_000
 LIQUIDITY: Final = 10_000_000
 LIFE: Final = 100_000  # ledgers that approvals and rules live
 PRICE: Final = 10**14  # of both tokens
+_GUARD: Final = ServiceContract.GUARD
+_VERIFIER: Final = ServiceContract.VERIFIER
+_INSTALLER: Final = ServiceContract.INSTALLER
+_FACTORY: Final = ServiceContract.FACTORY
 Entry = xdr.SorobanAuthorizationEntry
 Sign = Callable[[Entry, int], Entry]
 
@@ -168,12 +177,12 @@ class SessionDesk:
         return {"token": self.scene.asset, "legs": legs, **changes}
 
     def rebalance(self, **changes: object) -> Json:
-        """Keep nine tenths in the asset."""
+        """Keep half in the asset, of which the payer has more."""
         tokens = (self.scene.asset, self.scene.native)
         return {
             "assets": [
                 {"token": token, "weightBps": bps}
-                for token, bps in zip(tokens, (9_000, 1_000), strict=True)
+                for token, bps in zip(tokens, (5_000, 5_000), strict=True)
             ],
             "driftBps": 100,
             "maxTradePerRun": [{"token": token, "amount": str(SOLD)} for token in tokens],
@@ -254,6 +263,32 @@ class SessionDesk:
         await self.installed(plan, mandate=mandate, until=until)
         return plan
 
+    async def smart_account(self, generation: str) -> "DeskAccount":
+        """A smart account with some of the asset, and its owner's key."""
+        key, ledger = Keypair.random(), self.world.ledger
+        verifier = self.at(ServiceContract.VERIFIER)
+        signers = scval.to_vec([signer(verifier, key)])
+        deployer = await ledger.account()
+        code = wasm_of(f"smart_account_{generation}")
+        address = await ledger.deploy(deployer, code, signers)
+        await self.give(self.scene.asset, address, 10 * SOLD)
+        return DeskAccount(generation, address, verifier, key)
+
+    async def with_session(self, draft: PlanDraft, account: "DeskAccount") -> StoredPlan:
+        """An active plan whose session its owner has installed with one signature."""
+        raw, terms = draft.terms.session_spec, draft.terms
+        assert raw is not None
+        until = await self.world.ledger.latest() + LIFE
+        contracts = SessionContracts(
+            *(self.at(each) for each in (_GUARD, _VERIFIER, _INSTALLER, _FACTORY))
+        )
+        tree = install_session(read_spec(raw), terms.policy_id, contracts, valid_until=until)
+        ids = await self.land_signed(tree, account.by_owner)
+        plan = await activate(self.world.database, draft, now=soon())
+        rules = tuple(scval.from_uint32(each) for each in scval.from_vec(ids))
+        await self.installed(plan, until=until, rule_ids=rules)
+        return plan
+
     async def installed(
         self,
         plan: StoredPlan,
@@ -315,6 +350,23 @@ class SessionDesk:
         assert meta.soroban_meta is not None
         assert meta.soroban_meta.return_value is not None
         return meta.soroban_meta.return_value
+
+
+@dataclass(frozen=True, slots=True)
+class DeskAccount:
+    """A smart account of a generation, with its owner's key as rule 0."""
+
+    generation: str
+    address: str
+    verifier: str
+    owner: Keypair
+
+    def by_owner(self, entry: Entry, until: int) -> Entry:
+        """Sign an entry with the owner's key, for every call in it."""
+        ids = [0] * tree_size(entry.root_invocation)
+        return sign_by_external(
+            entry, self.owner, ids, until, (self.generation, self.address, self.verifier)
+        )
 
 
 def by_key(key: Keypair) -> Sign:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from farebox.app.assembly import Loop
-from farebox.app.session_authorities import session_authorities
+from farebox.app.session_authorities import session_signing
 from farebox.automation.authority.delegate_keys import BytesSealer, DelegateKeys
 from farebox.automation.execution.build_run import RunBuilder
 from farebox.automation.execution.check_condition import ConditionCheck
-from farebox.automation.execution.execute_run import RunExecution, RunExecutor
+from farebox.automation.execution.execute_run import DriftCheck, RunExecution, RunExecutor
 from farebox.automation.execution.fail_run import RunFailures
 from farebox.automation.execution.plan_upkeep import PlanUpkeep
 from farebox.automation.execution.resolve_run import RunResolver
@@ -128,14 +128,18 @@ def build_automation_network(
         RunChannels(database, clock),
         RunJournal(database, clock, delegates, limits.budgets),
     )
+    signing = session_signing(
+        network, rpc, database, delegates, RunSimulator(ledger.simulator), paymaster
+    )
     authorities: dict[AuthorityMode, RunAuthority] = {
         AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
         AuthorityMode.PRESIGNED: PresignedAuthority(database, sealers.entries),
-        **session_authorities(network, rpc, database, delegates, RunSimulator(ledger.simulator)),
+        **signing.authorities,
     }
     builder = _builder(ledger, limits, authorities)
     used = UsedAuthorizations(rpc, MandateIndexReader(database, rpc))
-    steps = _steps(ledger, paymaster, journal, channels, clock, sealers.envelopes, builder, used)
+    sending = _sending(ledger, paymaster, journal, channels, clock, sealers.envelopes, used)
+    steps = _steps(ledger, sending, clock, builder, signing.drift)
     executor, upkeep = RunExecutor(steps, clock), PlanUpkeep(network, database, clock)
     scheduler = Scheduler(
         network,
@@ -165,36 +169,44 @@ def _builder(
     )
 
 
-def _steps(
+def _sending(
     ledger: AutomationLedger,
     paymaster: Paymaster,
     journal: RunJournal,
     channels: RunChannels,
     clock: Clock,
     sealer: BytesSealer,
-    builder: RunBuilder,
     used: UsedAuthorizations,
-) -> RunExecution:
+) -> RunSending:
     failures = RunFailures(journal, clock)
-    resolver = RunResolver(ledger.submitter, used, journal, failures, clock)
-    sending = RunSending(
+    return RunSending(
         paymaster=paymaster,
         channels=channels,
         journal=journal,
         failures=failures,
-        resolver=resolver,
+        resolver=RunResolver(ledger.submitter, used, journal, failures, clock),
         submitter=ledger.submitter,
         sealer=sealer,
         ledgers=ledger.ledgers,
         account_sequence=ledger.rpc.account_sequence,
     )
+
+
+def _steps(
+    ledger: AutomationLedger,
+    sending: RunSending,
+    clock: Clock,
+    builder: RunBuilder,
+    drift: DriftCheck,
+) -> RunExecution:
     return RunExecution(
-        journal=journal,
+        journal=sending.journal,
         check=ConditionCheck(RunSimulator(ledger.simulator)),
         builder=builder,
         sender=RunSender(sending, clock),
-        failures=failures,
-        resolver=resolver,
+        failures=sending.failures,
+        resolver=sending.resolver,
         ledger=ledger.rpc,
         ledgers=ledger.ledgers,
+        drift=drift,
     )

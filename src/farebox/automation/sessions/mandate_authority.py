@@ -10,6 +10,7 @@ from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.runs.attempt import CounterReading
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
+from farebox.automation.runs.session_codes import CLOSED, MISSING
 from farebox.automation.sessions import session_store
 from farebox.automation.sessions.delegate_signer import (
     DelegateSigner,
@@ -19,7 +20,6 @@ from farebox.automation.sessions.delegate_signer import (
 )
 from farebox.automation.sessions.mandate_state import MandateMissing, MandateState, read_mandate
 from farebox.automation.sessions.run_trees import ChosenRun, RunTrees, judge_uses
-from farebox.automation.sessions.session_codes import CLOSED, MISSING
 from farebox.automation.sessions.session_store import StoredSession
 from farebox.kernel.addresses import Address
 from farebox.stellar.ledger_clock import LedgerReading
