@@ -34,7 +34,7 @@ MAY_IMPORT = MappingProxyType(
         "signing": {"facilitator", "stellar", "x402"},
         "explorer": {"catalog", "stellar"},
         "skills": {"catalog"},
-        "automation": {"facilitator", "stellar", "storage", "submission", "vault"},
+        "automation": {"audit", "facilitator", "stellar", "storage", "submission", "vault"},
         "app": {
             "accounts",
             "audit",
@@ -90,6 +90,7 @@ INSIDE = MappingProxyType(
             "authority": {"limits", "plan_window", "plans", "refusal", "sealed_columns"},
             "paymaster": set[str](),
             "plan_body": {"plans", "schedules"},
+            "session_body": {"plan_body", "plans"},
             "runs": {"authority", "paymaster", "plans", "refusal", "schedules"},
             "execution": {
                 "authority",
@@ -111,6 +112,7 @@ INSIDE = MappingProxyType(
                 "runs",
                 "schedules",
                 "sealed_columns",
+                "session_body",
             },
         },
         "catalog": {

@@ -20,12 +20,14 @@ from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices, SharedWiring, build_network
+from farebox.app.proposing_services import build_proposing
 from farebox.app.retention import prune_rules
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.skill_services import build_skills
 from farebox.app.vault_services import build_vault
 from farebox.app.wallet_services import build_wallets
+from farebox.automation.proposing.quotes import FreeQuotes
 from farebox.facilitator.journal.claim_release import ClaimReleaser
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settling.send_payment import SettleTimeouts
@@ -89,7 +91,8 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
-    callers = (agents, wallets, build_skills(settings))
+    plans = build_proposing(settings, pools, clock, networks, automation, FreeQuotes(), limiter)
+    callers = (agents, wallets, build_skills(settings), plans)
     others = (accounts, sign_in, ingress, vault, gateway, *callers)
     features = join_features(facilitator, catalog, *others)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))

@@ -89,7 +89,7 @@ class QuoteBody(msgspec.Struct, frozen=True, rename="camel"):
     from_credit: int = 0
 
 
-class PaymentBody(msgspec.Struct, frozen=True, rename="camel"):
+class RunPaymentBody(msgspec.Struct, frozen=True, rename="camel"):
     """A payment for runs: quoted, pending, confirmed or failed."""
 
     id: str
@@ -112,7 +112,7 @@ class InvocationBody(msgspec.Struct, frozen=True, rename="camel"):
     arguments: list[str]
 
 
-class EntryBody(msgspec.Struct, frozen=True, rename="camel"):
+class SignableEntryBody(msgspec.Struct, frozen=True, rename="camel"):
     """An authorization entry to sign: unsigned, and the preimage whose SHA-256 is signed."""
 
     run_index: int | None
@@ -157,7 +157,7 @@ class InstallBody(msgspec.Struct, frozen=True, rename="camel"):
 
     invocations: list[InvocationBody]
     unsigned_transaction_xdr: str | None
-    entries: list[EntryBody]
+    entries: list[SignableEntryBody]
     sign_with: list[str]
     expiration_ledger: int
     is_fee_sponsored: bool
@@ -179,7 +179,7 @@ class SessionContractBody(msgspec.Struct, frozen=True, rename="camel"):
     is_audited: bool
 
 
-class SessionBody(msgspec.Struct, frozen=True, rename="camel"):
+class PlanSessionBody(msgspec.Struct, frozen=True, rename="camel"):
     """What the wallet needs to authorize a plan, and to end it; it has no secret (3.15)."""
 
     mode: AuthorityMode
@@ -200,7 +200,7 @@ class SessionBody(msgspec.Struct, frozen=True, rename="camel"):
     warnings: list[str]
 
 
-class CheckBody(msgspec.Struct, frozen=True, rename="camel"):
+class PreflightCheckBody(msgspec.Struct, frozen=True, rename="camel"):
     """One check of a preflight."""
 
     code: str
@@ -226,7 +226,7 @@ class PreflightBody(msgspec.Struct, frozen=True, rename="camel"):
     """Whether the first run would succeed as of the newest ledger."""
 
     ok: bool
-    checks: list[CheckBody]
+    checks: list[PreflightCheckBody]
     estimated_fee_stroops: str | None
     first_run: FirstRunBody | None
 
@@ -236,7 +236,7 @@ class ProposalDetailBody(msgspec.Struct, frozen=True, rename="camel"):
 
     proposal: ProposalBody
     quote: QuoteBody | None = None
-    session: SessionBody | None = None
+    session: PlanSessionBody | None = None
     preflight: PreflightBody | None = None
 
 

@@ -44,7 +44,7 @@ class Failure:
 FailureBody = Callable[[Failure], bytes]  # renders a failure in the JSON shape of one route
 
 
-class ErrorPlace(msgspec.Struct, frozen=True):
+class ErrorMember(msgspec.Struct, frozen=True):
     """The member of the request's body that an error is about, as in `spec.args[0].value`."""
 
     field: str
@@ -59,7 +59,7 @@ class ErrorDetail(msgspec.Struct, frozen=True, rename="camel"):
     code: ErrorCode
     message: str
     request_id: str
-    details: ErrorPlace | UnsetType = UNSET
+    details: ErrorMember | UnsetType = UNSET
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -70,7 +70,7 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 def uniform_body(failure: Failure) -> bytes:
     """Render the error body of every route that has no shape of its own."""
-    details = ErrorPlace(failure.field) if failure.field else UNSET
+    details = ErrorMember(failure.field) if failure.field else UNSET
     detail = ErrorDetail(failure.code, failure.message, failure.request_id, details)
     return _encode(ErrorBody(detail))
 

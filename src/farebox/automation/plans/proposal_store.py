@@ -32,7 +32,10 @@ PLAN_COLUMNS: Final = """
 
 
 class NewProposal(msgspec.Struct, frozen=True):
-    """What a new plan's row has besides its terms; `delegate_key` is sealed."""
+    """What a new plan's row has besides its terms; `delegate_key` is sealed.
+
+    `client` is the address that the quota of free accounts counts it for; None without one.
+    """
 
     title: str
     account_kind: str
@@ -42,6 +45,7 @@ class NewProposal(msgspec.Struct, frozen=True):
     overdue_at: datetime
     idempotency_key: str | None = None
     request_digest: bytes | None = None
+    client: str | None = None
 
 
 async def add_proposal(db: Connection, terms: PlanTerms, new: NewProposal) -> datetime:
@@ -57,9 +61,9 @@ async def add_proposal(db: Connection, terms: PlanTerms, new: NewProposal) -> da
             session_spec, intent_hash, policy_id, target_wasm_hash, delegate, delegate_key,
             schedule, missed_runs, lateness_s, session_interval_s, not_before, expires_at, legs,
             on_leg_error, max_fee, run_limit, auth_limit, overdue_at, idempotency_key,
-            request_digest)
+            request_digest, client)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-                $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)
+                $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)
         RETURNING created_at
         """,
         *_columns(terms, new),
@@ -100,6 +104,7 @@ def _columns(terms: PlanTerms, new: NewProposal) -> tuple[object, ...]:
         new.overdue_at,
         new.idempotency_key,
         new.request_digest,
+        new.client,
     )
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from farebox.automation.authority.plan_calls import ResolvedPlan
-from farebox.automation.plan_body import SessionBody
+from farebox.automation.plan_body import PlanSessionBody
 from farebox.automation.plans.plan import Plan
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.kernel.addresses import Address
@@ -13,7 +13,7 @@ from farebox.kernel.addresses import Address
 class SessionMaterials(Protocol):
     """Makes what the wallet needs to authorize a plan of one mode (3.15)."""
 
-    async def material(self, plan: StoredPlan, now: datetime) -> SessionBody:
+    async def material(self, plan: StoredPlan, now: datetime) -> PlanSessionBody:
         """The material as of the newest ledger; the same plan gets the same policy and nonces.
 
         Raises:
