@@ -21,6 +21,7 @@ from farebox.automation.authority.installation import (
 )
 from farebox.automation.authority.plan_calls import ResolvedPlan, plan_calls
 from farebox.automation.authority.stored_calls import RunCalls, encode_calls
+from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.limits import LIMITS
 from farebox.automation.plan_window import PlanWindow
 from farebox.automation.plans.call_check import check_call
@@ -41,7 +42,6 @@ from farebox.automation.schedules.schedule import IntervalSchedule
 from farebox.automation.sessions import session_store
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.contracts_watch import AutomationContracts
-from farebox.automation.sessions.session_store import SessionState, StoredSession
 from farebox.kernel.addresses import Address
 from farebox.local.devnet import Scene
 from farebox.stellar.contract_code import find_custom_section
@@ -299,24 +299,17 @@ class SessionDesk:
     ) -> None:
         """Record the session of a plan as installed."""
         is_session = plan.terms.mode is AuthorityMode.SESSION
-        session = StoredSession(
-            plan.terms.id,
-            plan.terms.mode,
-            SessionState.MATERIAL_ISSUED,
-            guard=self.at(ServiceContract.GUARD) if is_session else None,
-            verifier=self.at(ServiceContract.VERIFIER) if is_session else None,
-            mandate=mandate,
+        installed = Installed(
+            ledger=await self.world.ledger.latest(),
+            valid_until=plan.terms.window.not_after,
+            valid_until_ledger=until,
+            rule_ids=rule_ids,
+            guard_id=self.at(ServiceContract.GUARD) if is_session else None,
+            verifier_id=self.at(ServiceContract.VERIFIER) if is_session else None,
+            mandate_id=mandate,
         )
         async with self.world.database.connection() as db:
-            await session_store.mark_installed(
-                db,
-                session,
-                rule_ids=rule_ids,
-                ledger=await self.world.ledger.latest(),
-                valid_until_ledger=until,
-                valid_until=plan.terms.window.not_after,
-                tx_hash=None,
-            )
+            await session_store.record_read_back(db, plan.terms, installed)
 
     async def land_signed(self, tree: Invocation, sign: Sign) -> xdr.SCVal:
         """Land a call whose owner signs what a recording asks for; what it returns."""

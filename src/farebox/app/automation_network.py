@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from farebox.app.assembly import Loop
-from farebox.app.session_authorities import session_signing
+from farebox.app.session_services import (
+    SessionServices,
+    session_services,
+    session_signing,
+)
 from farebox.automation.authority.delegate_keys import BytesSealer, DelegateKeys
 from farebox.automation.execution.build_run import RunBuilder
 from farebox.automation.execution.check_condition import ConditionCheck
@@ -23,13 +27,14 @@ from farebox.automation.execution.run_channels import RunChannels
 from farebox.automation.execution.scheduler import Scheduler
 from farebox.automation.execution.send_run import RunSender, RunSending
 from farebox.automation.execution.simulate_run import RecordingSimulator, RunSimulator
+from farebox.automation.execution.sponsorship import SponsorLimits, SponsorNeeds
 from farebox.automation.execution.used_authorizations import UsedAuthorizations
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.paymaster.paymaster import Paymaster
 from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_journal import RunJournal
-from farebox.automation.sessions.contracts_watch import AutomationContracts, ContractsWatch
+from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.automation.sessions.mandate_authority import MandateIndexReader
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
@@ -95,14 +100,15 @@ class AutomationNetwork:
     steps: RunExecution
     executor: RunExecutor
     scheduler: Scheduler
-    contracts: ContractsWatch
+    sessions: SessionServices
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
         """The loops of the network."""
         return (
             Loop("paymaster", self.watch.run),
-            Loop("contracts", self.contracts.run),
+            Loop("contracts", self.sessions.contracts.run),
+            Loop("closings", self.sessions.closings.run),
             Loop("scheduler", self.scheduler.run),
         )
 
@@ -150,9 +156,19 @@ def build_automation_network(
         closed=lambda: (*ledger.outages(), *watch.warnings),
         concurrency=concurrency,
     )
-    contracts = ContractsWatch(network, ledger.contracts, rpc, clock)
+    sponsoring = SponsorNeeds(
+        network,
+        paymaster,
+        ledger.submitter,
+        RunSimulator(ledger.simulator),
+        ledger.ledgers,
+        rpc.account_sequence,
+        ledger.fee_stats,
+        SponsorLimits(limits.fees, limits.budgets),
+    )
+    sessions = session_services(sponsoring, rpc, database, clock, ledger.contracts, signing)
     return AutomationNetwork(
-        paymaster, watch, delegates, channels, steps, executor, scheduler, contracts
+        paymaster, watch, delegates, channels, steps, executor, scheduler, sessions
     )
 
 

@@ -15,7 +15,9 @@ from farebox.app.network_services import NetworkServices
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.app.vault_services import AutomationSealers
 from farebox.automation.paymaster.budget_store import AutomationBudgets
-from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
+from farebox.automation.plans.wire import Venue
+from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy
@@ -55,9 +57,9 @@ def build_automation(
             services.part.warn(lambda: (NO_MASTER_KEYS,))
             continue
         network = build_automation_network(
-            _ledger(name, services), paymaster, _limits(own), pools.runs, clock, sealers
+            _ledger(name, services, own), paymaster, _limits(own), pools.runs, clock, sealers
         )
-        services.part.warn(_warnings_of(network.watch))
+        services.part.warn(_warnings_of(network))
         built[name] = network
     return AutomationServices(
         built,
@@ -69,11 +71,11 @@ def build_automation(
     )
 
 
-def _warnings_of(watch: PaymasterWatch) -> Callable[[], tuple[str, ...]]:
-    return lambda: watch.warnings
+def _warnings_of(network: AutomationNetwork) -> Callable[[], tuple[str, ...]]:
+    return lambda: (*network.watch.warnings, *network.sessions.contracts.warnings)
 
 
-def _ledger(network: Network, services: NetworkServices) -> AutomationLedger:
+def _ledger(network: Network, services: NetworkServices, own: NetworkSettings) -> AutomationLedger:
     """The network as settlement uses it: nodes, clock, submitter and slots are shared."""
     return AutomationLedger(
         network=network,
@@ -84,6 +86,22 @@ def _ledger(network: Network, services: NetworkServices) -> AutomationLedger:
         operators=services.operators,
         fee_stats=lambda: services.verified.market.fees,
         outages=lambda: services.part.outages,
+        contracts=_contracts(own),
+    )
+
+
+def _contracts(own: NetworkSettings) -> AutomationContracts:
+    """What the operator has named of the contracts and the venues."""
+    contracts = {
+        ServiceContract.GUARD: own.session_guard,
+        ServiceContract.VERIFIER: own.ed25519_verifier,
+        ServiceContract.INSTALLER: own.session_installer,
+        ServiceContract.FACTORY: own.mandate_factory,
+    }
+    routers = {Venue.SOROSWAP: own.soroswap_router, Venue.AQUARIUS: own.aquarius_router}
+    return AutomationContracts(
+        {each: at for each, at in contracts.items() if at is not None},
+        {each: at for each, at in routers.items() if at is not None},
     )
 
 

@@ -84,6 +84,19 @@ class NetworkSettings:
         "AUTOMATION_BALANCE_FLOOR_STROOPS_<NETWORK>", _BUDGET, "50000000",
         "the least the paymaster must have above its reserves; below it no run is claimed, and "
         "readiness warns")
+    session_guard: Address | None = optional("SESSION_GUARD_<NETWORK>", rules.contract,
+        "the contract that bounds the sessions of smart accounts, as `farebox automation deploy` "
+        "prints it; this and the two below are needed for plans of the mode `session`")
+    ed25519_verifier: Address | None = optional("ED25519_VERIFIER_<NETWORK>", rules.contract,
+        "the contract that verifies the keys of sessions")
+    session_installer: Address | None = optional("SESSION_INSTALLER_<NETWORK>", rules.contract,
+        "the contract by which an owner installs a session with one signature")
+    mandate_factory: Address | None = optional("MANDATE_FACTORY_<NETWORK>", rules.contract,
+        "the contract that makes mandates; without it there are no plans of the mode `mandate`")
+    soroswap_router: Address | None = optional("SOROSWAP_ROUTER_<NETWORK>", rules.contract,
+        "the router by which plans trade on Soroswap")
+    aquarius_router: Address | None = optional("AQUARIUS_ROUTER_<NETWORK>", rules.contract,
+        "the same on Aquarius")
     max_fee: Stroops = setting("MAX_FEE_STROOPS_<NETWORK>", _FEE, "500000",
         "the most one settlement may cost, fee bump included")
     max_inclusion_fee: Stroops = setting("MAX_INCLUSION_FEE_STROOPS_<NETWORK>", _FEE, "100000",

@@ -1,12 +1,14 @@
 """The table of sessions: what of a plan's authority was issued, and what was read back."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.kernel.addresses import Address
+from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
 
 
@@ -37,54 +39,30 @@ class StoredSession:
     valid_until: datetime | None = None
 
 
-async def issue_session(db: Connection, session: StoredSession) -> None:
-    """Insert the row of a plan whose material is issued; one that exists stays as it is."""
-    await db.execute(
-        """
-        INSERT INTO automation_sessions (proposal_id, mode, guard_id, verifier_id, mandate_id)
-        VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
-        """,
-        session.proposal_id,
-        session.mode.value,
-        session.guard,
-        session.verifier,
-        session.mandate,
-    )
-
-
-async def mark_installed(
-    db: Connection,
-    session: StoredSession,
-    *,
-    rule_ids: Sequence[int],
-    ledger: int,
-    valid_until_ledger: int,
-    valid_until: datetime,
-    tx_hash: bytes | None,
-) -> None:
-    """Record what was read back from the ledger; a session that has ended stays ended."""
+async def record_read_back(db: Connection, terms: PlanTerms, installed: Installed) -> None:
+    """Record what was read back; the state changes with the plan, when it becomes active."""
     await db.execute(
         """
         INSERT INTO automation_sessions AS s (
-            proposal_id, mode, state, guard_id, verifier_id, mandate_id, rule_ids,
-            installed_ledger, valid_until_ledger, valid_until, installer_tx)
-        VALUES ($1, $2, 'installed', $3, $4, $5, $6, $7, $8, $9, $10)
+            proposal_id, mode, guard_id, verifier_id, mandate_id, rule_ids, installed_ledger,
+            valid_until_ledger, valid_until, installer_tx)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         ON CONFLICT (proposal_id) DO UPDATE
-        SET state = 'installed', guard_id = $3, verifier_id = $4, mandate_id = $5, rule_ids = $6,
+        SET guard_id = $3, verifier_id = $4, mandate_id = $5, rule_ids = $6,
             installed_ledger = $7, valid_until_ledger = $8, valid_until = $9,
             installer_tx = coalesce($10, s.installer_tx), updated_at = clock_timestamp()
         WHERE s.state IN ('material_issued', 'installed')
         """,
-        session.proposal_id,
-        session.mode.value,
-        session.guard,
-        session.verifier,
-        session.mandate,
-        list(rule_ids),
-        ledger,
-        valid_until_ledger,
-        valid_until,
-        tx_hash,
+        terms.id,
+        terms.mode.value,
+        installed.guard_id,
+        installed.verifier_id,
+        installed.mandate_id,
+        list(installed.rule_ids),
+        installed.ledger,
+        installed.valid_until_ledger,
+        installed.valid_until,
+        installed.installer_tx,
     )
 
 
@@ -98,6 +76,22 @@ async def mark_ended(db: Connection, proposal_id: str, state: SessionState) -> N
         proposal_id,
         state.value,
     )
+
+
+async def list_to_close(db: Connection, network: Network, *, limit: int) -> list[str]:
+    """Cancelled plans whose session is installed and whose key is there, the oldest first."""
+    rows = await db.fetch(
+        """
+        SELECT p.id FROM automation_proposals p
+        JOIN automation_sessions s ON s.proposal_id = p.id
+        WHERE p.network = $1 AND p.status = 'cancelled' AND p.delegate_key IS NOT NULL
+          AND s.state = 'installed' AND s.mode IN ('session', 'mandate')
+        ORDER BY p.updated_at LIMIT $2
+        """,
+        network.value,
+        limit,
+    )
+    return [row["id"] for row in rows]
 
 
 async def find_session(db: Connection, proposal_id: str) -> StoredSession | None:
