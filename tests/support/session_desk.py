@@ -210,7 +210,7 @@ class SessionDesk:
         owner = Address(account or self.payer.public_key)
         start = now - timedelta(seconds=60 * (due - 1))
         draft = draft_plan(now=start, account=owner)
-        window = PlanWindow(start - timedelta(seconds=10), start + timedelta(days=30))
+        window = PlanWindow(start - timedelta(seconds=10), start + timedelta(days=1))
         plan = read_plan(_payload(kind, body), owner, LIMITS)
         planned = plan_calls(plan, self._resolve(plan), mode)
         spec = build_spec(

@@ -79,11 +79,15 @@ class AutomationLedger:
 
 @dataclass(frozen=True, slots=True)
 class AutomationLimitsOfNetwork:
-    """The operator's limits: for one transaction of a run, for a day, and the paymaster's floor."""
+    """The operator's limits: for one transaction of a run, for a day, and the paymaster's floor.
+
+    `install_fees` are those of a transaction that installs or closes a session.
+    """
 
     fees: FeePolicy
     budgets: AutomationBudgets
     floor: Stroops
+    install_fees: FeePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ def build_automation_network(
         ledger.ledgers,
         rpc.account_sequence,
         ledger.fee_stats,
-        SponsorLimits(limits.fees, limits.budgets),
+        SponsorLimits(limits.install_fees, limits.budgets),
     )
     sessions = session_services(sponsoring, rpc, database, clock, ledger.contracts, signing)
     return AutomationNetwork(

@@ -120,4 +120,8 @@ def _limits(own: NetworkSettings) -> AutomationLimitsOfNetwork:
             total=own.automation_budget_total, owner=own.automation_budget_owner
         ),
         floor=own.automation_balance_floor,
+        install_fees=FeePolicy(
+            ceiling=own.automation_install_fee,
+            inclusion_cap=min(own.max_inclusion_fee, own.automation_install_fee),
+        ),
     )

@@ -231,6 +231,7 @@ class Sponsorship:
         if used is None:
             return SponsoredRefused("channel_missing")
         if isinstance(fee, FeeOverCeiling):
+            log.warning("automation.fee_over_ceiling", plan=row.proposal_id, fee=fee.lowest_charge)
             return SponsoredRefused("fee_ceiling")
         now = needs.ledgers.now()
         raised = priced.simulated.soroban_data[:-_FEE_BYTES]
