@@ -24,7 +24,7 @@ from farebox.automation.authority.stored_calls import RunCalls, encode_calls
 from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.limits import LIMITS
 from farebox.automation.plan_window import PlanWindow
-from farebox.automation.plans.call_check import check_call
+from farebox.automation.plans.call_check import CallValue, check_call
 from farebox.automation.plans.plan import (
     ContractCallPlan,
     Plan,
@@ -241,7 +241,7 @@ class SessionDesk:
         return replace(changed, runs=runs, payload=body)
 
     def _resolve(self, plan: Plan) -> ResolvedPlan:
-        values = ()
+        values: tuple[CallValue, ...] = ()
         if isinstance(plan, ContractCallPlan) and plan.function is not None:
             section = find_custom_section(wasm_of("keeper"), "contractspecv0")
             assert section is not None

@@ -21,6 +21,7 @@ _MODULES: Final = MappingProxyType(
         "sponsor": "sponsor",
         "vault": "vault",
         "auth": "auth",
+        "automation": "automation",
     }
 )
 

@@ -33,9 +33,9 @@ async def account(desk: SessionDesk, request: pytest.FixtureRequest) -> DeskAcco
     return await desk.smart_account(getattr(request, "param", "c"))
 
 
-async def fed(desk: SessionDesk, account: DeskAccount, **how: int) -> StoredPlan:
+async def fed(desk: SessionDesk, account: DeskAccount, *, due: int = 1) -> StoredPlan:
     """An active plan that feeds the keeper from the account."""
-    draft = desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=account.address, **how)
+    draft = desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=account.address, due=due)
     return await desk.with_session(draft, account)
 
 
