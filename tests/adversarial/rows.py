@@ -8,6 +8,7 @@ from adversarial.automation_rows import AUTOMATION_ROWS
 from adversarial.catalog_rows import CATALOG_ROWS
 from adversarial.gateway_rows import GATEWAY_ROWS
 from adversarial.payment_rows import PAYMENT_ROWS
+from adversarial.proposal_rows import PROPOSAL_ROWS
 from adversarial.reliability_rows import RELIABILITY_ROWS
 from adversarial.wallet_rows import WALLET_ROWS
 
@@ -20,4 +21,5 @@ ROWS: Final = (
     *ACCOUNT_ROWS,
     *WALLET_ROWS,
     *AUTOMATION_ROWS,
+    *PROPOSAL_ROWS,
 )

@@ -89,7 +89,7 @@ async def test_runs_and_authorizations_are_both_bounded(desk: SessionDesk) -> No
 
     once_too_often = await simulate(5)
     assert isinstance(once_too_often, SimulationRefused)
-    assert once_too_often.contract_error == 12, "the chain counts authorizations"
+    assert once_too_often.contract_error == 4012, "the chain counts authorizations"
     paid = [await desk.balance(desk.scene.asset, each.address) for each in desk.scene.payees[:2]]
     assert paid == [100, 101]
 

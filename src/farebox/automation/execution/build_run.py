@@ -11,7 +11,6 @@ from farebox.automation.execution.run_authority import (
     RunNotPrepared,
 )
 from farebox.automation.execution.simulate_run import RunSimulator
-from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.classify_error import (
     ContractRole,
@@ -37,15 +36,15 @@ from farebox.stellar.simulation import (
 
 _FEE_SHARE: Final = (115, 100)  # of the simulated resource fee: the ledger may have changed by then
 _FEE_BYTES: Final = 8  # the resource fee ends the resource data
-_MARKET: Final = (ContractRole.TOKEN, ContractRole.SOROSWAP)
-_NUMBERS: Final = {
-    AuthorityMode.OPEN: ErrorNumbers(_MARKET),
-    AuthorityMode.PRESIGNED: ErrorNumbers(_MARKET),
-    AuthorityMode.MANDATE: ErrorNumbers((*_MARKET, ContractRole.SESSION_RULES)),
-    AuthorityMode.SESSION: ErrorNumbers(
-        (*_MARKET, ContractRole.SESSION_RULES, ContractRole.SMART_ACCOUNT)
-    ),
-}
+_NUMBERS: Final = ErrorNumbers(
+    (
+        ContractRole.TOKEN,
+        ContractRole.SOROSWAP,
+        ContractRole.GUARD,
+        ContractRole.MANDATE,
+        ContractRole.SMART_ACCOUNT,
+    )
+)
 FEE_CEILING: Final = "fee_ceiling"
 
 
@@ -133,7 +132,7 @@ class RunBuilder:
             number = getattr(simulation, "contract_error", None)
             code = code if number is None else f"contract_{number}"
             is_used = code == RefusalKind.NONCE_USED.value
-            error = classify_simulation(simulation, _NUMBERS[terms.mode])
+            error = classify_simulation(simulation, _NUMBERS)
             return RunNotBuilt(error, code, is_used, prepared.nonce)
         fault = self._judge_effects(calls, run, prepared, simulation.events)
         if fault is not None:

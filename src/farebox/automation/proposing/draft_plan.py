@@ -30,6 +30,7 @@ from farebox.kernel.caller import Caller
 from farebox.kernel.error_codes import ErrorCode
 from farebox.stellar.signers import OperatorAddresses
 
+_AFTER_ONCE: Final = timedelta(days=7)
 _CAUGHT_UP: Final = MissedRuns.CATCH_UP_ALL  # the default of payments that are owed
 
 
@@ -147,13 +148,24 @@ def _check_timing(
     timed = check_schedule(
         request.schedule,
         now=now,
-        expires_at=request.expires_at,
+        expires_at=_choose_end(request, now, limits),
         limits=limits,
         starts_at=request.starts_at,
     )
     if isinstance(timed.schedule, OnceSchedule) and request.run_limit > 1:
         raise limit_exceeded("runLimit", "A schedule that is due once has one run.")
     return timed
+
+
+def _choose_end(
+    request: ProposeRequest, now: datetime, limits: AutomationLimits
+) -> datetime | None:
+    """The wished end of a plan; one that runs once and names none lives a week longer."""
+    schedule = request.schedule
+    if request.expires_at is None and isinstance(schedule, OnceSchedule):
+        latest = now + limits.horizon
+        return min(latest, schedule.at + _AFTER_ONCE) if now < schedule.at < latest else None
+    return request.expires_at
 
 
 def _lateness_rule(plan: Plan, request: ProposeRequest, gap: timedelta | None) -> LatenessRule:

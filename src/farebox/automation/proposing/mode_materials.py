@@ -1,16 +1,11 @@
 """The session material of the modes `open` and `presigned`, and what a mode without one answers."""
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
 
-from farebox.automation.authority.ledger_bounds import EndTooFar, session_end_ledger
-from farebox.automation.authority.run_entries import (
-    PresignedSlot,
-    UnsignedRun,
-    presigned_runs,
-)
+from farebox.automation.authority.issued_entries import IssuedEntry, issue_entries
 from farebox.automation.authority.stored_calls import decode_calls
 from farebox.automation.execution.longest_life import LongestLife
 from farebox.automation.plan_body import InstallBody, PlanSessionBody, SignableEntryBody
@@ -19,8 +14,6 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.proposing.session_materials import SessionMaterials
 from farebox.automation.refusal import AutomationRefused, limit_exceeded
-from farebox.automation.runs.attempt import derive_nonce
-from farebox.automation.schedules.missed_runs import RunSlot, next_slots
 from farebox.automation.session_body import NONE, SessionFacts, session_body
 from farebox.kernel.addresses import Address, is_account
 from farebox.kernel.error_codes import ErrorCode
@@ -98,68 +91,44 @@ class PresignedMaterials:
         if plan.state not in _UNSIGNED:
             state = EXPIRED if plan.state in TERMINAL_STATES else INSTALLED
             return session_body(plan, SessionFacts(state, generation))
-        slots = await self.slots(plan.terms, now)
-        entries = self._entries(plan.terms, slots)
+        entries = await self._entries(plan.terms, now)
         install = InstallBody(
             invocations=[],
             unsigned_transaction_xdr=None,
-            entries=[_entry_body(slot, entry) for slot, entry in zip(slots, entries, strict=True)],
+            entries=[_entry_body(each) for each in entries],
             sign_with=[SIGN_ENTRY],
-            expiration_ledger=max((slot.expires_at_ledger for slot in slots), default=0),
+            expiration_ledger=max((each.slot.expires_at_ledger for each in entries), default=0),
             is_fee_sponsored=True,
         )
         facts = SessionFacts(ISSUED, generation, install, warnings=(_AHEAD,))
         return session_body(plan, facts)
 
-    async def slots(self, terms: PlanTerms, now: datetime) -> tuple[PresignedSlot, ...]:
+    async def _entries(self, terms: PlanTerms, now: datetime) -> tuple[IssuedEntry, ...]:
         """What is signed ahead if the plan is activated now, in the order of the runs.
 
         Raises:
             AutomationRefused: a run is later than an authorization can live.
             Outage: the network cannot be read now.
         """
-        reading, longest = self._ledger_now(), await self._life.ledgers()
-        due = next_slots(
-            terms.schedule,
-            terms.window,
-            terms.rule,
-            after=None,
-            now=now,
-            count=terms.run_limit,
-        )
-        return tuple(
-            PresignedSlot(
-                index,
-                leg,
-                derive_nonce(self._nonce_key, terms.policy_id, run_index=index, leg_index=leg),
-                _last_ledger(reading, slot, longest),
-            )
-            for index, slot in enumerate(due)
-            for leg in range(terms.legs)
-        )
-
-    def _entries(self, terms: PlanTerms, slots: Sequence[PresignedSlot]) -> tuple[UnsignedRun, ...]:
         if terms.account is None:
             raise ValueError("a plan that is signed ahead has an account")
+        reading, longest = self._ledger_now(), await self._life.ledgers()
         planned = decode_calls(terms.calls).planned
-        return presigned_runs(terms.network, terms.account, planned, slots)
+        entries = issue_entries(terms, planned, terms.account, self._nonce_key, reading, at=now)
+        last = reading.sequence + longest - 1
+        if any(each.slot.expires_at_ledger > last for each in entries):
+            why = "No authorization can live until the end of its last run: end the plan earlier."
+            raise limit_exceeded("expiresAt", why)
+        return entries
 
 
-def _last_ledger(reading: LedgerReading, slot: RunSlot, longest: int) -> int:
-    """The last ledger of an entry: not before the end of its run's window."""
-    try:
-        return session_end_ledger(reading, slot.deadline_at, max_entry_ttl=longest)
-    except EndTooFar:
-        why = "No authorization can live until the end of that run: end the plan earlier."
-        raise limit_exceeded("expiresAt", why) from None
-
-
-def _entry_body(slot: PresignedSlot, entry: UnsignedRun) -> SignableEntryBody:
+def _entry_body(issued: IssuedEntry) -> SignableEntryBody:
+    slot, unsigned = issued.slot, issued.unsigned
     return SignableEntryBody(
         run_index=slot.run_index,
         leg_index=slot.leg_index,
-        entry_xdr=base64.b64encode(entry.entry).decode(),
-        preimage_xdr=base64.b64encode(entry.preimage).decode(),
-        nonce=str(entry.nonce),
-        expiration_ledger=entry.expires_at_ledger,
+        entry_xdr=base64.b64encode(unsigned.entry).decode(),
+        preimage_xdr=base64.b64encode(unsigned.preimage).decode(),
+        nonce=str(slot.nonce),
+        expiration_ledger=slot.expires_at_ledger,
     )

@@ -64,7 +64,7 @@ _JUDGED: Final = Rate(RateClass.MANAGEMENT, cost=5)  # it simulates on a node
 _encode: Final = msgspec.json.Encoder().encode
 _REQUEST: Final = msgspec.json.Decoder(ProposeRequest)
 _WORDS: Final = (
-    "{network, kind, title, schedule, spec, runLimit, …}; docs/automation.md lists every member."
+    "{network, kind, title, schedule, spec, runLimit, …}; /v1/openapi.json lists every member."
 )
 _KEY_NAME: Final = "Idempotency-Key"
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,255}\Z", re.ASCII)

@@ -36,9 +36,11 @@ _MOST_SAID: Final = 200  # characters of a decoder's words
 _OTHER: Final = "It has a value that is not taken here."
 
 TitleText = Annotated[
-    str, Meta(min_length=1, max_length=MAX_TITLE, pattern=r"^[^\x00-\x1f\x7f]+\Z")
+    str, Meta(min_length=1, max_length=MAX_TITLE, pattern=r"^[^\x00-\x1f\x7f]+$(?!\n)")
 ]
-StroopsText = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,15}\Z", description="Stroops.")]
+StroopsText = Annotated[
+    str, Meta(pattern=r"^[1-9][0-9]{0,15}$", max_length=16, description="Stroops.")
+]
 RunCount = Annotated[int, Meta(ge=0, le=1_000_000)]
 Lateness = Annotated[int, Meta(ge=0, le=_MOST_LATE_S)]
 
