@@ -21,7 +21,6 @@ from farebox.automation.execution.run_authority import (
     Authorities,
     OpenAuthority,
     PresignedAuthority,
-    RunAuthority,
 )
 from farebox.automation.execution.run_channels import RunChannels
 from farebox.automation.execution.scheduler import Scheduler
@@ -130,49 +129,68 @@ def build_automation_network(
     """Build the automation of one network; `account` is the paymaster's."""
     network, rpc = ledger.network, ledger.rpc
     paymaster, delegates = Paymaster(network, account), DelegateKeys(sealers.delegates)
-    floor = limits.floor
-    watch = PaymasterWatch(
-        network, paymaster.address, database, clock, account=rpc.account, floor=floor
-    )
-    channels, journal = (
-        RunChannels(database, clock),
-        RunJournal(database, clock, delegates, limits.budgets),
-    )
+    watch = _watch(ledger, paymaster, limits, database, clock)
+    channels = RunChannels(database, clock)
+    journal = RunJournal(database, clock, delegates, limits.budgets)
     signing = session_signing(
         network, rpc, database, delegates, RunSimulator(ledger.simulator), paymaster
     )
-    authorities: dict[AuthorityMode, RunAuthority] = {
-        AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
-        AuthorityMode.PRESIGNED: PresignedAuthority(database, sealers.entries),
-        **signing.authorities,
-    }
-    builder = _builder(ledger, limits, authorities)
+    builder = _builder(
+        ledger,
+        limits,
+        {
+            AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
+            AuthorityMode.PRESIGNED: PresignedAuthority(database, sealers.entries),
+            **signing.authorities,
+        },
+    )
     used = UsedAuthorizations(rpc, MandateIndexReader(database, rpc))
     sending = _sending(ledger, paymaster, journal, channels, clock, sealers.envelopes, used)
     steps = _steps(ledger, sending, clock, builder, signing.drift)
     executor, upkeep = RunExecutor(steps, clock), PlanUpkeep(network, database, clock)
+
+    def closed() -> tuple[str, ...]:
+        return (*ledger.outages(), *watch.warnings)
+
     scheduler = Scheduler(
-        network,
-        database,
-        executor,
-        upkeep,
-        clock,
-        closed=lambda: (*ledger.outages(), *watch.warnings),
-        concurrency=concurrency,
+        network, database, executor, upkeep, clock, closed=closed, concurrency=concurrency
     )
-    sponsoring = SponsorNeeds(
-        network,
+    needs = _sponsoring(ledger, paymaster, limits)
+    sessions = session_services(needs, rpc, database, clock, ledger.contracts, signing)
+    return AutomationNetwork(
+        paymaster, watch, delegates, channels, steps, executor, scheduler, sessions
+    )
+
+
+def _watch(
+    ledger: AutomationLedger,
+    paymaster: Paymaster,
+    limits: AutomationLimitsOfNetwork,
+    database: Database,
+    clock: Clock,
+) -> PaymasterWatch:
+    return PaymasterWatch(
+        ledger.network,
+        paymaster.address,
+        database,
+        clock,
+        account=ledger.rpc.account,
+        floor=limits.floor,
+    )
+
+
+def _sponsoring(
+    ledger: AutomationLedger, paymaster: Paymaster, limits: AutomationLimitsOfNetwork
+) -> SponsorNeeds:
+    return SponsorNeeds(
+        ledger.network,
         paymaster,
         ledger.submitter,
         RunSimulator(ledger.simulator),
         ledger.ledgers,
-        rpc.account_sequence,
+        ledger.rpc.account_sequence,
         ledger.fee_stats,
         SponsorLimits(limits.install_fees, limits.budgets),
-    )
-    sessions = session_services(sponsoring, rpc, database, clock, ledger.contracts, signing)
-    return AutomationNetwork(
-        paymaster, watch, delegates, channels, steps, executor, scheduler, sessions
     )
 
 

@@ -18,7 +18,7 @@ from farebox.stellar.xdr_reader import Malformed
 _NUMBERS: Final = ErrorNumbers((ContractRole.TOKEN, ContractRole.SOROSWAP))
 
 
-class ReadFailed(Exception):
+class ReadRefused(Exception):
     """A contract gave no answer that counts; `code` names what was asked."""
 
     def __init__(self, error: ErrorClass, code: str) -> None:
@@ -38,16 +38,16 @@ class ContractReads:
         """Call a function and return its value.
 
         Raises:
-            ReadFailed: the call fails, or returns nothing of a known form.
+            ReadRefused: the call fails, or returns nothing of a known form.
             RpcUnavailable: no node answers.
         """
         call = AuthorizedCall(Invocation(contract, function, arguments).call, ())
         simulated = await self._simulator.simulate(call, owner)
         if not isinstance(simulated.simulation, Simulated):
             error = classify_simulation(simulated.simulation, _NUMBERS)
-            raise ReadFailed(error, f"{function}_failed")
+            raise ReadRefused(error, f"{function}_failed")
         if simulated.returned is None:
-            raise ReadFailed(ErrorClass.PROGRAM, f"{function}_unreadable")
+            raise ReadRefused(ErrorClass.PROGRAM, f"{function}_unreadable")
         return simulated.returned
 
     async def balance(self, owner: OwnerId, token: Address, holder: Address) -> int:
@@ -65,9 +65,9 @@ def as_number(value: ScValue, kind: ScKind, function: str) -> int:
     """The number that a function returned.
 
     Raises:
-        ReadFailed: it is none.
+        ReadRefused: it is none.
     """
     try:
         return number_in(value, kind)
     except Malformed:
-        raise ReadFailed(ErrorClass.PROGRAM, f"{function}_unreadable") from None
+        raise ReadRefused(ErrorClass.PROGRAM, f"{function}_unreadable") from None

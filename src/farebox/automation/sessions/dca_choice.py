@@ -24,7 +24,7 @@ class DcaChoice:
         """The highest of the three; no run where the quote is below the owner's or the oracle's.
 
         Raises:
-            ReadFailed: the venue or the oracle gives no number.
+            ReadRefused: the venue or the oracle gives no number.
             RpcUnavailable: no node answers.
             DatabaseUnavailable: the plan cannot be read.
         """

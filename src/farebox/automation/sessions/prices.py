@@ -5,7 +5,7 @@ from typing import Final
 
 from farebox.automation.plans.session_spec import BPS
 from farebox.automation.runs.retries import ErrorClass
-from farebox.automation.sessions.contract_reads import ContractReads, ReadFailed
+from farebox.automation.sessions.contract_reads import ContractReads, ReadRefused
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
 from farebox.stellar.scval import ScKind, ScValue, ScVec
@@ -47,12 +47,12 @@ class PriceReader:
         """The prices of two tokens of equal decimals, as the contracts compare base units.
 
         Raises:
-            ReadFailed: a price is not known, or the decimals differ.
+            ReadRefused: a price is not known, or the decimals differ.
             RpcUnavailable: no node answers.
         """
         decimals = [await self._reads.decimals(owner, token) for token in tokens]
         if decimals[0] != decimals[1]:
-            raise ReadFailed(ErrorClass.PROGRAM, DECIMALS_DIFFER)
+            raise ReadRefused(ErrorClass.PROGRAM, DECIMALS_DIFFER)
         prices = []
         for token in tokens:
             asset = ScVec((symbol_of("Stellar"), address_of(token)))
@@ -62,7 +62,7 @@ class PriceReader:
 
 
 def _price(value: ScValue, *, max_age_s: int, ledger_time: int) -> int:
-    unknown = ReadFailed(ErrorClass.MARKET, PRICE_UNKNOWN)
+    unknown = ReadRefused(ErrorClass.MARKET, PRICE_UNKNOWN)
     if value == VOID:
         raise unknown
     try:
@@ -70,7 +70,7 @@ def _price(value: ScValue, *, max_age_s: int, ledger_time: int) -> int:
         price = number_in(members.get("price"), ScKind.I128)
         at = number_in(members.get("timestamp"), ScKind.U64)
     except Malformed:
-        raise ReadFailed(ErrorClass.PROGRAM, PRICE_UNKNOWN) from None
+        raise ReadRefused(ErrorClass.PROGRAM, PRICE_UNKNOWN) from None
     if price <= 0 or not 0 <= ledger_time - at <= max_age_s:
         raise unknown
     return price

@@ -11,7 +11,7 @@ from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.sessions.account_kinds import SESSION_KINDS, AccountKindReader
-from farebox.automation.sessions.contract_reads import ContractReads, ReadFailed
+from farebox.automation.sessions.contract_reads import ContractReads, ReadRefused
 from farebox.automation.sessions.guard_state import SessionMissing, read_guard
 from farebox.automation.sessions.install_tree import InstallTrees
 from farebox.automation.sessions.mandate_state import MandateMissing, read_mandate
@@ -109,7 +109,7 @@ class SessionReadBack:
             answered = await self._reads.read(
                 terms.owner, token, "allowance", *map(address_of, parties)
             )
-        except ReadFailed:
+        except ReadRefused:
             raise _differs(f"The allowance of {token} cannot be read.") from None
         amount = answered.value if isinstance(answered, ScNumber) else 0
         if amount < left:
@@ -155,7 +155,7 @@ class SessionReadBack:
             members = members_in(rule)
             end = number_in(members.get("valid_until"), ScKind.U32)
             signers, policies = items_in(members.get("signers")), items_in(members.get("policies"))
-        except (ReadFailed, Malformed):
+        except (ReadRefused, Malformed):
             raise _differs(f"The rule {rule_id} of the account cannot be read.") from None
         delegate = ScBytes(ScKind.BYTES, spec.delegate)
         signer = ScVec((symbol_of("External"), address_of(contracts.verifier), delegate))

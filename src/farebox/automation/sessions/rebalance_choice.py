@@ -11,7 +11,7 @@ from farebox.automation.execution.run_authority import RunNotPrepared
 from farebox.automation.plans.plan import RebalancePlan
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.retries import ErrorClass
-from farebox.automation.sessions.contract_reads import ContractReads, ReadFailed
+from farebox.automation.sessions.contract_reads import ContractReads, ReadRefused
 from farebox.automation.sessions.plan_reader import PlanReader
 from farebox.automation.sessions.prices import PairPrices, PriceReader
 from farebox.automation.sessions.rebalance_trade import Trade, choose_trade
@@ -40,7 +40,7 @@ class RebalanceChoice:
         """The root call that sells the trade's token, its amount, and its floor.
 
         Raises:
-            ReadFailed: a balance, a price or a quote is not known.
+            ReadRefused: a balance, a price or a quote is not known.
             RpcUnavailable: no node answers.
             DatabaseUnavailable: the plan cannot be read.
         """
@@ -76,7 +76,7 @@ class RebalanceChoice:
             return ConditionHolds(now.sequence)
         try:
             found = await self._trade(terms, plan, now)
-        except ReadFailed as failed:
+        except ReadRefused as failed:
             return CheckBroken(failed.error, failed.code)
         except RpcUnavailable:
             return CheckBroken(ErrorClass.TRANSPORT, "network_unavailable")
@@ -88,7 +88,7 @@ class RebalanceChoice:
     ) -> tuple[Trade, PairPrices] | None:
         owner, account = terms.owner, terms.account
         if account is None or len(plan.weights) != 2:
-            raise ReadFailed(ErrorClass.PROGRAM, "plan_unreadable")
+            raise ReadRefused(ErrorClass.PROGRAM, "plan_unreadable")
         first, second = (token for token, _ in plan.weights)
         prices = await self._prices.pair(
             owner,

@@ -6,7 +6,7 @@ Credentials, nonces and every entry that is not of the plan's account are droppe
 from farebox.automation.authority.planned_calls import PlannedCalls
 from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.runs.classify_error import ContractRole, ErrorNumbers, classify_simulation
-from farebox.automation.sessions.contract_reads import ReadFailed
+from farebox.automation.sessions.contract_reads import ReadRefused
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
 from farebox.stellar.invocations import Invocation, flatten, read_invocation
@@ -23,12 +23,12 @@ async def record_tree(
     """The tree that `account` must authorize for a root call; the bare root where it is nothing.
 
     Raises:
-        ReadFailed: the call would fail.
+        ReadRefused: the call would fail.
         RpcUnavailable: no node answers.
     """
     recorded = await simulator.record(root.call, owner)
     if not isinstance(recorded.simulation, Simulated):
-        raise ReadFailed(classify_simulation(recorded.simulation, _NUMBERS), "recording_failed")
+        raise ReadRefused(classify_simulation(recorded.simulation, _NUMBERS), "recording_failed")
     for entry in recorded.entries:
         if entry.address == account and entry.root_call == root.call:
             try:

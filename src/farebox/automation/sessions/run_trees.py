@@ -17,7 +17,7 @@ from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
-from farebox.automation.sessions.contract_reads import ReadFailed
+from farebox.automation.sessions.contract_reads import ReadRefused
 from farebox.automation.sessions.record_nested import nested_amounts, record_tree
 from farebox.automation.sessions.run_choice import RunChooser
 from farebox.automation.sessions.session_uses import SessionUses
@@ -63,7 +63,7 @@ class RunTrees:
                 amount=choice.amount,
             )
             return ChosenRun(await self._nest(terms, calls, context), choice.root)
-        except ReadFailed as failed:
+        except ReadRefused as failed:
             return RunNotPrepared(failed.error, failed.code)
         except ValueMissing:
             return RunNotPrepared(ErrorClass.PROGRAM, "value_missing")

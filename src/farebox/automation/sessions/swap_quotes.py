@@ -7,7 +7,7 @@ from farebox.automation.plans.plan import DcaPlan
 from farebox.automation.plans.session_spec import BPS
 from farebox.automation.plans.wire import Venue
 from farebox.automation.runs.retries import ErrorClass
-from farebox.automation.sessions.contract_reads import ContractReads, ReadFailed, as_number
+from farebox.automation.sessions.contract_reads import ContractReads, ReadRefused, as_number
 from farebox.kernel.addresses import Address, raw_key
 from farebox.kernel.caller import OwnerId
 from farebox.stellar.scval import ScBytes, ScKind, ScNumber, ScValue, ScVec
@@ -29,7 +29,7 @@ class SwapQuotes:
         """What one run of a plan would bring.
 
         Raises:
-            ReadFailed: the venue gives no quote.
+            ReadRefused: the venue gives no quote.
             RpcUnavailable: no node answers.
         """
         if plan.venue is Venue.SOROSWAP:
@@ -51,7 +51,7 @@ class SwapQuotes:
             amounts = items_in(quoted)
             return number_in(amounts[len(path) - 1], ScKind.I128)
         except (Malformed, IndexError):
-            raise ReadFailed(ErrorClass.PROGRAM, f"{_SOROSWAP_QUOTE}_unreadable") from None
+            raise ReadRefused(ErrorClass.PROGRAM, f"{_SOROSWAP_QUOTE}_unreadable") from None
 
     async def _aquarius(
         self,

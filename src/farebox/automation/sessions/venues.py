@@ -4,7 +4,7 @@ from farebox.automation.authority.plan_calls import ResolvedPlan
 from farebox.automation.plans.plan import DcaPlan, Plan, RebalancePlan
 from farebox.automation.plans.wire import Venue
 from farebox.automation.refusal import spec_mismatch
-from farebox.automation.sessions.contract_reads import ContractReads, ReadFailed
+from farebox.automation.sessions.contract_reads import ContractReads, ReadRefused
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
@@ -44,6 +44,6 @@ class RouterVenues:
         try:
             found = await self._reads.read(_READER, router, _PAIR, *map(address_of, step))
             return address_in(found)
-        except (ReadFailed, Malformed):
+        except (ReadRefused, Malformed):
             why = f"The venue has no market of {step[0]} and {step[1]}."
             raise spec_mismatch("spec.path", why) from None
