@@ -135,15 +135,8 @@ def build_automation_network(
     signing = session_signing(
         network, rpc, database, delegates, RunSimulator(ledger.simulator), paymaster
     )
-    builder = _builder(
-        ledger,
-        limits,
-        {
-            AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
-            AuthorityMode.PRESIGNED: PresignedAuthority(database, sealers.entries),
-            **signing.authorities,
-        },
-    )
+    presigned = PresignedAuthority(database, sealers.entries)
+    builder = _builder(ledger, paymaster, limits, presigned, signing.authorities)
     used = UsedAuthorizations(rpc, MandateIndexReader(database, rpc))
     sending = _sending(ledger, paymaster, journal, channels, clock, sealers.envelopes, used)
     steps = _steps(ledger, sending, clock, builder, signing.drift)
@@ -195,10 +188,18 @@ def _sponsoring(
 
 
 def _builder(
-    ledger: AutomationLedger, limits: AutomationLimitsOfNetwork, authorities: Authorities
+    ledger: AutomationLedger,
+    paymaster: Paymaster,
+    limits: AutomationLimitsOfNetwork,
+    presigned: PresignedAuthority,
+    signed: Authorities,
 ) -> RunBuilder:
     return RunBuilder(
-        authorities,
+        {
+            AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
+            AuthorityMode.PRESIGNED: presigned,
+            **signed,
+        },
         RunSimulator(ledger.simulator),
         ledger.operators,
         limits.fees,
