@@ -15,9 +15,11 @@ from farebox.app.network_services import NetworkServices
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.app.vault_services import AutomationSealers
 from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import Venue
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.contracts_watch import AutomationContracts
+from farebox.automation.sessions.installing import NetworkInstallations
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy
@@ -32,6 +34,14 @@ class AutomationServices:
 
     networks: Mapping[Network, AutomationNetwork]
     tasks: Sequence[Loop] = ()
+
+    @property
+    def installations(self) -> Mapping[AuthorityMode, NetworkInstallations]:
+        """What installs the sessions of each mode that has one."""
+        installing = NetworkInstallations(
+            {name: each.sessions.installations for name, each in self.networks.items()}
+        )
+        return dict.fromkeys((AuthorityMode.SESSION, AuthorityMode.MANDATE), installing)
 
     async def close(self, *, within_s: float) -> None:
         """Claim no more runs, and wait for those in progress."""

@@ -46,6 +46,7 @@ class ProposingServices:
     """The constructed routes of proposing; it has no loops of its own."""
 
     endpoints: Sequence[Endpoint]
+    reader: ProposalReader
     tasks: Sequence[Loop] = ()
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
@@ -69,7 +70,7 @@ def build_proposing(
     recorder = ProposalRecorder(pools.accounts, quotes, changes, LIMITS)
     proposing = Proposing(pools.accounts, clock, networks, quotes, recorder)
     reader = ProposalReader(pools.accounts, clock, networks, quotes)
-    return ProposingServices(proposal_endpoints(proposing, reader, networks, LIMITS))
+    return ProposingServices(proposal_endpoints(proposing, reader, networks, LIMITS), reader)
 
 
 def _network(

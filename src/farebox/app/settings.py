@@ -279,6 +279,9 @@ class Settings:
         "(see Master keys); without any the vault answers 503")
     audit_days: int = setting("AUDIT_DAYS", rules.whole(1, 36_500), "400",
         "how many days the audit trail is kept")
+    automation_days: int = setting("AUTOMATION_DAYS", rules.whole(1, 36_500), "90",
+        "how many days attempts and events are kept of a plan that has ended; its runs, receipts "
+        "and payments stay")
     console_dir: Path | None = optional("CONSOLE_DIR", rules.some_path,
         "the folder of another build of the console", "the one in the package", is_local=True)
     outbound: OutboundSettings

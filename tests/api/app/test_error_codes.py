@@ -30,13 +30,8 @@ OF_THE_GATEWAY: Final = {
 }
 # of the rules of automation, whose routes are not there yet
 OF_AUTOMATION: Final = {
-    ErrorCode.FEE_CEILING,
-    ErrorCode.ILLEGAL_TRANSITION,
     ErrorCode.PAYMENT_IN_FLIGHT,
-    ErrorCode.PREFLIGHT_FAILED,
     ErrorCode.QUOTE_EXPIRED,
-    ErrorCode.SESSION_EXPIRES_TOO_SOON,
-    ErrorCode.SESSION_MISMATCH,
 }
 _ROW: Final = re.compile(r"^\| (\d{3}) \| (.+?) \|", re.MULTILINE)
 

@@ -1,291 +1,175 @@
-"""Installations by the material that the service issues, read back from the real ledger."""
+"""Activation by an installation: pending, read back, refused; the plan's runs follow only then."""
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from stellar_sdk import Keypair, TransactionEnvelope, xdr
 
-from farebox.app.automation_network import AutomationNetwork
-from farebox.automation.authority.installation import revoke_mandate
+from farebox.automation.authority.stored_calls import encode_calls
+from farebox.automation.execution.run_authority import OpenAuthority
+from farebox.automation.lifecycle.activate import Activation
+from farebox.automation.lifecycle.change_plan import PlanChanges
 from farebox.automation.lifecycle.installations import (
     Installed,
     InstallPending,
+    InstallRequest,
     InstallTransaction,
     OpenedMandate,
-    SignedInstallation,
 )
-from farebox.automation.plan_body import PlanSessionBody
+from farebox.automation.lifecycle.lifecycle_network import LifecycleNetwork
+from farebox.automation.lifecycle.pending_installations import PendingInstallations
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.plans.wire import PlanKind
+from farebox.automation.proposing.availability import Availability, NetworkUnavailable
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.move_plan import move_plan
-from farebox.automation.sessions import session_store
-from farebox.automation.sessions.contract_codes import ServiceContract
-from farebox.automation.sessions.contracts_watch import AutomationContracts
-from farebox.automation.sessions.session_store import SessionState
 from farebox.kernel.addresses import Address
+from farebox.kernel.caller import Caller, CallerKind
 from farebox.kernel.error_codes import ErrorCode
-from support.automation import PlanDraft, put_plan
-from support.automation_world import NET, AutomationWorld, has_consumed, soon
-from support.session_desk import DeskAccount, Entry, SessionDesk, Sign, by_key
-from support.smart_accounts import GENERATIONS
-from support.waiting import until
+from farebox.kernel.errors import Refusal
+from support.automation import draft_plan, open_calls, put_plan, read_plan, read_runs
+from support.automation_world import NET, SEALERS, AutomationWorld, soon
 
-MANDATE, SESSION = AuthorityMode.MANDATE, AuthorityMode.SESSION
-
-
-@pytest.fixture
-async def desk(world: AutomationWorld) -> SessionDesk:
-    return await SessionDesk.deploy(world)
+HASH = b"h" * 32
+REQUEST = InstallTransaction(HASH)
 
 
-@pytest.fixture
-async def account(desk: SessionDesk, request: pytest.FixtureRequest) -> DeskAccount:
-    """A smart account of generation C, or of the one that the test names."""
-    return await desk.smart_account(getattr(request, "param", "c"))
+class Answers:
+    """A mode that installs, with the answers of a test in their order."""
+
+    def __init__(self, *answers: Installed | InstallPending | Refusal) -> None:
+        self._answers = list(answers)
+        self.asked: list[InstallRequest] = []
+        self.is_there = True
+
+    async def activate(
+        self, plan: StoredPlan, request: InstallRequest
+    ) -> Installed | InstallPending:
+        self.asked.append(request)
+        answer = self._answers.pop(0)
+        if isinstance(answer, Refusal):
+            raise answer
+        return answer
+
+    async def is_installed(self, plan: StoredPlan) -> bool:
+        return self.is_there
 
 
-@pytest.fixture
-async def network(desk: SessionDesk) -> AutomationNetwork:
-    """The automation of a process that knows the contracts."""
-    built = desk.world.network(contracts=desk.contracts)
-    assert await built.sessions.contracts.check()
-    return built
-
-
-async def paid(desk: SessionDesk, draft: PlanDraft) -> StoredPlan:
-    """A plan that waits for its session."""
-    async with desk.world.database.transaction() as db:
-        plan = await put_plan(db, draft, now=soon())
-        free = ProposalFacts(price_is_zero=True)
-        return await move_plan(
-            db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=soon(), credited=draft.runs
-        )
-
-
-async def feeding(
-    desk: SessionDesk, mode: AuthorityMode = MANDATE, account: str | None = None
-) -> StoredPlan:
-    return await paid(desk, desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), mode, account=account))
-
-
-async def begin(desk: SessionDesk, plan: StoredPlan) -> None:
-    """Activate a plan whose session was read back."""
-    async with desk.world.database.transaction() as db:
-        facts = ProposalFacts(runs_left=1)
-        await move_plan(db, plan, ProposalTrigger.ACTIVATE, facts, now=soon())
-        await db.execute("UPDATE automation_sessions SET state = 'installed'")
-
-
-def signed(material: PlanSessionBody, sign: Sign) -> SignedInstallation:
-    """The material's entry, as a wallet signs it."""
-    assert material.install is not None
-    (issued,) = material.install.entries
-    entry = sign(Entry.from_xdr(issued.entry_xdr), issued.expiration_ledger)
-    return SignedInstallation((entry.to_xdr(),))
-
-
-@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
-async def test_signed_session_is_installed_by_the_paymaster_and_runs(
-    desk: SessionDesk, account: DeskAccount, network: AutomationNetwork
-) -> None:
-    world, sessions = desk.world, network.sessions
-    plan = await feeding(desk, SESSION, account.address)
-    material = await sessions.materials.material(plan, soon())
-    assert material.account_generation == f"oz_{account.generation}"
-    assert material.revoke is None
-    given = signed(material, account.by_owner)
-    installed = await sessions.installations.activate(plan, given)
-    assert isinstance(installed, Installed)
-    assert len(installed.rule_ids) == 2
-    assert installed.valid_until_ledger == material.limits.valid_until_ledger
-    assert isinstance(await sessions.installations.activate(plan, given), Installed), "again"
-    await begin(desk, plan)
-    async with world.running(network):
-        await until(lambda: has_consumed(world, plan, 1), 60)
-    assert await world.count(desk.keeper) == 1
-
-
-async def test_signed_mandate_is_opened_by_the_paymaster_and_closed_by_the_delegate(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    world, sessions = desk.world, network.sessions
-    plan = await feeding(desk)
-    material = await sessions.materials.material(plan, soon())
-    installed = await sessions.installations.activate(plan, signed(material, by_key(desk.payer)))
-    assert isinstance(installed, Installed)
-    assert installed.mandate_id == material.contracts[-1].id
-    await begin(desk, plan)
-    assert await sessions.installations.is_installed(plan)
+async def paid_plan(world: AutomationWorld) -> StoredPlan:
+    now = soon()
+    calls = encode_calls(open_calls(Address(await world.keeper())))
+    draft = draft_plan(now=now).but(calls=calls, mode=AuthorityMode.MANDATE)
     async with world.database.transaction() as db:
-        await move_plan(
-            db,
-            replace(plan, state=ProposalState.ACTIVE),
-            ProposalTrigger.CANCEL,
-            ProposalFacts(),
-            now=soon(),
-        )
-    await sessions.closings.run_once()
+        plan = await put_plan(db, draft, now=now)
+        free = ProposalFacts(price_is_zero=True)
+        return await move_plan(db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=3)
+
+
+def activation_of(world: AutomationWorld, answers: Answers) -> tuple[Activation, PlanChanges]:
+    """Activation and changes on the devnet, with this mode that installs."""
+    built = world.network()
+    authority = OpenAuthority(built.paymaster.executor)
+    network = LifecycleNetwork(
+        network=NET,
+        availability=Availability(outages=lambda: (), is_funded=lambda: True),
+        builder=built.steps.builder.with_authority(AuthorityMode.MANDATE, authority),
+        check=built.steps.check,
+        ledger=world.rpc,
+        ledgers=world.ledgers,
+        nonce_key=built.paymaster.nonce_key,
+    )
+    by_mode = {AuthorityMode.MANDATE: answers}
+    networks = {NET: network}
+    activation = Activation(world.database, world.clock, networks, SEALERS.entries, by_mode)
+    return activation, PlanChanges(world.database, world.clock, networks, by_mode)
+
+
+def caller_of(plan: StoredPlan) -> Caller:
+    return Caller(plan.terms.owner, CallerKind.SESSION)
+
+
+def installed(plan: StoredPlan, **changes: Any) -> Installed:
+    end = plan.terms.window.not_after
+    return replace(Installed(7, valid_until=end, mandate_id="C"), **changes)
+
+
+async def kinds(world: AutomationWorld, plan: StoredPlan) -> list[str]:
     async with world.database.connection() as db:
-        session = await session_store.find_session(db, plan.terms.id)
-    assert session is not None
-    assert session.state is SessionState.CLOSED_BY_SERVICE
-    assert not await sessions.installations.is_installed(plan)
-    revoking = await sessions.materials.material(
-        replace(plan, state=ProposalState.CANCELLED), soon()
-    )
-    assert revoking.revoke is not None
-    assert [each.function for each in revoking.revoke.invocations] == ["close", "approve"]
-
-
-async def test_wallet_that_signs_whole_transactions_sends_them_itself(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    sessions = network.sessions
-    plan = await feeding(desk)
-    material = await sessions.materials.material(plan, soon())
-    assert material.install is not None
-    whole = material.install.unsigned_transaction_xdr
-    assert whole is not None
-    envelope = TransactionEnvelope.from_xdr(whole, NET.passphrase)
-    envelope.sign(desk.payer)
-    request = InstallTransaction(envelope.hash())
-    pending = await sessions.installations.activate(plan, request)
-    assert isinstance(pending, InstallPending), "not sent yet"
-    await asyncio.to_thread(desk.world.ledger._deliver, envelope)
-    installed = await sessions.installations.activate(plan, request)
-    assert isinstance(installed, Installed)
-    assert installed.installer_tx == envelope.hash()
-    named = OpenedMandate(installed.mandate_id or "")
-    assert isinstance(await sessions.installations.activate(plan, named), Installed)
-
-
-async def refusal(network: AutomationNetwork, plan: StoredPlan, request: Any) -> str:
-    with pytest.raises(AutomationRefused) as refused:
-        await network.sessions.installations.activate(plan, request)
-    assert refused.value.code is ErrorCode.SESSION_MISMATCH
-    return refused.value.why
-
-
-async def test_only_the_issued_tree_signed_by_the_account_is_sent(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    plan, other = await feeding(desk), await feeding(desk)
-    sessions = network.sessions
-    material = await sessions.materials.material(plan, soon())
-    foreign = signed(await sessions.materials.material(other, soon()), by_key(desk.payer))
-    assert "other calls" in await refusal(network, plan, foreign)
-    genuine = signed(material, by_key(desk.payer))
-    assert "One entry" in await refusal(network, plan, SignedInstallation(genuine.entries * 2))
-    assert "no Soroban" in await refusal(network, plan, SignedInstallation(("AAAA",)))
-
-    def widened(entry: Entry, expiry: int) -> Entry:
-        approval: Any = entry.root_invocation.sub_invocations[0].function.contract_fn
-        approval.args[2].i128.lo = xdr.Uint64(approval.args[2].i128.lo.uint64 + 1)
-        return by_key(desk.payer)(entry, expiry)
-
-    assert "other calls" in await refusal(network, plan, signed(material, widened))
-    late = signed(material, lambda entry, expiry: by_key(desk.payer)(entry, expiry + 1_000))
-    assert "expires too late" in await refusal(network, plan, late)
-
-    def forged(entry: Entry, expiry: int) -> Entry:
-        stranger = Keypair.random()
-        made = by_key(desk.payer)(entry, expiry)
-        raw = bytearray(made.to_xdr_bytes())
-        own = desk.payer.raw_public_key()
-        at = bytes(raw).index(own, bytes(raw).index(own) + 1)
-        raw[at : at + 32] = stranger.raw_public_key()
-        return Entry.from_xdr_bytes(bytes(raw))
-
-    assert "does not verify" in await refusal(network, plan, signed(material, forged))
-    async with desk.world.database.connection() as db:
-        assert await db.fetchval("SELECT count(*) FROM automation_sponsored") == 0
-    assert isinstance(await sessions.installations.activate(plan, genuine), Installed)
-
-
-async def test_allowance_below_the_plan_is_not_the_plans(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    plan = await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    installed = await network.sessions.installations.activate(
-        plan, signed(material, by_key(desk.payer))
-    )
-    assert isinstance(installed, Installed)
-    raw = plan.terms.session_spec
-    assert raw is not None
-    mandate = Address(installed.mandate_id or "")
-    _, approval = revoke_mandate(read_spec(raw), mandate)
-    await desk.land_signed(approval, by_key(desk.payer))
-    assert not await network.sessions.installations.is_installed(plan)
-    why = await refusal(network, plan, OpenedMandate(mandate))
-    assert "allowance" in why
-
-
-async def test_mandate_that_is_not_open_is_refused(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    plan = await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    named = OpenedMandate(material.contracts[-1].id)
-    assert "Nothing of the plan" in await refusal(network, plan, named)
-    assert "another address" in await refusal(network, plan, OpenedMandate(desk.keeper))
-
-
-async def test_account_of_an_unknown_kind_gets_no_session(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    plan = await feeding(desk, SESSION, desk.pair)
-    with pytest.raises(AutomationRefused) as refused:
-        await network.sessions.materials.material(plan, soon())
-    assert refused.value.code is ErrorCode.UNSUPPORTED_ACCOUNT
-
-
-async def test_mode_is_unavailable_where_a_contract_has_other_code(desk: SessionDesk) -> None:
-    right = desk.contracts.contracts
-    wrong = {**right, ServiceContract.GUARD: right[ServiceContract.VERIFIER]}
-    network = desk.world.network(contracts=AutomationContracts(wrong, desk.contracts.routers))
-    watch = network.sessions.contracts
-    assert await watch.check()
-    assert watch.warnings == ("automation_contract_differs",)
-    assert SESSION not in watch.modes
-    assert MANDATE in watch.modes
-    honest = desk.world.network(contracts=desk.contracts).sessions.contracts
-    assert await honest.check()
-    assert (honest.warnings, SESSION in honest.modes) == ((), True)
-
-
-async def test_sponsored_call_whose_process_was_lost_gives_its_channel_back(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    plan = await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
-    async with desk.world.database.connection() as db:
-        await db.execute(
-            """
-            INSERT INTO automation_sponsored (id, proposal_id, purpose, network, owner, created_at)
-            VALUES ('aspo_lost', $1, 'install', $2, $3, now() - interval '1 hour')
-            """,
+        rows = await db.fetch(
+            "SELECT kind FROM automation_events WHERE proposal_id = $1 ORDER BY number",
             plan.terms.id,
-            NET.value,
-            plan.terms.owner,
         )
-        await db.execute(
-            "UPDATE automation_channels SET sponsored_id = 'aspo_lost' WHERE derivation_index = 0"
-        )
+    return [row["kind"] for row in rows]
+
+
+async def test_pending_installation_is_finished_by_the_loop(world: AutomationWorld) -> None:
+    plan = await paid_plan(world)
+    pending = InstallPending(HASH)
+    answers = Answers(pending, pending, installed(plan))
+    activation, _ = activation_of(world, answers)
+    loop = PendingInstallations(NET, world.database, activation)
+    found = await activation.activate(caller_of(plan), "request", plan.terms.id, OpenedMandate("C"))
+    assert found.is_pending
+    for _ in range(2):
+        assert (await read_plan(world.database, plan)).state is ProposalState.PAID
+        assert await read_runs(world.database, plan) == []
+        await loop.run_once()
+    assert (await read_plan(world.database, plan)).state is ProposalState.ACTIVE
+    assert len(await read_runs(world.database, plan)) == 2
+    assert answers.asked == [OpenedMandate("C"), REQUEST, REQUEST]
+    await loop.run_once()
+    assert len(answers.asked) == 3, "nothing waits any more"
+
+
+async def test_pending_installation_of_something_else_is_given_up(world: AutomationWorld) -> None:
+    plan = await paid_plan(world)
+    other = AutomationRefused(ErrorCode.SESSION_MISMATCH, "another spec")
+    activation, _ = activation_of(world, Answers(InstallPending(HASH), NetworkUnavailable(), other))
+    loop = PendingInstallations(NET, world.database, activation)
+    await activation.activate(caller_of(plan), "request", plan.terms.id, REQUEST)
+    await loop.run_once()
+    assert "session.install_failed" not in await kinds(world, plan), "it waits for the network"
+    await loop.run_once()
+    assert (await kinds(world, plan))[-1] == "session.install_failed"
+    assert (await read_plan(world.database, plan)).state is ProposalState.PAID
+
+
+@pytest.mark.parametrize("is_ledger", [False, True])
+async def test_session_that_ends_before_the_first_run_is_refused(
+    world: AutomationWorld, *, is_ledger: bool
+) -> None:
+    plan = await paid_plan(world)
+    early: dict[str, Any] = {"valid_until": soon(-10)}
+    if is_ledger:
+        early = {"valid_until_ledger": world.ledgers.now().sequence + 3}
+    activation, _ = activation_of(world, Answers(installed(plan, **early), installed(plan)))
     with pytest.raises(AutomationRefused) as refused:
-        await network.sessions.installations.activate(plan, given)
-    assert refused.value.code is ErrorCode.NETWORK_UNAVAILABLE, "another one is under way"
-    await network.sessions.closings.run_once()
-    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
-    async with desk.world.database.connection() as db:
-        held = await db.fetchval(
-            "SELECT count(*) FROM automation_channels WHERE sponsored_id IS NOT NULL"
-        )
-    assert held == 0
+        await activation.activate(caller_of(plan), "request", plan.terms.id, REQUEST)
+    assert refused.value.code is ErrorCode.SESSION_EXPIRES_TOO_SOON
+    await activation.activate(caller_of(plan), "request", plan.terms.id, REQUEST)
+    assert (await read_plan(world.database, plan)).state is ProposalState.ACTIVE, "the control"
+
+
+async def test_plan_whose_session_is_gone_is_not_resumed(world: AutomationWorld) -> None:
+    plan = await paid_plan(world)
+    end = world.ledgers.now().sequence + 100_000
+    answers = Answers(installed(plan, valid_until_ledger=end))
+    activation, changes = activation_of(world, answers)
+    caller, proposal_id = caller_of(plan), plan.terms.id
+    await activation.activate(caller, "request", proposal_id, REQUEST)
+    await changes.pause(caller, "request", proposal_id, None)
+    answers.is_there = False
+    with pytest.raises(AutomationRefused) as refused:
+        await changes.resume(caller, "request", proposal_id, None)
+    assert refused.value.code is ErrorCode.SESSION_MISMATCH
+    answers.is_there = True
+    async with world.database.connection() as db:
+        await db.execute("UPDATE automation_sessions SET valid_until_ledger = 1")
+    with pytest.raises(AutomationRefused) as refused:
+        await changes.resume(caller, "request", proposal_id, None)
+    assert refused.value.code is ErrorCode.SESSION_EXPIRES_TOO_SOON
+    async with world.database.connection() as db:
+        await db.execute("UPDATE automation_sessions SET valid_until_ledger = $1", end)
+    resumed = await changes.resume(caller, "request", proposal_id, None)
+    assert resumed.plan.state is ProposalState.ACTIVE

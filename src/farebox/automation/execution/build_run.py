@@ -8,9 +8,11 @@ from farebox.automation.authority.stored_calls import RunCalls
 from farebox.automation.execution.run_authority import (
     Authorities,
     PreparedRun,
+    RunAuthority,
     RunNotPrepared,
 )
 from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.classify_error import (
     ContractRole,
@@ -92,6 +94,17 @@ class RunBuilder:
         self._authorities, self._simulator = authorities, simulator
         self._operators, self._fees = operators, fees
         self._ledger_now, self._fee_stats = ledger_now, fee_stats
+
+    def with_authority(self, mode: AuthorityMode, authority: RunAuthority) -> "RunBuilder":
+        """The same builder with another authority of one mode: what a dry run sends."""
+        return RunBuilder(
+            {**self._authorities, mode: authority},
+            self._simulator,
+            self._operators,
+            self._fees,
+            ledger_now=self._ledger_now,
+            fee_stats=self._fee_stats,
+        )
 
     async def build(self, terms: PlanTerms, calls: RunCalls, run: Run) -> BuiltRun | RunNotBuilt:
         """Build a run as of the newest ledger.

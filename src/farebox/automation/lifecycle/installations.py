@@ -65,8 +65,8 @@ class Installations(Protocol):
         again after any answer.
 
         Raises:
-            AutomationRefused: `session_mismatch`, `session_expires_too_soon` or
-                `network_unavailable`.
+            AutomationRefused: `session_mismatch` or `session_expires_too_soon`.
+            NetworkUnavailable: no node answers.
             Outage: the database, the node or the vault is unavailable.
         """
         ...
@@ -75,6 +75,6 @@ class Installations(Protocol):
         """Whether the session that was read back is still on the ledger, before a resume.
 
         Raises:
-            AutomationRefused: `network_unavailable`.
+            NetworkUnavailable: no node answers.
         """
         ...

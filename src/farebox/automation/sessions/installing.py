@@ -1,5 +1,6 @@
 """Installs the session of a plan, or finds it installed, and reads it back (3.15)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +29,7 @@ from farebox.automation.sessions.install_tree import InstallTrees
 from farebox.automation.sessions.read_back import SessionReadBack
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import (
     PAYING_KINDS,
     AuthEntry,
@@ -169,6 +171,30 @@ class SessionInstallations:
                 raise _mismatch("Nothing of the plan is installed on the ledger.")
             await self._clock.sleep(_POLL_S)
         return replace(found, installer_tx=tx_hash)
+
+
+class NetworkInstallations:
+    """The installations of every network; see `Installations`."""
+
+    def __init__(self, by_network: Mapping[Network, SessionInstallations]) -> None:
+        self._by_network = by_network
+
+    async def activate(
+        self, plan: StoredPlan, request: InstallRequest
+    ) -> Installed | InstallPending:
+        """See `Installations`."""
+        return await self._of(plan).activate(plan, request)
+
+    async def is_installed(self, plan: StoredPlan) -> bool:
+        """See `Installations`."""
+        return await self._of(plan).is_installed(plan)
+
+    def _of(self, plan: StoredPlan) -> SessionInstallations:
+        found = self._by_network.get(plan.terms.network)
+        if found is None:
+            code = ErrorCode.AUTOMATION_UNAVAILABLE
+            raise AutomationRefused(code, code.sentence)
+        return found
 
 
 def _mismatch(why: str) -> AutomationRefused:
