@@ -22,7 +22,6 @@ _MODULES: Final = MappingProxyType(
         "automation": "automation",
         "vault": "vault",
         "auth": "auth",
-        "automation": "automation",
     }
 )
 
