@@ -95,15 +95,7 @@ def build_services(settings: Settings) -> Services:
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
     plans = build_proposing(settings, pools, clock, networks, automation, FreeQuotes(), limiter)
-    lives = build_lifecycle(
-        pools,
-        clock,
-        networks,
-        automation,
-        vault.automation,
-        plans.reader,
-        automation.installations,
-    )
+    lives = build_lifecycle(pools, clock, networks, automation, vault.automation, plans.reader)
     callers = (agents, wallets, build_skills(settings), plans, lives)
     others = (accounts, sign_in, ingress, vault, gateway, *callers)
     features = join_features(facilitator, catalog, *others)
