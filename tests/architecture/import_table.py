@@ -131,6 +131,18 @@ INSIDE = MappingProxyType(
                 "schedules",
                 "session_body",
             },
+            "sessions": {
+                "authority",
+                "execution",
+                "lifecycle",
+                "limits",
+                "paymaster",
+                "plan_body",
+                "plans",
+                "refusal",
+                "runs",
+                "session_body",
+            },
         },
         "catalog": {
             "tokens": set[str](),

@@ -52,6 +52,7 @@ TABLES: Final = (
     "automation_leases",
     "automation_attempts",
     "automation_channels",
+    "automation_sponsored",
     "automation_events",
     "automation_outages",
     "automation_presigned",

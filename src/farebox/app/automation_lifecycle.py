@@ -17,7 +17,6 @@ from farebox.automation.lifecycle.changes_http import change_endpoints
 from farebox.automation.lifecycle.ended_sessions import EndedSessions
 from farebox.automation.lifecycle.event_feed import EventFeed
 from farebox.automation.lifecycle.history_http import history_endpoints
-from farebox.automation.lifecycle.installations import Installations
 from farebox.automation.lifecycle.lifecycle_network import LifecycleNetwork
 from farebox.automation.lifecycle.pending_installations import PendingInstallations
 from farebox.automation.lifecycle.plan_warnings import PlanWarnings
@@ -25,7 +24,6 @@ from farebox.automation.lifecycle.read_history import RunHistory
 from farebox.automation.lifecycle.repeat_run import RunRepeat
 from farebox.automation.lifecycle.unhealthy_network import UnhealthyNetwork
 from farebox.automation.lifecycle.upkeep_loop import LifecycleUpkeep, UpkeepStep
-from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.proposing.availability import Availability
 from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.kernel.clock import Clock
@@ -51,11 +49,10 @@ def build_lifecycle(
     automation: AutomationServices,
     sealers: AutomationSealers | None,
     reader: ProposalReader,
-    installations: Mapping[AuthorityMode, Installations],
 ) -> LifecycleServices:
     """Build the routes of plans' lives, and the loop of each network with automation."""
     networks = {name: _network(name, services[name], automation) for name in automation.networks}
-    database = pools.accounts
+    database, installations = pools.accounts, automation.installations
     entries = None if sealers is None else sealers.entries
     activation = Activation(database, clock, networks, entries, installations)
     finishing = Activation(pools.runs, clock, networks, entries, installations)

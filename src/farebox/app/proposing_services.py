@@ -33,6 +33,7 @@ from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.automation.proposing.record_proposal import ProposalRecorder
 from farebox.automation.proposing.session_materials import SessionMaterials
 from farebox.automation.proposing.target_code import TargetReader
+from farebox.automation.sessions.contracts_watch import NEEDED
 from farebox.ingress.rate_limiter import ActionQuota, RateLimiter, change_limit
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -84,7 +85,7 @@ def _network(
 ) -> ProposingNetwork:
     targets = TargetReader(name, services.rpc)
     drafting = PlanDrafting(
-        PlanResolution(targets, venues=None),
+        PlanResolution(targets, automation.sessions.venues),
         services.operators,
         LIMITS,
         executor=automation.paymaster.executor,
@@ -99,6 +100,9 @@ def _network(
         preflight=_preflight(name, services, automation, targets, fees),
         materials=ModeMaterials(_materials(name, services, automation, clock)),
         delegates=automation.delegates,
+        kinds=automation.sessions.kinds,
+        contracts=automation.sessions.bodies,
+        venues=[*automation.sessions.contracts.named.routers],
     )
 
 
@@ -129,4 +133,12 @@ def _materials(
     presigned = PresignedMaterials(
         automation.paymaster.nonce_key, life, ledger_now=services.ledgers.now
     )
-    return {AuthorityMode.OPEN: OpenMaterials(), AuthorityMode.PRESIGNED: presigned}
+    materials: dict[AuthorityMode, SessionMaterials] = {
+        AuthorityMode.OPEN: OpenMaterials(),
+        AuthorityMode.PRESIGNED: presigned,
+    }
+    sessions, named = automation.sessions, automation.sessions.contracts.named.contracts
+    for mode in (AuthorityMode.SESSION, AuthorityMode.MANDATE):
+        if named.keys() >= set(NEEDED[mode]):
+            materials[mode] = sessions.materials
+    return materials

@@ -10,6 +10,7 @@ from farebox.automation.lifecycle.operator_plans import close_plans, resume_plan
 from farebox.automation.lifecycle.operator_store import OperatorFilter
 from farebox.automation.lifecycle.stop_plans import pause_plans
 from farebox.automation.plans.proposal_state import PauseReason, ProposalState
+from farebox.cli.automation_deploy import deploy
 from farebox.cli.database import run_with_database
 from farebox.cli.exits import UserActionRequired
 from farebox.cli.networks import NetworkName
@@ -25,11 +26,14 @@ _owner_option = click.option("--owner", help="The owner of the plans, as list pr
 
 @click.group("automation")
 def command() -> None:
-    """List the plans of automation, and pause, resume or close them.
+    """List the plans of automation, pause, resume or close them, and deploy their contracts.
 
     Configured like serve. Takes effect in every process on the database, without a restart.
     `farebox sponsor stop --for automation` stops a whole network at once.
     """
+
+
+command.add_command(deploy)
 
 
 @command.command("list")

@@ -65,12 +65,13 @@ class BuiltRun:
 class RunNotBuilt:
     """Nothing may be sent for the run now; `code` says why.
 
-    `used_nonce` is the nonce of the run's authorization where the ledger knows it already.
+    `is_used`: the run's authorization seems to be used already; `nonce` is that of an entry.
     """
 
     error: ErrorClass
     code: str
-    used_nonce: int | None = None
+    is_used: bool = False
+    nonce: int | None = None
 
 
 class RunBuilder:
@@ -117,7 +118,7 @@ class RunBuilder:
         try:
             prepared = await authority.prepare(terms, calls, run, self._ledger_now())
             if isinstance(prepared, RunNotPrepared):
-                return RunNotBuilt(prepared.error, prepared.code)
+                return RunNotBuilt(prepared.error, prepared.code, prepared.is_used)
             if not self._is_allowed(prepared):
                 return RunNotBuilt(ErrorClass.PROGRAM, "entry_not_allowed")
             return await self._simulate(terms, calls, run, prepared)
@@ -144,8 +145,8 @@ class RunBuilder:
             number = getattr(simulation, "contract_error", None)
             code = code if number is None else f"contract_{number}"
             is_used = code == RefusalKind.NONCE_USED.value
-            nonce = prepared.nonce if is_used else None
-            return RunNotBuilt(classify_simulation(simulation, _NUMBERS), code, nonce)
+            error = classify_simulation(simulation, _NUMBERS)
+            return RunNotBuilt(error, code, is_used, prepared.nonce)
         fault = self._judge_effects(calls, run, prepared, simulation.events)
         if fault is not None:
             return RunNotBuilt(ErrorClass.PROGRAM, fault)
