@@ -6,12 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from stellar_sdk import Keypair, scval
+from stellar_sdk import Keypair, scval, xdr
 
 from farebox.kernel.networks import Network
 from support.command import run_farebox
 from support.contracts import wasm_of
 from support.ledger import Ledger
+from support.plan_service import TABLES
 from support.planted_secrets import plant_secret
 from support.stage import NetworkStage, Stage, key_of, own_relayer
 from support.vault import VAULT_SETTING
@@ -20,16 +21,7 @@ from support.waiting import until
 PRICE: Final = 10**14  # of both tokens, by the oracle
 RUN_PRICE: Final = 1_000  # on pubnet; runs cost nothing on testnet
 _LIQUIDITY: Final = 10_000_000
-_TABLES: Final = (
-    "run_credits",
-    "automation_payments",
-    "automation_events",
-    "automation_runs",
-    "automation_sessions",
-    "automation_proposals",
-    "automation_owners",
-    "automation_channels",
-)
+_TABLES: Final = tuple(name for name in TABLES if name.startswith(("automation", "run_")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +55,7 @@ async def deploy_market(network: NetworkStage) -> PlanMarket:
     return PlanMarket(keeper, faulty, router, oracle)
 
 
-async def _put(ledger: Ledger, owner: Keypair, name: str, *arguments: scval.xdr.SCVal) -> str:
+async def _put(ledger: Ledger, owner: Keypair, name: str, *arguments: xdr.SCVal) -> str:
     return await ledger.deploy(owner, wasm_of(name), *arguments)
 
 
@@ -92,7 +84,7 @@ async def _deploy_own(stage: Stage, network: Network, settings: dict[str, str]) 
     environment = stage.environment | settings | VAULT_SETTING
     on = ("--network", network.label)
     for words in (
-        ("channels", "create", "--for", "automation", "--count", "1", *on),
+        ("channels", "create", "--for", "automation", "--count", "3", *on),
         ("automation", "deploy", *on),
     ):
         ran = await asyncio.to_thread(run_farebox, *words, settings=environment)

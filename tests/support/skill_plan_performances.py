@@ -48,7 +48,7 @@ async def propose(skill: PlanSkill, stage: SkillStage) -> None:
 async def payment(skill: PlanSkill, stage: SkillStage) -> None:
     owner = await planner(stage)
     made = await proposed(stage, skill, owner)
-    output = await paid(stage, skill, owner, made["proposal"]["id"])
+    output = await paid(stage, skill, owner, made)
     assert output["payment"]["amount"] == made["quote"]["total"]
     assert output["proposal"]["runsCredited"] == RUNS
 

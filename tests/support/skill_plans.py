@@ -140,11 +140,12 @@ async def proposed(
     return output
 
 
-async def paid(stage: SkillStage, skill: PlanSkill, owner: Planner, plan_id: str) -> Json:
-    """Pay for the runs of a plan, at the price that the service asks; the output."""
-    value: Json = {"id": plan_id}
-    offered = await stage.caller.call(skill.slug, "payment", value, owner.headers)
-    if offered.status == 402:
+async def paid(stage: SkillStage, skill: PlanSkill, owner: Planner, made: Json) -> Json:
+    """Pay for the runs of a proposed plan, at the price that the service asks; the output."""
+    value: Json = {"id": made["proposal"]["id"]}
+    if not made["quote"]["isFree"]:
+        offered = await stage.caller.call(skill.slug, "payment", value, owner.headers)
+        assert offered.status == 402, offered.body
         value["paymentSignature"] = await _sign_payment(stage, offered.body)
     output: Json = await stage.caller.perform(skill.slug, "payment", value, owner.headers)
     assert output["proposal"]["status"] == "paid"
@@ -184,12 +185,11 @@ async def ready_to_activate(
     stage: SkillStage, skill: PlanSkill, owner: Planner, **changes: Any
 ) -> Json:
     """Propose a plan, pay for it and sign its session: the input of activation."""
-    plan_id = (await proposed(stage, skill, owner, **changes))["proposal"]["id"]
-    await paid(stage, skill, owner, plan_id)
-    session = await stage.caller.perform(
-        skill.slug, "session", {"id": plan_id}, owner.headers
-    )
-    return {"id": plan_id} | signed(stage, session, owner)
+    made = await proposed(stage, skill, owner, **changes)
+    await paid(stage, skill, owner, made)
+    value = {"id": made["proposal"]["id"]}
+    session = await stage.caller.perform(skill.slug, "session", value, owner.headers)
+    return value | signed(stage, session, owner)
 
 
 async def activated(stage: SkillStage, skill: PlanSkill, owner: Planner, **changes: Any) -> Json:
