@@ -1,3 +1,4 @@
+import { base64, isEqual, join } from "./bytes";
 import { accountAddress, contractAddress } from "./decodeAddress";
 import { readBase64, Undecodable, XdrReader } from "./decodeXdr";
 
@@ -33,19 +34,6 @@ const AUTHORIZATION = Uint8Array.of(0, 0, 0, 9);
 /** The kind "bytes" and the number 64, as the value of a plain signature begins. */
 const PLAIN_SIGNATURE = Uint8Array.of(0, 0, 0, 13, 0, 0, 0, 64);
 const KEY_SIGNATURE_BYTES = 64;
-
-const join = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
-  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
-};
-const base64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes));
-const isEqual = (one: Uint8Array, other: Uint8Array): boolean =>
-  one.length === other.length && one.every((byte, at) => byte === other[at]);
 
 function requireText(reader: XdrReader, kind: number, expected: string | null): void {
   reader.expect(kind, "An argument of the challenge is no text.");

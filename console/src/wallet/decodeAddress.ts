@@ -14,7 +14,7 @@ function checksum(bytes: Uint8Array): number {
 }
 
 /** Base32 (RFC 4648) of whole groups of five bytes: an address has 35. */
-function base32(bytes: Uint8Array): string {
+export function base32(bytes: Uint8Array): string {
   let text = "";
   let bits = 0;
   let value = 0;
@@ -41,3 +41,22 @@ export const accountAddress = (key: Uint8Array): string => encode(ACCOUNT, key);
 
 /** The C… address of a contract id of 32 bytes. */
 export const contractAddress = (id: Uint8Array): string => encode(CONTRACT, id);
+
+/** The SCAddress (XDR) of a G… or C… address that one of the two functions above has made. */
+export function addressXdr(address: string): Uint8Array {
+  const bytes: number[] = [];
+  let value = 0;
+  let bits = 0;
+  for (const each of address) {
+    value = ((value << 5) | ALPHABET.indexOf(each)) & 0xfff;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes.push((value >> bits) & 0xff);
+    }
+  }
+  const key = Uint8Array.from(bytes.slice(1, 33));
+  if (accountAddress(key) === address) return Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, ...key);
+  if (contractAddress(key) === address) return Uint8Array.of(0, 0, 0, 1, ...key);
+  throw new RangeError("It is no address of an account or a contract.");
+}

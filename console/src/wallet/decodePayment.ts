@@ -1,4 +1,5 @@
-import { accountAddress, contractAddress } from "./decodeAddress";
+import { contractAddress } from "./decodeAddress";
+import { readAddress, readNetwork } from "./decodeParts";
 import { readBase64, Undecodable, XdrReader } from "./decodeXdr";
 
 /** What a signature of a HashIDPreimage allows, when it is one SEP-41 transfer and nothing else. */
@@ -21,31 +22,11 @@ const MAX_BYTES = 4_096;
 const AUTHORIZATION = 9;
 const AUTHORIZATION_WITH_ADDRESS = 10;
 const CONTRACT_CALL = 0;
-const ACCOUNT = 0;
 const CONTRACT = 1;
 const VALUE_ADDRESS = 18;
 const VALUE_I128 = 10;
 const TRANSFER = "transfer";
 const MAX_SYMBOL = 32;
-
-/** By the SHA-256 of the passphrase; `decodePayment.test.ts` computes them again. */
-const NETWORKS: Record<string, string> = {
-  cee0302d59844d32bdca915c8203dd44b33fbb7edc19051ea37abedf28ecd472: "stellar:testnet",
-  "7ac33997544e3175d266bd022439b22cdb16508c01163f26e5cb2a3e1045a979": "stellar:pubnet",
-};
-
-const hex = (bytes: Uint8Array): string =>
-  Array.from(bytes, (each) => each.toString(16).padStart(2, "0")).join("");
-
-function readAddress(reader: XdrReader): string {
-  const kind = reader.uint32();
-  if (kind === ACCOUNT) {
-    reader.expect(0, "An account has a key of an unknown kind."); // PublicKey: ed25519
-    return accountAddress(reader.fixed(32));
-  }
-  if (kind === CONTRACT) return contractAddress(reader.fixed(32));
-  throw new Undecodable("An address is neither an account nor a contract.");
-}
 
 function readAddressValue(reader: XdrReader): string {
   reader.expect(VALUE_ADDRESS, "An argument of the transfer is no address.");
@@ -63,8 +44,7 @@ function readHead(reader: XdrReader) {
   if (kind !== AUTHORIZATION && kind !== AUTHORIZATION_WITH_ADDRESS) {
     throw new Undecodable("It is no authorization of a contract call.");
   }
-  const network = NETWORKS[hex(reader.fixed(32))];
-  if (network === undefined) throw new Undecodable("It is for a network that is not known here.");
+  const network = readNetwork(reader);
   const nonce = reader.int64();
   const expirationLedger = reader.uint32();
   const address = kind === AUTHORIZATION_WITH_ADDRESS ? readAddress(reader) : null;

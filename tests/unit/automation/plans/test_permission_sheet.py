@@ -12,6 +12,7 @@ from hypothesis import given
 from farebox.automation.plans.permission_sheet import write_permission_sheet
 from farebox.automation.plans.session_spec import (
     AnyValue,
+    ArgumentRule,
     AuthorityMode,
     EqualTo,
     InRange,
@@ -30,6 +31,7 @@ from farebox.automation.plans.value_text import show_value
 from farebox.kernel.addresses import account_address
 from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
+from farebox.stellar import known_tokens
 from farebox.stellar.known_tokens import NATIVE
 from farebox.stellar.scval import ScBytes, ScKind, ScNumber, ScOther, ScValue, ScVec
 from farebox.stellar.scval_writer import VOID, address_of, struct_of
@@ -83,54 +85,82 @@ def sheet(spec: SessionSpec = SPEC) -> tuple[str, ...]:
 
 
 def test_sheet_has_a_sentence_for_each_rule_and_the_worst_case() -> None:
+    usdc = known_tokens.USDC[Network.TESTNET].contract
     assert sheet() == (
         (
-            f"The key {account_address(DELEGATE)} may make the calls below"
-            f" for the account {WALLET} on stellar:testnet."
+            f"The service's key {account_address(DELEGATE)} may act for the account {WALLET} on"
+            " stellar:testnet, as written here."
         ),
-        "It may do so from 2027-01-15 08:00:00 UTC until 2027-01-15 09:00:00 UTC.",
-        "It may start 1 call in all.",
-        "The same call starts once in 3600 seconds at most.",
+        (
+            "The account makes the calls; the session guard that is installed on it refuses every"
+            " other call of the key."
+        ),
+        "The calls start from 2027-01-15 08:00:00 UTC until 2027-01-15 09:00:00 UTC.",
+        "At most 1 call may start in all.",
+        "The same call, or the same line of it, may start once in 1 hour.",
+        f"Here USDC is the token {usdc}, XLM is the token {XLM}, token 1 is the token {USDC}.",
         f"Call 1: swap of the contract {ROUTER}, with 8 arguments.",
         "Call 1, argument 1: exactly 1.",
         "Call 1, argument 2: at least 2 for each 1 of argument 1.",
-        "Call 1, argument 3: a number from 1 to 9.",
+        "Call 1, argument 3: a number from 1 up to 9.",
         f"Call 1, argument 4: the account {WALLET}.",
-        "Call 1, argument 5: the caller: the account.",
-        "Call 1, argument 6: a time at most 600 seconds after that of the ledger.",
+        "Call 1, argument 5: who makes the call, the account.",
+        "Call 1, argument 6: a time at most 10 minutes after that of the ledger.",
         "Call 1, argument 7: anything.",
         (
-            f"Call 1, argument 8: at least argument 1 (token {XLM}) in token {USDC} by the prices"
-            f" of the oracle {ORACLE}, not older than 60 seconds, times 3/4 and less 100 of 10000"
-            " parts."
+            "Call 1, argument 8: at least what argument 1 of XLM is worth in token 1, by prices of"
+            f" the oracle {ORACLE} that are not older than 1 minute, times 3/4 and less 100 of"
+            " 10000 parts."
         ),
         (
-            f"Call 2: transfer of the contract {XLM}, with 3 arguments, only inside call 1 and once"
-            " in it."
+            "Call 2, only inside call 1 and once in it: send XLM from the account, as one of the"
+            " lines of this call says."
         ),
-        "Call 2, argument 1: the caller: the account.",
-        "Call 2, argument 2: value 1 of one of the alternatives, the same for all of them.",
-        "Call 2, argument 3: value 2 of one of the alternatives, the same for all of them.",
-        f"Call 2, alternative 1: {PAIR}, 1.",
-        f"Call 2, alternative 2: {OWNER}, 1.",
-        (
-            f"At most 10000000 base units of the token {XLM} (1 XLM) leave in one run,"
-            f" and 50000000 base units of the token {XLM} (5 XLM) in all."
-        ),
-        f"Nothing of the token {USDC} is paid; what comes in goes to the account.",
+        f"Call 2, line 1: 0.0000001 XLM to {PAIR}.",
+        f"Call 2, line 2: 0.0000001 XLM to {OWNER}.",
+        "At most 1 XLM may be paid with one call that starts, and 5 XLM in all.",
+        "Nothing of token 1 may be paid; what comes in goes to the account.",
         "Nothing else is allowed: no other contract, function, argument or token.",
         (
             "Worst case, if the key is stolen: the calls above are made as early as they may be,"
-            f" and 10000000 base units of the token {XLM} (1 XLM) leave the account on the terms"
-            " above."
+            " and 1 XLM leave the account on the terms above."
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("to", "amount", "told"),
+    [
+        (EqualTo(address_of(PAIR)), EqualTo(ONE), "send exactly 0.0000001 XLM, from the account"),
+        (EqualTo(address_of(PAIR)), InRange(0, 5), "send from 0 XLM up to 0.0000005 XLM, from"),
+        (AnyValue(), EqualTo(ONE), "transfer of XLM, with 3 arguments, of which argument 3 is the"),
+        (EqualTo(address_of(PAIR)), AnyValue(), "transfer of XLM, with 3 arguments"),
+        (EqualTo(VOID), EqualTo(ONE), "transfer of XLM, with 3 arguments"),
+        (RowColumn(1), RowColumn(0), "transfer of XLM, with 3 arguments"),
+    ],
+)
+def test_transfer_is_one_sentence_where_one_says_all(
+    to: ArgumentRule, amount: ArgumentRule, told: str
+) -> None:
+    call = SessionCall(XLM, "transfer", (IsAccount(), to, amount), amount=2)
+    lines = sheet(replace(SPEC, calls=(call,)))
+    assert any(line.startswith(f"Call 1: {told}") for line in lines)
+
+
+def test_amount_of_a_call_and_names_of_arguments_are_told() -> None:
+    rules = (IsAccount(), EqualTo(address_of(PAIR)), InRange(0, 5), AnyValue())
+    lines = sheet(replace(SPEC, calls=(SessionCall(XLM, "approve", rules, amount=2),)))
+    assert "Call 1: approve of XLM, with 4 arguments, of which argument 3 is the amount." in lines
+    assert "Call 1, argument 4 (last ledger): anything." in lines
 
 
 def test_worst_case_of_calls_without_tokens_is_the_calls() -> None:
     calls = (SessionCall(ROUTER, "poke", ()),)
     *_, last = sheet(replace(SPEC, calls=calls, caps=()))
-    assert last == "Worst case, if the key is stolen: the calls above are made; no token leaves."
+    assert last == (
+        "Worst case, if the key is stolen: the calls above are made as early as they may be; no"
+        " token may be paid from the account."
+    )
 
 
 @pytest.mark.parametrize("mode", AuthorityMode)
@@ -138,17 +168,34 @@ def test_sheet_says_who_makes_the_calls(mode: AuthorityMode) -> None:
     callers = {
         AuthorityMode.SESSION: "the account",
         AuthorityMode.PRESIGNED: "the account",
-        AuthorityMode.MANDATE: "the mandate's own contract",
+        AuthorityMode.MANDATE: "the mandate",
         AuthorityMode.OPEN: "the service's executor",
     }
-    assert f"Call 1, argument 5: the caller: {callers[mode]}." in sheet(replace(SPEC, mode=mode))
+    lines = sheet(replace(SPEC, mode=mode))
+    assert f"Call 1, argument 5: who makes the call, {callers[mode]}." in lines
+    assert f"Call 2, only inside call 1 and once in it: send XLM from {callers[mode]}," in " ".join(
+        lines
+    )
+
+
+def test_every_mode_has_sentences_of_its_own() -> None:
+    spec = replace(SPEC, calls=(SessionCall(ROUTER, "poke", ()),))
+    assert len({sheet(replace(spec, mode=mode)) for mode in AuthorityMode}) == len(AuthorityMode)
 
 
 @given(session_specs)
 def test_every_spec_has_a_sheet_with_each_of_its_rules(spec: SessionSpec) -> None:
     lines = sheet(spec)
-    rules = sum(len(call.rules) + len(call.rows) for call in spec.calls)
-    assert len(lines) == 6 + len(spec.calls) + rules + len(spec.caps)
+    told = [
+        line
+        for number, call in enumerate(spec.calls, start=1)
+        for line in lines
+        if line.startswith((f"Call {number},", f"Call {number}:"))
+    ]
+    least = sum(1 + len(call.rows) for call in spec.calls)
+    most = sum(1 + len(call.rules) + len(call.rows) for call in spec.calls)
+    assert least <= len(told) <= most
+    assert len(lines) == 8 + len(told) + len(spec.caps)
     assert all(line.isprintable() for line in lines)
     assert all(line.endswith(".") for line in lines)
 
@@ -181,26 +228,34 @@ def test_bytes_that_are_no_spec_have_no_sheet() -> None:
         (ScNumber(ScKind.I128, -5), "-5"),
         (address_of(OWNER), OWNER),
         (ScBytes(ScKind.BYTES, b"\0\xff"), "bytes 00ff"),
-        (ScBytes(ScKind.STRING, b'a"b\nc\\'), '"a\\"b\\nc\\\\"'),
-        (ScBytes(ScKind.STRING, "é\u202e".encode()), '"\\xe9\\u202e"'),
-        (ScBytes(ScKind.STRING, b"\xff"), '"\\\\xff"'),
+        (ScNumber(ScKind.U32, 5), "5 (u32)"),
+        (ScBytes(ScKind.STRING, b'a"b\nc\\'), '"a\\"b\\x0ac\\\\"'),
+        (ScBytes(ScKind.STRING, "é\u202e".encode()), '"\\xc3\\xa9\\xe2\\x80\\xae"'),
+        (ScBytes(ScKind.STRING, b"\xff"), '"\\xff"'),
+        (ScBytes(ScKind.SYMBOL, b"ab"), 'symbol "ab"'),
+        (ScVec(None), "the XDR 0000001000000000"),
         (ScVec((ONE, VOID)), "[1, nothing]"),
-        (struct_of(a=ONE), '{"a": 1}'),
+        (struct_of(a=ONE), '{symbol "a": 1}'),
         (ScOther(ScKind.BOOL, b"\0\0\0\1"), "true"),
         (ScOther(ScKind.BOOL, bytes(4)), "false"),
-        (ScOther(ScKind.ERROR, bytes(8)), "a value of kind error"),
+        (ScOther(ScKind.ERROR, bytes(8)), "the XDR 000000020000000000000000"),
     ],
 )
 def test_value_is_shown_as_text(value: ScValue, shown: str) -> None:
     assert show_value(value) == shown
 
 
-@given(values)
-def test_every_value_is_shown_in_one_short_line(value: ScValue) -> None:
-    shown = show_value(value)
+@given(values, values)
+def test_values_that_differ_have_two_texts_of_one_line(one: ScValue, other: ScValue) -> None:
+    shown = show_value(one)
     assert shown.isprintable()
-    assert shown.isascii() or shown[200] == "…"
-    assert len(shown) < 230
+    assert shown.isascii()
+    assert (shown == show_value(other)) == (one == other)
+
+
+@given(session_specs, session_specs)
+def test_specs_that_differ_have_two_sheets(one: SessionSpec, other: SessionSpec) -> None:
+    assert (sheet(one) == sheet(other)) == (one == other)
 
 
 def test_sheets_of_the_vectors_are_read_from_their_xdr() -> None:
