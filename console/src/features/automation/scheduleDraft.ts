@@ -78,7 +78,7 @@ export function scheduleOf(draft: Draft): Schedule {
 }
 
 function showSeconds(seconds: number): string {
-  const unit = (Object.entries(UNITS) as [Unit, number][]).reverse().find(([, length]) => seconds % length === 0);
+  const unit = (Object.entries(UNITS) as [Unit, number][]).findLast(([, length]) => seconds % length === 0);
   if (!unit) return `${seconds} seconds`;
   const count = seconds / unit[1];
   return count === 1 ? unit[0].slice(0, -1) : `${count} ${unit[0]}`;

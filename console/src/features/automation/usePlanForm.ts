@@ -49,18 +49,17 @@ const refusalAt = (name: string, draft: Draft, refused: Refused | null): string 
 };
 
 interface Options {
+  network: Network;
   initial: Draft;
   rules: PlanRules;
   onDone: (detail: PlanDetail) => void;
 }
 
 /** The form of a plan: errors found here, and those that the service names, stand at their fields. */
-export function usePlanForm({ initial, rules, onDone }: Options): PlanForm & { showRefusal: (refused: Refused | null) => void } {
+export function usePlanForm({ network, initial, rules, onDone }: Options): PlanForm {
   const sent = useRef<Draft | null>(null);
-  const previewed = useRef<Refused | null>(null);
   const keyOf = useIdempotencyKey();
-  const network = useRef(initial["network"] as Network);
-  const { known, tokenOf } = usePlanTokens(network.current);
+  const { known, tokenOf } = usePlanTokens(network);
   const form = useForm<Draft, PlanDetail>({
     initial,
     validate: (draft) => planProblems(draft, tokenOf, rules),
@@ -86,13 +85,19 @@ export function usePlanForm({ initial, rules, onDone }: Options): PlanForm & { s
     field: (name) => {
       const own = form.field(name);
       const submitted = sent.current === null || form.failure === null ? null : { draft: sent.current, failure: form.failure };
-      return { ...own, error: own.error ?? refusalAt(name, draft, submitted) ?? refusalAt(name, draft, previewed.current) };
+      return { ...own, error: own.error ?? refusalAt(name, draft, submitted) };
     },
     add: (list, members) => replace(addTo(draft, list, members)),
     remove: (list, id) => replace(removeFrom(draft, list, id)),
     submit: form.submit,
-    showRefusal: (refused) => {
-      previewed.current = refused;
-    },
   };
 }
+
+/** The form with what its preview was refused for at the field. */
+export const withRefusal = (form: PlanForm, refused: Refused | null): PlanForm => ({
+  ...form,
+  field: (name) => {
+    const own = form.field(name);
+    return { ...own, error: own.error ?? refusalAt(name, form.draft, refused) };
+  },
+});
