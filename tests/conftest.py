@@ -40,6 +40,7 @@ pytest_plugins = (
     "support.stage_fixtures",
     "support.agent_fixtures",
     "support.caller_fixtures",
+    "support.proposing_fixtures",
     "support.deadlines",
     "support.prove_world",
     "support.output_check",

@@ -7,6 +7,7 @@ from adversarial.agent_rows import AGENT_ROWS
 from adversarial.catalog_rows import CATALOG_ROWS
 from adversarial.gateway_rows import GATEWAY_ROWS
 from adversarial.payment_rows import PAYMENT_ROWS
+from adversarial.proposal_rows import PROPOSAL_ROWS
 from adversarial.reliability_rows import RELIABILITY_ROWS
 from adversarial.wallet_rows import WALLET_ROWS
 
@@ -18,4 +19,5 @@ ROWS: Final = (
     *AGENT_ROWS,
     *ACCOUNT_ROWS,
     *WALLET_ROWS,
+    *PROPOSAL_ROWS,
 )

@@ -10,10 +10,13 @@ from urllib.parse import quote
 
 import pytest
 
+from farebox.kernel.secret import Secret
 from farebox.mcp.tools import TOOLS
+from farebox.storage.pool import Database
 from support.agent import Agent
 from support.asgi import Answer, AsgiClient
-from support.promises import case
+from support.listings import Listed, list_many
+from support.promises import case, promise
 from support.skills import SKILLS
 from support.stage import Stage
 
@@ -63,6 +66,9 @@ ADVERTISED: Final = (
     "/.well-known/x402",
     "/v1/openapi.json",
     "/v1/errors",
+    "/v1/networks",
+    "/discovery/resources?limit=100",
+    "/discovery/search?query=upto",
     *(
         f"/v1/skills/{slug}/{name}"
         for slug in SKILLS
@@ -167,10 +173,37 @@ async def test_upto_is_not_advertised(stage: Stage, path: str) -> None:
 
 
 @case("VA-019")
+@promise("upto:not-advertised")
+async def test_upto_is_in_no_page_and_no_search_of_the_catalog(stage: Stage) -> None:
+    """A listing that speaks of metering is there: its payment is still `exact`."""
+    metered = Listed("https://metered.example/data", "metered", description="metered up to a cap")
+    async with Database(Secret(stage.environment["FAREBOX_DATABASE_URL"])) as database:
+        (own,) = await list_many(database, [metered])
+        agent = Agent(stage.client)
+        try:
+            for path in ("/discovery/resources?payTo=", "/discovery/merchant?payTo="):
+                page = await stage.client.get(path + metered.pay_to)
+                assert b"metered.example" in page.body, "the control: there is something to find"
+                assert _UPTO.search(page.body.decode()) is None
+            nothing = (await stage.client.get("/discovery/resources?scheme=upto")).json()
+            assert nothing["items"] == []
+            found = await agent.call("search_services", {"query": "metered"})
+            assert "metered.example" in repr(found), "the control"
+            for query in ("metered", "upto", "scheme upto"):
+                found = await agent.call("search_services", {"query": query})
+                assert _UPTO.search(repr(found["structuredContent"])) is None
+        finally:
+            async with database.connection() as db:
+                await db.execute("DELETE FROM listings WHERE id = $1", own)
+                await db.execute("DELETE FROM search_documents WHERE listing_id = $1", own)
+
+
+@case("VA-019")
 async def test_upto_is_no_tool_and_no_payment(stage: Stage) -> None:
     assert _UPTO.search(repr(TOOLS)) is None
     listed = await Agent(stage.client).ask("tools/list")
     assert _UPTO.search(repr(listed)) is None
+    assert len(listed["result"]["tools"]) == len(TOOLS)
     request = (await stage.draft()).request(scheme="upto")
     assert (await stage.verify(request))["invalidReason"] == "unsupported_scheme"
     assert (await stage.settle(request))["errorReason"] == "unsupported_scheme"
@@ -180,6 +213,7 @@ async def test_upto_is_no_tool_and_no_payment(stage: Stage) -> None:
 
 
 def test_control_upto_is_recognized() -> None:
-    for text in ('{"scheme": "upto"}', "the scheme upto", "x402-upto/spec"):
+    texts = ('{"scheme": "upto"}', "the scheme upto", "x402-upto/spec", '{"enum":["exact","upto"]}')
+    for text in texts:
         assert _UPTO.search(text)
     assert _UPTO.search("at most, or up to 100") is None

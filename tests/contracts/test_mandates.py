@@ -122,7 +122,7 @@ def test_mandate_makes_its_run_once_an_interval_until_it_is_used_up(mandate: Man
         for token in (ledger.asset, ledger.native):
             assert ledger.balance(token, mandate.address) == 0
         ledger.pass_time(INTERVAL)
-    refused(mandate, mandate.run(mandate.swap(), 6), 12)
+    refused(mandate, mandate.run(mandate.swap(), 6), 4012)
     allowance = ledger.read(
         ledger.asset, "allowance", scval.to_address(owner), scval.to_address(mandate.address)
     )
@@ -141,13 +141,13 @@ def test_every_changed_argument_of_the_run_is_refused(mandate: Mandate) -> None:
         {4: scval.to_uint64(ledger.now + 3_600)},
         {4: scval.to_uint64(ledger.now - 3_600)},
     ):
-        refused(mandate, mandate.run(mandate.swap(changes)), 10)
+        refused(mandate, mandate.run(mandate.swap(changes)), 4010)
     swap, (_, pay) = mandate.swap()
     others = (scval.to_address(desk.market.pair), scval.to_address(desk.keeper))
     for index, value in enumerate((*others, scval.to_int128(SOLD + 1))):
         changed = list(pay)
         changed[index] = value
-        refused(mandate, mandate.run([swap, (1, changed)]), 10)
+        refused(mandate, mandate.run([swap, (1, changed)]), 4010)
     ledger.land(mandate.run(mandate.swap()))
 
 
@@ -165,25 +165,25 @@ def test_run_that_the_delegate_did_not_sign_is_refused(mandate: Mandate) -> None
 
 def test_run_too_early_too_late_or_with_a_used_index_is_refused(mandate: Mandate) -> None:
     ledger = mandate.desk.ledger
-    refused(mandate, mandate.run(mandate.swap(), late=True), 17)
+    refused(mandate, mandate.run(mandate.swap(), late=True), 4017)
     ledger.land(mandate.run(mandate.swap()))
-    refused(mandate, mandate.run(mandate.swap(), 1), 16)
-    refused(mandate, mandate.run(mandate.swap(), 2), 13)
+    refused(mandate, mandate.run(mandate.swap(), 1), 4016)
+    refused(mandate, mandate.run(mandate.swap(), 2), 4013)
     ledger.pass_time(MONTH + 1)
-    refused(mandate, mandate.run(mandate.swap(), 2), 4)
+    refused(mandate, mandate.run(mandate.swap(), 2), 4004)
 
 
 def test_calls_that_are_not_one_run_are_refused(mandate: Mandate) -> None:
     swap, pay = mandate.swap()
     for calls in ([], [pay], [swap, swap], [swap, pay, pay]):
-        refused(mandate, mandate.run(calls), 18)
-    refused(mandate, mandate.run([(2, swap[1])]), 9)
+        refused(mandate, mandate.run(calls), 4018)
+    refused(mandate, mandate.run([(2, swap[1])]), 4009)
 
 
 def test_closed_mandate_makes_no_run(mandate: Mandate) -> None:
     signature = signed_close(mandate.address, mandate.spec)
     mandate.desk.ledger.call(mandate.address, "close", signature)
-    refused(mandate, mandate.run(mandate.swap()), 2)
+    refused(mandate, mandate.run(mandate.swap()), 4002)
 
 
 def test_mandate_is_not_opened_twice_or_by_a_stranger(mandate: Mandate) -> None:
@@ -198,7 +198,7 @@ def test_keeper_runs_with_the_mandate_as_executor(desk: Desk, owner: Keypair) ->
     calls = (ListedCall(desk.keeper, "autolayer_run", (rule("Actor"),)),)
     spec = replace(dca(desk, owner), calls=calls, caps=())
     mandate = opened(desk, owner, spec)
-    refused(mandate, mandate.run([(0, [scval.to_address(owner.public_key)])]), 10)
+    refused(mandate, mandate.run([(0, [scval.to_address(owner.public_key)])]), 4010)
     ledger = desk.ledger
     counted = ledger.land(mandate.run([(0, [scval.to_address(mandate.address)])]))
     assert scval.from_uint32(counted) == 1

@@ -9,6 +9,7 @@ from stellar_sdk import Keypair, scval, xdr
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
+from farebox.stellar.simulation import SimulationRefused, read_simulation
 from support.automation_ledger import AutomationLedger, authorizations, automation_ledger
 from support.automation_market import INTERVAL, MONTH, SOLD, SWAP, AutomationMarket
 from support.session_specs import SessionSpec, path, signed_close
@@ -98,6 +99,9 @@ def refused(session: Session, operation: Operation, code: int) -> None:
     """The guard refuses the operation with this code."""
     error = session.desk.ledger.refusal(operation)
     assert f"Error(Contract, #{code})" in error, error
+    read = read_simulation({"latestLedger": 1, "error": error})
+    assert isinstance(read, SimulationRefused)
+    assert read.contract_error == code
 
 
 @pytest.mark.parametrize("session", GENERATIONS, indirect=True)
@@ -110,7 +114,7 @@ def test_session_makes_its_run_once_an_interval_until_it_is_used_up(session: Ses
         assert ledger.balance(ledger.asset, account) == held - SOLD
         assert ledger.balance(ledger.native, account) >= coin + SOLD // 2
         ledger.pass_time(INTERVAL)
-    refused(session, session.run(), 12)
+    refused(session, session.run(), 4012)
 
 
 @pytest.mark.parametrize("session", GENERATIONS, indirect=True)
@@ -124,7 +128,7 @@ def test_every_changed_argument_of_the_run_is_refused(session: Session) -> None:
         {4: scval.to_uint64(ledger.now + 3_600)},
     ]
     for change in changes:
-        refused(session, session.run(change), 10)
+        refused(session, session.run(change), 4010)
     # these the router refuses without the account, so the entry of the recorded run is used
     recorded = session.run()
     (entry,) = authorizations(recorded)
@@ -147,19 +151,19 @@ def test_another_contract_or_function_is_refused(session: Session) -> None:
     sign = session.account.by_delegate(session.spec.delegate, session.rules[1:])
     holder = scval.to_address(session.account.address)
     burn = ledger.signed(ledger.asset, "burn", [holder, scval.to_int128(1)], sign)
-    refused(session, burn, 9)
+    refused(session, burn, 4009)
     spender = [holder, scval.to_address(desk.installer), scval.to_int128(1)]
     approve = [*spender, scval.to_uint32(ledger.sequence + 100)]
-    refused(session, ledger.signed(ledger.asset, "approve", approve, sign), 9)
+    refused(session, ledger.signed(ledger.asset, "approve", approve, sign), 4009)
 
 
 @pytest.mark.parametrize("session", GENERATIONS, indirect=True)
 def test_transfer_as_a_root_is_refused_before_and_after_a_run(session: Session) -> None:
     desk, ledger = session.desk, session.desk.ledger
-    refused(session, session.transfer(desk.market.pair, SOLD), 11)
-    refused(session, session.transfer(desk.installer, SOLD), 10)
+    refused(session, session.transfer(desk.market.pair, SOLD), 4011)
+    refused(session, session.transfer(desk.installer, SOLD), 4010)
     ledger.land(session.run())
-    refused(session, session.transfer(desk.market.pair, SOLD), 11)
+    refused(session, session.transfer(desk.market.pair, SOLD), 4011)
 
 
 def test_call_of_the_account_or_the_guard_by_the_delegate_is_refused(session: Session) -> None:
@@ -179,14 +183,14 @@ def test_call_of_the_account_or_the_guard_by_the_delegate_is_refused(session: Se
 def test_run_too_early_or_after_the_plan_is_refused(session: Session) -> None:
     ledger = session.desk.ledger
     ledger.land(session.run())
-    refused(session, session.run(), 13)
+    refused(session, session.run(), 4013)
     later = replace(session.spec, not_before=ledger.now + 3_600, delegate=Keypair.random())
     ids = ledger.land(install(session.desk, session.account, later))
     rules = tuple(scval.from_uint32(each) for each in scval.from_vec(ids))
     waiting = replace(session, spec=later, rules=rules)
-    refused(waiting, waiting.run(), 3)
+    refused(waiting, waiting.run(), 4003)
     ledger.pass_time(MONTH + 1)
-    refused(session, session.run(), 4)
+    refused(session, session.run(), 4004)
 
 
 def test_run_without_the_delegates_signature_is_refused(session: Session) -> None:
@@ -199,7 +203,7 @@ def test_run_without_the_delegates_signature_is_refused(session: Session) -> Non
     ids = scval.to_vec([scval.to_uint32(each) for each in session.rules])
     nobody = scval.to_struct({"context_rule_ids": ids, "signers": scval.to_map({})})
     credentials.signature = nobody
-    refused(session, unsigned, 5)
+    refused(session, unsigned, 4005)
 
 
 def test_closed_session_makes_no_run(session: Session) -> None:
@@ -209,7 +213,7 @@ def test_closed_session_makes_no_run(session: Session) -> None:
         scval.to_bytes(session.spec.policy_id()),
     )
     ledger.call(desk.guard, "close", holder, id_, signed_close(desk.guard, session.spec))
-    refused(session, session.run(), 2)
+    refused(session, session.run(), 4002)
 
 
 def test_removed_rules_end_the_session(session: Session) -> None:
@@ -218,7 +222,7 @@ def test_removed_rules_end_the_session(session: Session) -> None:
     args = [scval.to_address(session.account.address), ids]
     ledger.land(ledger.signed(desk.installer, "remove", args, session.account.by_owner))
     assert "#3000" in ledger.refusal(session.run()), "the account has no such rule"
-    refused(session, install(desk, session.account, session.spec), 2)
+    refused(session, install(desk, session.account, session.spec), 4002)
 
 
 @pytest.mark.parametrize("session", GENERATIONS, indirect=True)
@@ -240,7 +244,7 @@ def test_one_removed_rule_closes_the_session(session: Session) -> None:
 
 
 def test_second_installation_is_refused(session: Session) -> None:
-    refused(session, install(session.desk, session.account, session.spec), 7)
+    refused(session, install(session.desk, session.account, session.spec), 4007)
 
 
 def test_guard_refuses_a_rule_for_everything(session: Session) -> None:
@@ -254,7 +258,7 @@ def test_guard_refuses_a_rule_for_everything(session: Session) -> None:
         one_pair(scval.to_address(desk.guard), spec.value()),
     ]
     wide = ledger.signed(account.address, "add_context_rule", args, account.by_owner)
-    refused(session, wide, 6)
+    refused(session, wide, 4006)
 
 
 def test_refused_run_fails_on_the_ledger_as_well(session: Session) -> None:

@@ -10,6 +10,7 @@ from stellar_sdk.auth import authorize_entry
 from stellar_sdk.operation import Operation
 
 from support.automation_ledger import AutomationLedger, Entry, automation_ledger
+from support.promises import promise
 from support.running_devnet import TESTNET
 
 MOST: Final = 500
@@ -95,6 +96,7 @@ def grant(ledger: AutomationLedger) -> Grant:
     return Grant(ledger, upto, ledger.account(), captor, pay_to, ledger.sequence + 50)
 
 
+@promise("upto:captures-at-most-what-was-authorized")
 @pytest.mark.parametrize("amount", [0, 120, MOST])
 def test_grant_is_captured_once(grant: Grant, amount: int) -> None:
     ledger = grant.ledger
@@ -110,9 +112,11 @@ def test_grant_is_captured_once(grant: Grant, amount: int) -> None:
     assert "#5" in ledger.refusal(grant.capture(amount))
 
 
-def test_capture_by_another_captor_or_above_the_maximum_is_refused(grant: Grant) -> None:
+@promise("upto:captures-at-most-what-was-authorized")
+def test_capture_by_another_captor_or_outside_of_the_grant_is_refused(grant: Grant) -> None:
     ledger = grant.ledger
-    assert "#4" in ledger.refusal(grant.capture(MOST + 1))
+    for amount in (MOST + 1, -1):
+        assert "#4" in ledger.refusal(grant.capture(amount))
     assert "Error(Auth" in ledger.refusal(grant.capture(1, captor=Keypair.random()))
     assert grant.status() == "Open"
 

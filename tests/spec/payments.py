@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from spec.promise import Later, section_promises
+from spec.promise import section_promises
 
 PAYMENTS: Final = (
     *section_promises(
@@ -33,19 +33,13 @@ PAYMENTS: Final = (
                 "Invalid discovery metadata leaves the settlement exactly as it would have been."
             ),
             "upto:not-advertised": "The metered scheme upto is advertised nowhere.",
+            "upto:captures-at-most-what-was-authorized": (
+                "Under upto the amount captured lies between zero and the authorized maximum."
+            ),
             "fees:operator-fee-is-no-constant": (
                 "No operator fee is built in; this version refuses a setting that asks for one."
             ),
         },
-    ),
-    *section_promises(
-        "Behavioural guarantees",
-        {
-            "upto:captures-at-most-what-was-authorized": (
-                "Under upto the amount captured lies between zero and the authorized maximum."
-            ),
-        },
-        deferred=Later.AUTOMATION,
     ),
     *section_promises(
         "Payment payload",

@@ -64,14 +64,14 @@ class ServeProcess:
         """Settle; return the outcome; raises as `post`."""
         return await self.post("/settle", body)
 
-    async def post(self, path: str, body: object) -> Json:
+    async def post(self, path: str, body: object, headers: Mapping[str, str] | None = None) -> Json:
         """Post a JSON body; return that of the response.
 
         Raises:
             aiohttp.ClientError: the process died before it answered.
         """
         assert self._session is not None
-        async with self._session.post(self.url + path, json=body) as answer:
+        async with self._session.post(self.url + path, json=body, headers=headers) as answer:
             return msgspec.json.decode(await answer.read(), type=Json)
 
     async def _until_ready(self) -> None:

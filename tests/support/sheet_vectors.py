@@ -67,7 +67,8 @@ from support.plans import (
     contract,
     plan_of,
 )
-from support.sheet_rules import EVERY_RULE, VALUES
+from support.run_vectors import LEGS, refused_runs, signed_runs
+from support.sheet_rules import EVERY_RULE
 
 CONTRACTS: Final = SessionContracts(contract(31), contract(32), contract(33), contract(34))
 _TESTNET: Final = Network.TESTNET
@@ -192,9 +193,8 @@ def _entries() -> Iterator[dict[str, Any]]:
     for mode in (AuthorityMode.SESSION, AuthorityMode.MANDATE):
         spec, kind = _spec("contract_call", CALL, mode), CredentialKind.ADDRESS_V2
         yield _installation(f"a contract call, {mode}", _TESTNET, spec, kind)
-    for name, run in runs().items():
-        for network in Network:
-            yield _run(f"{name} on {network}", network, run)
+    for name, spec, run in signed_runs():
+        yield _run(name, spec, run)
 
 
 def _tree(network: Network, spec: SessionSpec) -> tuple[Invocation, dict[str, Address]]:
@@ -221,16 +221,17 @@ def _unsigned(
     return unsigned_run(network, account, tree, nonce=_NONCE, expires_at_ledger=_EXPIRY, kind=kind)
 
 
-def _expected(
-    mode: AuthorityMode, network: Network, account: Address, policy_id: str | None
-) -> dict[str, Any]:
+def _expected(network: Network, spec: SessionSpec) -> dict[str, Any]:
+    """What the page shows beside an entry."""
+    raw = write_spec(spec)
     return {
-        "mode": mode.value,
+        "mode": spec.mode.value,
         "network": network.value,
-        "account": account,
+        "account": spec.account,
         "nonce": str(_NONCE),
         "expirationLedger": _EXPIRY,
-        "policyId": policy_id,
+        "policyId": compute_policy_id(network, raw).hex(),
+        "policySpecXdr": _text(raw) if spec.mode is AuthorityMode.PRESIGNED else "",
     }
 
 
@@ -238,7 +239,6 @@ def _installation(
     name: str, network: Network, spec: SessionSpec, kind: CredentialKind = CredentialKind.ADDRESS
 ) -> dict[str, Any]:
     """An entry and the hash of its preimage, and the name of the sheet of its spec."""
-    policy = compute_policy_id(network, write_spec(spec))
     tree, contracts = _tree(network, spec)
     signed = _unsigned(network, spec.account, tree, kind)
     return {
@@ -246,39 +246,20 @@ def _installation(
         "sheet": name,
         "entry": _text(signed.entry),
         "payload": signed.payload.hex(),
-        "expected": _expected(spec.mode, network, spec.account, policy.hex()),
+        "expected": _expected(network, spec),
         "contracts": contracts,
         "validUntilLedger": _END,
     }
 
 
-def runs() -> dict[str, Invocation]:
-    """Runs of plans that are signed ahead."""
-    payer, amount = address_of(OWNER), ScNumber(ScKind.I128, 12_500_000)
-    xlm = known_tokens.NATIVE[_TESTNET].contract
-    transfer = Invocation(xlm, "transfer", (payer, address_of(PAIR), amount))
-    unknown = replace(transfer, contract=USDC)
-    return {
-        "one transfer": transfer,
-        "a transfer of an unknown token": unknown,
-        "a call with transfers": Invocation(
-            TARGET, "feed", VALUES, (transfer, replace(unknown, nested=(transfer,)))
-        ),
-        "a call without arguments": Invocation(TARGET, "poke", ()),
-        "an approval": Invocation(
-            xlm, "approve", (payer, address_of(PAIR), amount, ScNumber(ScKind.U32, _END))
-        ),
-    }
-
-
-def _run(name: str, network: Network, run: Invocation) -> dict[str, Any]:
-    signed = _unsigned(network, OWNER, run)
-    sheet = write_run_sheet(network, OWNER, run, expires_at_ledger=_EXPIRY)
+def _run(name: str, spec: SessionSpec, run: Invocation) -> dict[str, Any]:
+    signed = _unsigned(_TESTNET, spec.account, run)
+    sheet = write_run_sheet(_TESTNET, spec.account, run, expires_at_ledger=_EXPIRY)
     return {
         "name": name,
         "entry": _text(signed.entry),
         "payload": signed.payload.hex(),
-        "expected": _expected(AuthorityMode.PRESIGNED, network, OWNER, None),
+        "expected": _expected(_TESTNET, spec),
         "permissions": list(sheet),
     }
 
@@ -291,13 +272,12 @@ def _refused() -> Iterator[dict[str, Any]]:
     ):
         spec = replace(_SMALL, mode=mode)
         tree, _ = _tree(_TESTNET, spec)
-        policy = compute_policy_id(_TESTNET, write_spec(spec)).hex()
-        expected = _expected(mode, _TESTNET, spec.account, policy)
+        expected = _expected(_TESTNET, spec)
         for name, bad in changes(tree, spec):
             entry = _unsigned(_TESTNET, spec.account, bad).entry
             yield {"name": f"{mode}: {name}", "entry": _text(entry), "expected": expected}
-    expected = _expected(AuthorityMode.PRESIGNED, _TESTNET, WALLET, None)
-    for name, bad in _run_changes():
+    expected = _expected(_TESTNET, LEGS)
+    for name, bad in refused_runs():
         entry = _unsigned(_TESTNET, WALLET, bad).entry
         yield {"name": f"presigned: {name}", "entry": _text(entry), "expected": expected}
 
@@ -351,19 +331,6 @@ def _mandate_changes(tree: Invocation, spec: SessionSpec) -> Iterator[tuple[str,
     owner, spender, _, end = tree.nested[0].arguments
     arguments = owner, spender, ScNumber(ScKind.I128, 2**100), end
     yield "a larger approval", replace(tree, nested=(replace(tree.nested[0], arguments=arguments),))
-
-
-def _run_changes() -> Iterator[tuple[str, Invocation]]:
-    other, approval = runs()["one transfer"], runs()["an approval"]
-    target = Invocation(TARGET, "feed", ())
-    transfer = replace(other, arguments=(address_of(WALLET), *other.arguments[1:]))
-    yield "a call of the account", replace(target, contract=WALLET)
-    yield "a transfer from another account below it", replace(target, nested=(other,))
-    yield "an approval below it", replace(target, nested=(approval,))
-    yield (
-        "an approval below a transfer",
-        replace(target, nested=(replace(transfer, nested=(approval,)),)),
-    )
 
 
 def _text(raw: bytes) -> str:

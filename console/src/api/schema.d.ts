@@ -1,4 +1,4 @@
-// schema 4210891c1a27d983cff19cb1c8e8769744452233f721995c78f35a9af7f9a375 types 7150a56bb866c5d59d8a0e36013e64ac1d9ecc55ecb7a5a17075414e6daa8cfd
+// schema fd1fc5222a051d442bce94ab639e0c86489d2420b12b8de65d063c34347e6829 types 30818a4785134836cc7086a2fbc3a83360d4f7218488bb9cf9e134988cccfe29
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -435,6 +435,190 @@ export interface paths {
         put?: never;
         /** Send the signed challenge back for a session of 24 hours. */
         post: operations["post-v1-auth-verify"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your plans, newest first.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations"];
+        put?: never;
+        /**
+         * Propose a plan; it runs once it is paid and activated.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your paid runs that no plan holds, by network.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-credits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The limits of plans, and what is offered on each network.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-limits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a proposal would be; nothing is written.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One of your plans, with its price and its session.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/payment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay for the runs of a plan: 402 with the price, then the same request with a payment.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-payment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whether a plan's first run would succeed as of the newest ledger.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-preflight"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the wallet signs for a plan, as of the newest ledger.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-id-session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/topup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pay for more runs of a plan, up to its run limit.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-topup"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1044,6 +1228,14 @@ export interface components {
             issuer: string;
         };
         /**
+         * AssetWeight
+         * @description The share of a token in a portfolio; all of them are 10,000.
+         */
+        AssetWeight: {
+            token: string;
+            weightBps: number;
+        };
+        /**
          * AuditBody
          * @description A page of the audit log, newest first.
          */
@@ -1071,6 +1263,24 @@ export interface components {
          * @enum {unknown}
          */
         AuthMode: "api_key" | "none" | "smart_account_session" | "user_session" | "wallet_auth_entry" | "wallet_transaction" | "x402";
+        /**
+         * AuthorityMode
+         * @description How a run is authorized (2.1); the contracts know only the first two.
+         * @enum {unknown}
+         */
+        AuthorityMode: "mandate" | "open" | "presigned" | "session";
+        /**
+         * AutomationNetworkBody
+         * @description What automation offers on a network; `isFree`: runs cost nothing there.
+         */
+        AutomationNetworkBody: {
+            contracts: components["schemas"]["SessionContractBody"][];
+            isAvailable: boolean;
+            isFree: boolean;
+            modes: components["schemas"]["AuthorityMode"][];
+            network: components["schemas"]["Network"];
+            venues: string[];
+        };
         /**
          * BalanceBody
          * @description A balance. `asset` is `native`, `CODE:ISSUER`, or the contract of a token without a name.
@@ -1107,6 +1317,15 @@ export interface components {
          * @enum {unknown}
          */
         CallerKind: "key" | "operator" | "service" | "session";
+        /**
+         * CapBody
+         * @description The most of a token that leaves the account: in one run, and in all.
+         */
+        CapBody: {
+            perRun: string;
+            token: string;
+            total: string;
+        };
         /**
          * ChallengeBody
          * @description A challenge: one of the two documents, to be signed and sent back.
@@ -1181,6 +1400,15 @@ export interface components {
             paymentSignature: string;
         };
         /**
+         * ConditionSchedule
+         * @description A poll of the contract's `autolayer_check` every so many seconds; true makes a run.
+         */
+        ConditionSchedule: {
+            everySeconds: number;
+            /** @enum {unknown} */
+            type: "condition";
+        };
+        /**
          * ContractBody
          * @description A contract. `functions` is null unless `interface` is `read`; its words are a stranger's.
          */
@@ -1196,6 +1424,51 @@ export interface components {
             network: components["schemas"]["Network"];
             owner?: string;
             wasmHash?: string;
+        };
+        /**
+         * ContractCallRequest
+         * @description A plan that calls a contract.
+         */
+        ContractCallRequest: {
+            /** @default null */
+            account?: string | null;
+            /** @default false */
+            allowDuplicate?: boolean;
+            /** @default null */
+            authorityMode?: components["schemas"]["AuthorityMode"] | null;
+            /** @default null */
+            expiresAt?: string | null;
+            /** @enum {unknown} */
+            kind: "contract_call";
+            /** @default null */
+            maxFeeStroops?: string | null;
+            /** @default null */
+            maxLatenessSeconds?: number | null;
+            /** @default null */
+            missedRuns?: components["schemas"]["MissedRuns"] | null;
+            network: components["schemas"]["Network"];
+            runLimit: number;
+            schedule: components["schemas"]["OnceSchedule"] | components["schemas"]["IntervalSchedule"] | components["schemas"]["CronSchedule"] | components["schemas"]["ConditionSchedule"];
+            spec: components["schemas"]["ContractCallSpec"];
+            /** @default null */
+            startsAt?: string | null;
+            title: string;
+        };
+        /**
+         * ContractCallSpec
+         * @description A call of any function. With `autolayer` function and arguments are those of 3.14.
+         */
+        ContractCallSpec: {
+            /** @default [] */
+            args?: components["schemas"]["TypedArgument"][];
+            /** @default false */
+            autolayer?: boolean;
+            contract: string;
+            effects: components["schemas"]["EffectsText"];
+            /** @default null */
+            expectedWasmHash?: string | null;
+            /** @default null */
+            function?: string | null;
         };
         /**
          * CreateKeyRequest
@@ -1253,6 +1526,19 @@ export interface components {
             upstreamUrl?: string;
         };
         /**
+         * CronSchedule
+         * @description A run at each local time that matches the five fields of `expr`.
+         *
+         *         A local time that the clocks skip runs at the next valid moment, together with whatever else is
+         *         due then; one that they repeat runs at its first occurrence only.
+         */
+        CronSchedule: {
+            expr: string;
+            timezone: string;
+            /** @enum {unknown} */
+            type: "cron";
+        };
+        /**
          * CsrfBody
          * @description What a page sends along with its cookie when it changes something.
          */
@@ -1279,11 +1565,137 @@ export interface components {
             summary: components["schemas"]["SummaryBody"];
         };
         /**
+         * DcaRequest
+         * @description A plan that buys a token with a fixed amount of another.
+         */
+        DcaRequest: {
+            /** @default null */
+            account?: string | null;
+            /** @default false */
+            allowDuplicate?: boolean;
+            /** @default null */
+            authorityMode?: components["schemas"]["AuthorityMode"] | null;
+            /** @default null */
+            expiresAt?: string | null;
+            /** @enum {unknown} */
+            kind: "dca";
+            /** @default null */
+            maxFeeStroops?: string | null;
+            /** @default null */
+            maxLatenessSeconds?: number | null;
+            /** @default null */
+            missedRuns?: components["schemas"]["MissedRuns"] | null;
+            network: components["schemas"]["Network"];
+            runLimit: number;
+            schedule: components["schemas"]["OnceSchedule"] | components["schemas"]["IntervalSchedule"] | components["schemas"]["CronSchedule"] | components["schemas"]["ConditionSchedule"];
+            spec: components["schemas"]["DcaSpec"];
+            /** @default null */
+            startsAt?: string | null;
+            title: string;
+        };
+        /**
+         * DcaSpec
+         * @description Buy one token with a fixed amount of another; what is bought goes to the account.
+         */
+        DcaSpec: {
+            amountIn: string;
+            minRate: components["schemas"]["RateText"];
+            /** @default null */
+            oracleFloor?: components["schemas"]["OracleFloorText"] | null;
+            /** @default null */
+            path?: string[] | null;
+            /** @default null */
+            pools?: string[] | null;
+            /** @default null */
+            receiver?: string | null;
+            slippageBps: number;
+            tokenIn: string;
+            tokenOut: string;
+            venue: components["schemas"]["Venue"];
+        };
+        /**
+         * DelegateBody
+         * @description The key that signs the runs; `verifier` is the contract that checks it for smart accounts.
+         */
+        DelegateBody: {
+            address: string;
+            publicKey: string;
+            type: string;
+            verifier: string | null;
+        };
+        /**
          * Delivery
          * @description How a new session is handed over.
          * @enum {unknown}
          */
         Delivery: "cookie" | "token";
+        /**
+         * DisbursementMode
+         * @description How often the legs are paid: on every run, or once in all.
+         * @enum {unknown}
+         */
+        DisbursementMode: "fixed" | "once";
+        /**
+         * DisbursementRequest
+         * @description A plan that pays several recipients.
+         */
+        DisbursementRequest: {
+            /** @default null */
+            account?: string | null;
+            /** @default false */
+            allowDuplicate?: boolean;
+            /** @default null */
+            authorityMode?: components["schemas"]["AuthorityMode"] | null;
+            /** @default null */
+            expiresAt?: string | null;
+            /** @enum {unknown} */
+            kind: "disbursement";
+            /** @default null */
+            maxFeeStroops?: string | null;
+            /** @default null */
+            maxLatenessSeconds?: number | null;
+            /** @default null */
+            missedRuns?: components["schemas"]["MissedRuns"] | null;
+            network: components["schemas"]["Network"];
+            runLimit: number;
+            schedule: components["schemas"]["OnceSchedule"] | components["schemas"]["IntervalSchedule"] | components["schemas"]["CronSchedule"] | components["schemas"]["ConditionSchedule"];
+            spec: components["schemas"]["DisbursementSpec"];
+            /** @default null */
+            startsAt?: string | null;
+            title: string;
+        };
+        /**
+         * DisbursementSpec
+         * @description Pay several recipients; `batch`: in one transaction of a batch target or a mandate.
+         */
+        DisbursementSpec: {
+            /** @default false */
+            batch?: boolean;
+            legs: components["schemas"]["LegText"][];
+            /** @default fixed */
+            mode?: components["schemas"]["DisbursementMode"];
+            /** @default stop */
+            onLegError?: components["schemas"]["OnLegError"];
+            token: string;
+        };
+        /**
+         * EffectBody
+         * @description The net change of a token of the account; below 0 it pays.
+         */
+        EffectBody: {
+            amount: string;
+            token: string;
+        };
+        /**
+         * EffectsText
+         * @description What a run may take from the account at most, and must give it at least.
+         */
+        EffectsText: {
+            /** @default [] */
+            maxDebit?: components["schemas"]["TokenAmountText"][];
+            /** @default [] */
+            minCredit?: components["schemas"]["TokenAmountText"][];
+        };
         /**
          * ErrorBody
          * @description The error body of every route that has no shape of its own.
@@ -1296,15 +1708,25 @@ export interface components {
          * @description A code never changes its meaning; the sentence is for people and may change.
          * @enum {unknown}
          */
-        ErrorCode: "QUERY_REQUIRED" | "SKILL_NOT_FOUND" | "SKILL_VERSION_NOT_FOUND" | "account_archived" | "account_not_allowed" | "account_not_found" | "account_not_proven" | "automation_unavailable" | "body_too_large" | "challenge_not_open" | "conflicting_parameters" | "contract_login_unavailable" | "contract_not_found" | "control_characters" | "cross_site_request" | "cursor_expired" | "cursor_mismatch" | "duplicate_intent" | "empty_parameter" | "fee_ceiling" | "function_not_found" | "head_too_large" | "host_not_allowed" | "illegal_transition" | "internal_error" | "interval_too_short" | "invalid_action" | "invalid_address" | "invalid_asset" | "invalid_challenge" | "invalid_cursor" | "invalid_entry" | "invalid_expiry" | "invalid_filter" | "invalid_flag" | "invalid_limit" | "invalid_name" | "invalid_offset" | "invalid_payment_header" | "invalid_period" | "invalid_query_string" | "invalid_refund" | "invalid_request" | "invalid_schedule" | "invalid_signature" | "invalid_validation_request" | "invalid_value" | "invalid_wrapper" | "key_revoked" | "limit_exceeded" | "malformed_http" | "memo_unsupported" | "method_not_allowed" | "monthly_quota_used" | "muxed_account_unsupported" | "name_taken" | "network_unavailable" | "not_forwarded" | "not_found" | "origin_not_allowed" | "pay_to_required" | "payment_in_flight" | "payment_not_owed" | "payment_used" | "preflight_failed" | "query_string_too_long" | "query_too_long" | "quota_reached" | "quote_expired" | "repeated_parameter" | "request_timeout" | "schedule_never_fires" | "scope_missing" | "secret_in_use" | "service_unavailable" | "session_expires_too_soon" | "session_mismatch" | "session_required" | "settlement_pending" | "sign_in_unavailable" | "signature_refused" | "slug_taken" | "spec_mismatch" | "target_upgraded" | "too_many_connections" | "too_many_keys" | "too_many_listings" | "too_many_parameters" | "too_many_requests" | "too_many_secrets" | "too_many_wrappers" | "unauthenticated" | "unknown_home_domain" | "unknown_parameter" | "unsupported_account" | "unsupported_media_type" | "unsupported_network" | "upstream_failed" | "upstream_timeout" | "upstream_unavailable" | "url_too_long" | "value_not_for_header" | "vault_unavailable";
+        ErrorCode: "QUERY_REQUIRED" | "SKILL_NOT_FOUND" | "SKILL_VERSION_NOT_FOUND" | "account_archived" | "account_not_allowed" | "account_not_found" | "account_not_proven" | "automation_unavailable" | "body_too_large" | "challenge_not_open" | "conflicting_parameters" | "contract_login_unavailable" | "contract_not_found" | "control_characters" | "cross_site_request" | "cursor_expired" | "cursor_mismatch" | "duplicate_intent" | "empty_parameter" | "fee_ceiling" | "function_not_found" | "head_too_large" | "host_not_allowed" | "idempotency_key_reused" | "illegal_transition" | "internal_error" | "interval_too_short" | "invalid_action" | "invalid_address" | "invalid_asset" | "invalid_challenge" | "invalid_cursor" | "invalid_entry" | "invalid_expiry" | "invalid_filter" | "invalid_flag" | "invalid_limit" | "invalid_name" | "invalid_offset" | "invalid_payment_header" | "invalid_period" | "invalid_query_string" | "invalid_refund" | "invalid_request" | "invalid_schedule" | "invalid_signature" | "invalid_validation_request" | "invalid_value" | "invalid_wrapper" | "key_revoked" | "limit_exceeded" | "malformed_http" | "memo_unsupported" | "method_not_allowed" | "monthly_quota_used" | "muxed_account_unsupported" | "name_taken" | "network_unavailable" | "not_forwarded" | "not_found" | "origin_not_allowed" | "pay_to_required" | "payment_in_flight" | "payment_not_owed" | "payment_used" | "preflight_failed" | "query_string_too_long" | "query_too_long" | "quota_reached" | "quote_expired" | "repeated_parameter" | "request_timeout" | "schedule_never_fires" | "scope_missing" | "secret_in_use" | "service_unavailable" | "session_expires_too_soon" | "session_mismatch" | "session_required" | "settlement_pending" | "sign_in_unavailable" | "signature_refused" | "slug_taken" | "spec_mismatch" | "target_upgraded" | "too_many_connections" | "too_many_keys" | "too_many_listings" | "too_many_parameters" | "too_many_requests" | "too_many_secrets" | "too_many_wrappers" | "unauthenticated" | "unknown_home_domain" | "unknown_parameter" | "unsupported_account" | "unsupported_media_type" | "unsupported_network" | "upstream_failed" | "upstream_timeout" | "upstream_unavailable" | "url_too_long" | "value_not_for_header" | "vault_unavailable";
         /**
          * ErrorDetail
          * @description `code` is for programs and stays; `message` is for people; `requestId` is in the log.
+         *
+         *         `details` is there where a rule of a plan refuses one member.
          */
         ErrorDetail: {
             code: components["schemas"]["ErrorCode"];
+            details?: components["schemas"]["ErrorMember"];
             message: string;
             requestId: string;
+        };
+        /**
+         * ErrorMember
+         * @description The member of the request's body that an error is about, as in `spec.args[0].value`.
+         */
+        ErrorMember: {
+            field: string;
         };
         /**
          * FeesBody
@@ -1325,6 +1747,14 @@ export interface components {
         FieldWarningBody: {
             field: string;
             message: string;
+        };
+        /**
+         * FirstRunBody
+         * @description The first run: when it is due, and its effects if it were now.
+         */
+        FirstRunBody: {
+            at: string | null;
+            effects: components["schemas"]["EffectBody"][];
         };
         /**
          * FlawBody
@@ -1364,11 +1794,43 @@ export interface components {
             type: string;
         };
         /**
+         * InstallBody
+         * @description What the wallet signs to install a session, in one of the ways of `signWith`.
+         */
+        InstallBody: {
+            entries: components["schemas"]["SignableEntryBody"][];
+            expirationLedger: number;
+            invocations: components["schemas"]["InvocationBody"][];
+            isFeeSponsored: boolean;
+            signWith: string[];
+            unsignedTransactionXdr: string | null;
+        };
+        /**
          * InterfaceState
          * @description Whether the functions of a contract are known, and why not.
          * @enum {unknown}
          */
         InterfaceState: "built_in" | "elsewhere" | "no_code" | "not_described" | "read" | "unreadable";
+        /**
+         * IntervalSchedule
+         * @description A run every so many seconds of elapsed time, from `start_at` on; clock changes shift none.
+         */
+        IntervalSchedule: {
+            everySeconds: number;
+            /** Format: date-time */
+            startAt: string;
+            /** @enum {unknown} */
+            type: "interval";
+        };
+        /**
+         * InvocationBody
+         * @description A call; each argument is an ScVal (XDR).
+         */
+        InvocationBody: {
+            arguments: string[];
+            contract: string;
+            function: string;
+        };
         /**
          * IssuedKeyBody
          * @description A key that was just made, with the key itself.
@@ -1449,6 +1911,32 @@ export interface components {
             closedAt: string;
             secondsPerLedger: number;
             sequence: number;
+        };
+        /**
+         * LegText
+         * @description A payment to one recipient; `ref` is the owner's own note.
+         */
+        LegText: {
+            amount: string;
+            /** @default null */
+            ref?: string | null;
+            to: string;
+        };
+        /**
+         * LimitsBody
+         * @description The limits of plans (3.3).
+         */
+        LimitsBody: {
+            callsPerSession: number;
+            horizonSeconds: number;
+            networks: components["schemas"]["AutomationNetworkBody"][];
+            openPlansPerOwner: number;
+            presignedEntries: number;
+            receiversPerBatch: number;
+            receiversPerSession: number;
+            runs: number;
+            shortestIntervalSeconds: number;
+            shortestPollSeconds: number;
         };
         /**
          * ListedTermsBody
@@ -1554,6 +2042,12 @@ export interface components {
             unappliedFilters?: string[];
         };
         /**
+         * MissedRuns
+         * @description What a plan does about due times that it missed.
+         * @enum {unknown}
+         */
+        MissedRuns: "catch_up_all" | "catch_up_one" | "skip";
+        /**
          * Network
          * @description A network by its CAIP-2 id, spelled the same on every surface.
          * @enum {unknown}
@@ -1602,6 +2096,31 @@ export interface components {
             total: number;
         };
         /**
+         * OnLegError
+         * @description What a disbursement does after a leg that failed.
+         * @enum {unknown}
+         */
+        OnLegError: "continue" | "stop";
+        /**
+         * OnceSchedule
+         * @description One run at a moment.
+         */
+        OnceSchedule: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {unknown} */
+            type: "once";
+        };
+        /**
+         * OracleFloorText
+         * @description A floor by the price of an oracle (SEP-40).
+         */
+        OracleFloorText: {
+            maxAgeSeconds: number;
+            maxDeviationBps: number;
+            oracle: string;
+        };
+        /**
          * OtherPaths
          * @description What a request costs that matches no route of a wrapper with routes.
          * @enum {unknown}
@@ -1629,6 +2148,14 @@ export interface components {
             reasons?: string[];
             /** @enum {unknown} */
             status: "ok" | "unavailable";
+        };
+        /**
+         * PayForRunsRequest
+         * @description Without `runs`, all runs of the plan are paid for; the rest may be topped up later.
+         */
+        PayForRunsRequest: {
+            /** @description How many runs to pay for. */
+            runs?: number;
         };
         /**
          * PaymentBody
@@ -1679,6 +2206,53 @@ export interface components {
             x402Version?: 2;
         };
         /**
+         * PlanKind
+         * @description The four kinds of plans.
+         * @enum {unknown}
+         */
+        PlanKind: "contract_call" | "dca" | "disbursement" | "rebalance";
+        /**
+         * PlanSessionBody
+         * @description What the wallet needs to authorize a plan, and to end it; it has no secret (3.15).
+         */
+        PlanSessionBody: {
+            account: string | null;
+            accountGeneration: string;
+            contracts: components["schemas"]["SessionContractBody"][];
+            delegate: components["schemas"]["DelegateBody"];
+            install: components["schemas"]["InstallBody"] | null;
+            limits: components["schemas"]["SessionLimitsBody"];
+            mode: components["schemas"]["AuthorityMode"];
+            network: components["schemas"]["Network"];
+            networkPassphrase: string;
+            permissions: string[];
+            policyId: string;
+            policySpec: Record<string, never> | null;
+            policySpecXdr: string | null;
+            revoke: components["schemas"]["RevokeBody"] | null;
+            state: string;
+            warnings: string[];
+        };
+        /**
+         * PreflightBody
+         * @description Whether the first run would succeed as of the newest ledger.
+         */
+        PreflightBody: {
+            checks: components["schemas"]["PreflightCheckBody"][];
+            estimatedFeeStroops: string | null;
+            firstRun: components["schemas"]["FirstRunBody"] | null;
+            ok: boolean;
+        };
+        /**
+         * PreflightCheckBody
+         * @description One check of a preflight.
+         */
+        PreflightCheckBody: {
+            code: string;
+            detail: string;
+            ok: boolean;
+        };
+        /**
          * PrepareRequest
          * @description One payment option of a 402 (a member of its `accepts`), and the account that will pay.
          */
@@ -1706,6 +2280,21 @@ export interface components {
             statements: string[];
         };
         /**
+         * PreviewBody
+         * @description What a proposal would be; nothing of it is kept.
+         *
+         *         The key in `permissions` stands for one that is made for each proposal.
+         */
+        PreviewBody: {
+            authorityMode: components["schemas"]["AuthorityMode"];
+            limits: components["schemas"]["SessionLimitsBody"];
+            permissions: string[];
+            preflight: components["schemas"]["PreflightBody"];
+            quote: components["schemas"]["QuoteBody"];
+            schedule: components["schemas"]["UpcomingRunBody"][];
+            warnings: string[];
+        };
+        /**
          * ProbeBody
          * @description The state of the resource as its liveness probes found it.
          */
@@ -1723,6 +2312,69 @@ export interface components {
          */
         ProbeState: "confirmed" | "no_payment_asked" | "not_called" | "other_recipient" | "unknown" | "unreachable" | "unreadable";
         /**
+         * ProposalBody
+         * @description A plan as its owner reads it; `delegate` is the address of its key, which holds nothing.
+         */
+        ProposalBody: {
+            account: string | null;
+            accountKind: string;
+            authorityMode: components["schemas"]["AuthorityMode"];
+            authorizationLimit: number;
+            authorizationsUsed: number;
+            /** Format: date-time */
+            createdAt: string;
+            delegate: string;
+            /** Format: date-time */
+            expiresAt: string;
+            failuresInRow: number;
+            id: string;
+            isCancelling: boolean;
+            kind: components["schemas"]["PlanKind"];
+            maxFeeStroops: string;
+            maxLatenessSeconds: number;
+            missedRuns: components["schemas"]["MissedRuns"];
+            network: components["schemas"]["Network"];
+            nextRuns: components["schemas"]["UpcomingRunBody"][];
+            overdueAt: string | null;
+            policyId: string;
+            policyName: string;
+            runLimit: number;
+            runsConsumed: number;
+            runsCredited: number;
+            runsSucceeded: number;
+            schedule: components["schemas"]["OnceSchedule"] | components["schemas"]["IntervalSchedule"] | components["schemas"]["CronSchedule"] | components["schemas"]["ConditionSchedule"];
+            spec: Record<string, never>;
+            /** Format: date-time */
+            startsAt: string;
+            status: string;
+            statusReason: string | null;
+            targetWasmHash: string | null;
+            title: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * ProposalDetailBody
+         * @description A plan with its price, what to sign for it, and what its first run would do.
+         */
+        ProposalDetailBody: {
+            /** @default null */
+            preflight?: components["schemas"]["PreflightBody"] | null;
+            proposal: components["schemas"]["ProposalBody"];
+            /** @default null */
+            quote?: components["schemas"]["QuoteBody"] | null;
+            /** @default null */
+            session?: components["schemas"]["PlanSessionBody"] | null;
+        };
+        /**
+         * ProposalListBody
+         * @description Some of the caller's plans, newest first.
+         */
+        ProposalListBody: {
+            items: components["schemas"]["ProposalBody"][];
+            pagination: components["schemas"]["PaginationBody"];
+        };
+        /**
          * Purpose
          * @description The permitted use of a secret.
          * @enum {unknown}
@@ -1739,6 +2391,34 @@ export interface components {
             listedAt: string;
             payers: number;
             settlements: number;
+        };
+        /**
+         * QuoteBody
+         * @description The price of a plan's runs; `fromCredit` of them are taken from what the owner has paid.
+         */
+        QuoteBody: {
+            asset: string;
+            /** @default 0 */
+            fromCredit?: number;
+            isFree: boolean;
+            network: components["schemas"]["Network"];
+            payTo: string | null;
+            paymentIdentifier: string;
+            perRun: string;
+            revision: number;
+            runs: number;
+            setup: string;
+            total: string;
+            /** Format: date-time */
+            validUntil: string;
+        };
+        /**
+         * RateText
+         * @description A rate: `num` base units of the received token for `den` of the paid one.
+         */
+        RateText: {
+            den: string;
+            num: string;
         };
         /**
          * ReadyBody
@@ -1774,6 +2454,49 @@ export interface components {
             errors: components["schemas"]["ReasonBody"][];
             listing: components["schemas"]["ListingReasonBody"][];
             mcp: components["schemas"]["ListingReasonBody"][];
+        };
+        /**
+         * RebalanceRequest
+         * @description A plan that trades towards weights.
+         */
+        RebalanceRequest: {
+            /** @default null */
+            account?: string | null;
+            /** @default false */
+            allowDuplicate?: boolean;
+            /** @default null */
+            authorityMode?: components["schemas"]["AuthorityMode"] | null;
+            /** @default null */
+            expiresAt?: string | null;
+            /** @enum {unknown} */
+            kind: "rebalance";
+            /** @default null */
+            maxFeeStroops?: string | null;
+            /** @default null */
+            maxLatenessSeconds?: number | null;
+            /** @default null */
+            missedRuns?: components["schemas"]["MissedRuns"] | null;
+            network: components["schemas"]["Network"];
+            runLimit: number;
+            schedule: components["schemas"]["OnceSchedule"] | components["schemas"]["IntervalSchedule"] | components["schemas"]["CronSchedule"] | components["schemas"]["ConditionSchedule"];
+            spec: components["schemas"]["RebalanceSpec"];
+            /** @default null */
+            startsAt?: string | null;
+            title: string;
+        };
+        /**
+         * RebalanceSpec
+         * @description Trade towards weights when one drifts; `strategy` is a contract of the convention of 3.14.
+         */
+        RebalanceSpec: {
+            assets: components["schemas"]["AssetWeight"][];
+            driftBps: number;
+            maxSlippageBps: number;
+            maxTradePerRun: components["schemas"]["TokenAmountText"][];
+            oracle: string;
+            /** @default null */
+            strategy?: string | null;
+            venue: components["schemas"]["Venue"];
         };
         /**
          * ReceiptBody
@@ -1895,6 +2618,14 @@ export interface components {
             payments: number;
         };
         /**
+         * RevokeBody
+         * @description What the wallet signs to end a session.
+         */
+        RevokeBody: {
+            invocations: components["schemas"]["InvocationBody"][];
+            unsignedTransactionXdr: string | null;
+        };
+        /**
          * RotateKeyRequest
          * @description How long the old key works still, in seconds.
          */
@@ -1958,6 +2689,46 @@ export interface components {
             result?: Record<string, never>;
         };
         /**
+         * RunCreditBody
+         * @description Paid runs on a network that no plan holds; the next plan there uses them first.
+         */
+        RunCreditBody: {
+            network: components["schemas"]["Network"];
+            runs: number;
+        };
+        /**
+         * RunCreditListBody
+         * @description The credits of an owner, one for each network with any.
+         */
+        RunCreditListBody: {
+            items: components["schemas"]["RunCreditBody"][];
+        };
+        /**
+         * RunPaymentBody
+         * @description A payment for runs: quoted, pending, confirmed or failed.
+         */
+        RunPaymentBody: {
+            amount: string;
+            asset: string;
+            /** Format: date-time */
+            createdAt: string;
+            id: string;
+            isTopUp: boolean;
+            payTo: string | null;
+            paymentIdentifier: string;
+            runs: number;
+            state: string;
+            transaction: string | null;
+        };
+        /**
+         * RunPaymentResultBody
+         * @description The plan after a payment, and the payment.
+         */
+        RunPaymentResultBody: {
+            payment: components["schemas"]["RunPaymentBody"];
+            proposal: components["schemas"]["ProposalBody"];
+        };
+        /**
          * SaleBody
          * @description The part of a payment that its wrapper's owner alone sees.
          */
@@ -2019,6 +2790,31 @@ export interface components {
             user: components["schemas"]["UserBody"];
         };
         /**
+         * SessionContractBody
+         * @description A contract of ours that a session relies on.
+         */
+        SessionContractBody: {
+            id: string;
+            isAudited: boolean;
+            role: string;
+            wasmHash: string | null;
+        };
+        /**
+         * SessionLimitsBody
+         * @description What bounds a session; `validUntilLedger` is set where the protocol wants a ledger.
+         */
+        SessionLimitsBody: {
+            authorizationLimit: number;
+            caps: components["schemas"]["CapBody"][];
+            minIntervalSeconds: number;
+            /** Format: date-time */
+            notAfter: string;
+            /** Format: date-time */
+            notBefore: string;
+            runLimit: number;
+            validUntilLedger: number | null;
+        };
+        /**
          * SettleResponse
          * @description The body of an outcome. An unknown member is left out: stock clients refuse a null.
          */
@@ -2060,6 +2856,18 @@ export interface components {
             failed: number;
             pending: number;
             refused: number;
+        };
+        /**
+         * SignableEntryBody
+         * @description An authorization entry to sign: unsigned, and the preimage whose SHA-256 is signed.
+         */
+        SignableEntryBody: {
+            entryXdr: string;
+            expirationLedger: number;
+            legIndex: number | null;
+            nonce: string;
+            preimageXdr: string;
+            runIndex: number | null;
         };
         /**
          * SignerBody
@@ -2247,6 +3055,14 @@ export interface components {
             medium: number;
         };
         /**
+         * TokenAmountText
+         * @description An amount of a token.
+         */
+        TokenAmountText: {
+            amount: string;
+            token: string;
+        };
+        /**
          * TokenBody
          * @description The contract behind an asset's address.
          */
@@ -2263,6 +3079,34 @@ export interface components {
          * @enum {unknown}
          */
         TokenKind: "absent" | "asset_contract" | "external" | "wasm";
+        /**
+         * TopUpRequest
+         * @description More runs of a plan that is paid.
+         */
+        TopUpRequest: {
+            /** @description How many runs to pay for. */
+            runs: number;
+        };
+        /**
+         * TypedArgument
+         * @description A value and its type; `typed_arguments.py` reads both.
+         */
+        TypedArgument: {
+            type: string;
+            value: unknown;
+        };
+        /**
+         * UpcomingRunBody
+         * @description A run that is due; `local` is the same moment with the offset of its time zone.
+         */
+        UpcomingRunBody: {
+            /** Format: date-time */
+            at: string;
+            /** Format: date-time */
+            local: string;
+            notes: string[];
+            timezone: string;
+        };
         /**
          * UpstreamAuth
          * @description How the upstream takes the wrapper's secret.
@@ -2316,6 +3160,12 @@ export interface components {
             /** @default null */
             url?: string | null;
         };
+        /**
+         * Venue
+         * @description An exchange whose router the operator has configured for the network.
+         * @enum {unknown}
+         */
+        Venue: "aquarius" | "soroswap";
         /**
          * VerificationsBody
          * @description Responses of `/verify`.
@@ -3354,7 +4204,7 @@ export interface operations {
                 /** @description nextCursor of the page before. */
                 cursor?: string;
                 /** @description Only these. */
-                action?: "session.created" | "session.revoked" | "key.created" | "key.rotated" | "key.revoked" | "secret.created" | "secret.rotated" | "secret.deleted" | "vault.rekeyed" | "wrapper.created" | "wrapper.updated" | "wrapper.enabled" | "wrapper.disabled" | "wrapper.deleted" | "payment.refunded" | "sponsor.stopped" | "sponsor.started" | "channels.created" | "channels.drained" | "channels.retired" | "listing.taken_over";
+                action?: "session.created" | "session.revoked" | "key.created" | "key.rotated" | "key.revoked" | "secret.created" | "secret.rotated" | "secret.deleted" | "vault.rekeyed" | "wrapper.created" | "wrapper.updated" | "wrapper.enabled" | "wrapper.disabled" | "wrapper.deleted" | "payment.refunded" | "sponsor.stopped" | "sponsor.started" | "channels.created" | "channels.drained" | "channels.retired" | "automation.proposed" | "listing.taken_over";
             };
             header?: never;
             path?: never;
@@ -3684,6 +4534,891 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SessionBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations": {
+        parameters: {
+            query?: {
+                /** @description How many at most; 100 are given at most. */
+                limit?: number;
+                /** @description nextCursor of the page before. */
+                cursor?: string;
+                /** @description Only plans in this state. */
+                status?: "proposed" | "payment_pending" | "paid" | "active" | "paused" | "completed" | "cancelled" | "failed" | "expired" | "executing";
+                /** @description Only plans of this kind. */
+                kind?: "contract_call" | "dca" | "rebalance" | "disbursement";
+                /** @description Only plans on this network. */
+                network?: "stellar:testnet" | "stellar:pubnet";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of plans. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *           "accountKind": "g",
+                     *           "authorityMode": "open",
+                     *           "authorizationLimit": 12,
+                     *           "authorizationsUsed": 0,
+                     *           "createdAt": "2026-11-25T12:00:00Z",
+                     *           "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "expiresAt": "2027-05-14T12:00:00Z",
+                     *           "failuresInRow": 0,
+                     *           "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *           "isCancelling": false,
+                     *           "kind": "contract_call",
+                     *           "maxFeeStroops": "5000000",
+                     *           "maxLatenessSeconds": 3600,
+                     *           "missedRuns": "skip",
+                     *           "network": "stellar:testnet",
+                     *           "nextRuns": [
+                     *             {
+                     *               "at": "2026-11-30T07:00:00Z",
+                     *               "local": "2026-11-30T08:00:00+01:00",
+                     *               "notes": [],
+                     *               "timezone": "Europe/Paris"
+                     *             }
+                     *           ],
+                     *           "overdueAt": "2026-11-26T12:00:00Z",
+                     *           "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *           "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *           "runLimit": 12,
+                     *           "runsConsumed": 0,
+                     *           "runsCredited": 0,
+                     *           "runsSucceeded": 0,
+                     *           "schedule": {
+                     *             "expr": "0 8 * * 1",
+                     *             "timezone": "Europe/Paris",
+                     *             "type": "cron"
+                     *           },
+                     *           "spec": {
+                     *             "args": [],
+                     *             "autolayer": true,
+                     *             "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *             "effects": {
+                     *               "maxDebit": [],
+                     *               "minCredit": []
+                     *             },
+                     *             "expectedWasmHash": null,
+                     *             "function": null
+                     *           },
+                     *           "startsAt": "2026-11-25T12:00:00Z",
+                     *           "status": "proposed",
+                     *           "statusReason": null,
+                     *           "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *           "title": "Weekly upkeep",
+                     *           "updatedAt": "2026-11-25T12:00:00Z"
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalListBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request returns the plan that it made. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "contract_call",
+                 *       "network": "stellar:testnet",
+                 *       "runLimit": 12,
+                 *       "schedule": {
+                 *         "expr": "0 8 * * 1",
+                 *         "timezone": "Europe/Paris",
+                 *         "type": "cron"
+                 *       },
+                 *       "spec": {
+                 *         "autolayer": true,
+                 *         "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                 *         "effects": {}
+                 *       },
+                 *       "title": "Weekly upkeep"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ContractCallRequest"] | components["schemas"]["DcaRequest"] | components["schemas"]["RebalanceRequest"] | components["schemas"]["DisbursementRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": {
+                     *         "checks": [
+                     *           {
+                     *             "code": "dry_run",
+                     *             "detail": "The first transaction succeeds as of now.",
+                     *             "ok": true
+                     *           }
+                     *         ],
+                     *         "estimatedFeeStroops": "41250",
+                     *         "firstRun": {
+                     *           "at": "2026-11-30T07:00:00Z",
+                     *           "effects": []
+                     *         },
+                     *         "ok": true
+                     *       },
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "proposed",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "network": "stellar:testnet",
+                     *           "runs": 4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunCreditListBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The limits in force. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "callsPerSession": 8,
+                     *       "horizonSeconds": 14688000,
+                     *       "networks": [
+                     *         {
+                     *           "contracts": [],
+                     *           "isAvailable": true,
+                     *           "isFree": true,
+                     *           "modes": [
+                     *             "presigned",
+                     *             "open"
+                     *           ],
+                     *           "network": "stellar:testnet",
+                     *           "venues": []
+                     *         }
+                     *       ],
+                     *       "openPlansPerOwner": 20,
+                     *       "presignedEntries": 12,
+                     *       "receiversPerBatch": 100,
+                     *       "receiversPerSession": 32,
+                     *       "runs": 1000,
+                     *       "shortestIntervalSeconds": 60,
+                     *       "shortestPollSeconds": 30
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LimitsBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "contract_call",
+                 *       "network": "stellar:testnet",
+                 *       "runLimit": 12,
+                 *       "schedule": {
+                 *         "expr": "0 8 * * 1",
+                 *         "timezone": "Europe/Paris",
+                 *         "type": "cron"
+                 *       },
+                 *       "spec": {
+                 *         "autolayer": true,
+                 *         "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                 *         "effects": {}
+                 *       },
+                 *       "title": "Weekly upkeep"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ContractCallRequest"] | components["schemas"]["DcaRequest"] | components["schemas"]["RebalanceRequest"] | components["schemas"]["DisbursementRequest"];
+            };
+        };
+        responses: {
+            /** @description The preview. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "authorityMode": "open",
+                     *       "limits": {
+                     *         "authorizationLimit": 12,
+                     *         "caps": [],
+                     *         "minIntervalSeconds": 601200,
+                     *         "notAfter": "2027-05-14T12:00:00Z",
+                     *         "notBefore": "2026-11-25T12:00:00Z",
+                     *         "runLimit": 12,
+                     *         "validUntilLedger": null
+                     *       },
+                     *       "permissions": [
+                     *         "It may start 12 calls in all.",
+                     *         "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *       ],
+                     *       "preflight": {
+                     *         "checks": [
+                     *           {
+                     *             "code": "dry_run",
+                     *             "detail": "The first transaction succeeds as of now.",
+                     *             "ok": true
+                     *           }
+                     *         ],
+                     *         "estimatedFeeStroops": "41250",
+                     *         "firstRun": {
+                     *           "at": "2026-11-30T07:00:00Z",
+                     *           "effects": []
+                     *         },
+                     *         "ok": true
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "",
+                     *         "perRun": "0",
+                     *         "revision": 0,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "schedule": [
+                     *         {
+                     *           "at": "2026-11-30T07:00:00Z",
+                     *           "local": "2026-11-30T08:00:00+01:00",
+                     *           "notes": [],
+                     *           "timezone": "Europe/Paris"
+                     *         }
+                     *       ],
+                     *       "warnings": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PreviewBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "proposed",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-payment": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A payment of x402 version 2 for the offer of a 402, by any account. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["PayForRunsRequest"];
+            };
+        };
+        responses: {
+            /** @description The runs are credited. The same payment again gets the same receipt. */
+            200: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "payment": {
+                     *         "amount": "900000",
+                     *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "id": "apay_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isTopUp": false,
+                     *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "runs": 12,
+                     *         "state": "confirmed",
+                     *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
+                     *       },
+                     *       "proposal": {
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "delegate": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "expiresAt": "2026-12-25T08:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "3000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [],
+                     *         "overdueAt": "2026-12-02T08:00:00Z",
+                     *         "policyId": "7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d",
+                     *         "policyName": "pol_pv6x27l5pv6x27l5pv6x",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 12,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "everySeconds": 86400,
+                     *           "startAt": "2026-11-26T08:00:00Z",
+                     *           "type": "interval"
+                     *         },
+                     *         "spec": {
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+                     *         },
+                     *         "startsAt": "2026-11-25T08:00:00Z",
+                     *         "status": "paid",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                     *         "title": "Harvest daily",
+                     *         "updatedAt": "2026-11-25T08:01:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+            /** @description The payment may have been sent, and is not final: send the same request again. Sign no second payment. */
+            202: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The checks. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "checks": [
+                     *         {
+                     *           "code": "dry_run",
+                     *           "detail": "The first transaction succeeds as of now.",
+                     *           "ok": true
+                     *         }
+                     *       ],
+                     *       "estimatedFeeStroops": "41250",
+                     *       "firstRun": {
+                     *         "at": "2026-11-30T07:00:00Z",
+                     *         "effects": []
+                     *       },
+                     *       "ok": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PreflightBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-id-session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *       "accountGeneration": "g",
+                     *       "contracts": [],
+                     *       "delegate": {
+                     *         "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *         "type": "ed25519",
+                     *         "verifier": null
+                     *       },
+                     *       "install": null,
+                     *       "limits": {
+                     *         "authorizationLimit": 12,
+                     *         "caps": [],
+                     *         "minIntervalSeconds": 601200,
+                     *         "notAfter": "2027-05-14T12:00:00Z",
+                     *         "notBefore": "2026-11-25T12:00:00Z",
+                     *         "runLimit": 12,
+                     *         "validUntilLedger": null
+                     *       },
+                     *       "mode": "open",
+                     *       "network": "stellar:testnet",
+                     *       "networkPassphrase": "Test SDF Network ; September 2015",
+                     *       "permissions": [
+                     *         "It may start 12 calls in all.",
+                     *         "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *       ],
+                     *       "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *       "policySpec": {
+                     *         "calls": [],
+                     *         "mode": "open",
+                     *         "version": 1
+                     *       },
+                     *       "policySpecXdr": "AAAAEQAAAAE=",
+                     *       "revoke": null,
+                     *       "state": "none",
+                     *       "warnings": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlanSessionBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-topup": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A payment of x402 version 2 for the offer of a 402, by any account. */
+                "PAYMENT-SIGNATURE"?: string;
+            };
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "runs": 4
+                 *     }
+                 */
+                "application/json": components["schemas"]["TopUpRequest"];
+            };
+        };
+        responses: {
+            /** @description The runs are credited. The same payment again gets the same receipt. */
+            200: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "payment": {
+                     *         "amount": "900000",
+                     *         "asset": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "id": "apay_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isTopUp": true,
+                     *         "payTo": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "runs": 4,
+                     *         "state": "confirmed",
+                     *         "transaction": "c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1c1"
+                     *       },
+                     *       "proposal": {
+                     *         "account": "GDQNY3PBOJOKYZSRMK2S7LHHGWZIUISD4QORETLMXEWXBI7KFZZMKMK3",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T08:00:00Z",
+                     *         "delegate": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "expiresAt": "2026-12-25T08:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "3000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [],
+                     *         "overdueAt": "2026-12-02T08:00:00Z",
+                     *         "policyId": "7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d7d",
+                     *         "policyName": "pol_pv6x27l5pv6x27l5pv6x",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 12,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "everySeconds": 86400,
+                     *           "startAt": "2026-11-26T08:00:00Z",
+                     *           "type": "interval"
+                     *         },
+                     *         "spec": {
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"
+                     *         },
+                     *         "startsAt": "2026-11-25T08:00:00Z",
+                     *         "status": "paid",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
+                     *         "title": "Harvest daily",
+                     *         "updatedAt": "2026-11-25T08:01:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
+                };
+            };
+            /** @description The payment may have been sent, and is not final: send the same request again. Sign no second payment. */
+            202: {
+                headers: {
+                    /** @description The receipt. */
+                    "PAYMENT-RESPONSE"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunPaymentResultBody"];
                 };
             };
         };

@@ -12,6 +12,9 @@ export function join(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
 export const hex = (bytes: Uint8Array): string =>
   Array.from(bytes, (each) => each.toString(16).padStart(2, "0")).join("");
 
+export const fromHex = (text: string): Uint8Array =>
+  Uint8Array.from(text.match(/../g) ?? [], (each) => Number.parseInt(each, 16));
+
 /** The bytes of ASCII text. */
 export const ascii = (text: string): Uint8Array => Uint8Array.from(text, (each) => each.charCodeAt(0));
 

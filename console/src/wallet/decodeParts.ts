@@ -1,4 +1,4 @@
-import { hex } from "./bytes";
+import { fromHex, hex } from "./bytes";
 import { accountAddress, contractAddress } from "./decodeAddress";
 import { Undecodable } from "./decodeXdr";
 import type { XdrReader } from "./decodeXdr";
@@ -23,7 +23,7 @@ export function readNetwork(reader: XdrReader): string {
 export function networkId(network: string): Uint8Array {
   const found = Object.keys(NETWORKS).find((id) => NETWORKS[id] === network);
   if (found === undefined) throw new Undecodable("It is for a network that is not known here.");
-  return Uint8Array.from(found.match(/../g) ?? [], (each) => Number.parseInt(each, 16));
+  return fromHex(found);
 }
 
 /** Reads an SCAddress of the two kinds that people have. */

@@ -1,30 +1,50 @@
-import { ascii, join } from "./bytes";
-import { addressXdr, base32, contractAddress } from "./decodeAddress";
+import { Undecodable, XdrReader } from "./decodeXdr";
 
-const LABEL = "x402.automation.policy.v1";
-// ENVELOPE_TYPE_CONTRACT_ID; CONTRACT_ID_PREIMAGE_FROM_ADDRESS follows the network's id.
-const CONTRACT_ID = Uint8Array.of(0, 0, 0, 8);
-const FROM_ADDRESS = new Uint8Array(4);
+const LABEL = new TextEncoder().encode("x402.automation.policy.v1\0");
+const PASSPHRASES = {
+  "stellar:testnet": "Test SDF Network ; September 2015",
+  "stellar:pubnet": "Public Global Stellar Network ; September 2015",
+};
+const MAX_BYTES = 65_536;
+/** SCValType of a map, and that there is one. */
+const MAP = 17;
+const PRESENT = 1;
+const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 const SHORT = 20;
 const RULE_NAME = 16;
 
-const sha256 = async (...parts: Uint8Array[]): Promise<Uint8Array> =>
-  new Uint8Array(await crypto.subtle.digest("SHA-256", join(...parts)));
+/** The name of what a session may do: 32 bytes that guard, mandate, service and page compute alike. */
+export interface PolicyId {
+  hex: string;
+  /** For people, as the service shows it: `pol_` and 20 characters. */
+  short: string;
+  /** The name of the policy's context rules on a smart account. */
+  ruleName: string;
+}
 
-/** The policy id of a SessionSpec (XDR) on a network, which the contracts compute as well. */
-export const computePolicyId = (networkId: Uint8Array, specXdr: Uint8Array): Promise<Uint8Array> =>
-  sha256(ascii(LABEL), Uint8Array.of(0), networkId, specXdr);
+const sha256 = async (bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> =>
+  new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 
-/** The address of the mandate that the factory makes for a policy. */
-export const mandateAddress = async (networkId: Uint8Array, factory: string, policyId: Uint8Array): Promise<string> =>
-  contractAddress(await sha256(CONTRACT_ID, networkId, FROM_ADDRESS, addressXdr(factory), policyId));
+function base32(bytes: Uint8Array, length: number): string {
+  const bits = Array.from(bytes, (each) => each.toString(2).padStart(8, "0")).join("");
+  const digits = Array.from({ length }, (_, at) => Number.parseInt(bits.slice(5 * at, 5 * at + 5), 2));
+  return digits.map((each) => ALPHABET[each]).join("");
+}
 
-/** Its first letters in base32: of 15 bytes, since whole groups of five are written. */
-const letters = (policyId: Uint8Array, count: number): string =>
-  base32(policyId.slice(0, 15)).slice(0, count).toLowerCase();
-
-/** The policy id for people. */
-export const shortPolicyId = (policyId: Uint8Array): string => `pol_${letters(policyId, SHORT)}`;
-
-/** The name of the policy's context rules on a smart account. */
-export const ruleName = (policyId: Uint8Array): string => `x4:${letters(policyId, RULE_NAME)}`;
+/**
+ * Computes the policy id of a session specification from the XDR that is signed: the SHA-256 of a
+ * label, a zero byte, the network's id and those bytes. Throws `Undecodable` if they begin no map.
+ */
+export async function computePolicyId(network: keyof typeof PASSPHRASES, spec: Uint8Array): Promise<PolicyId> {
+  if (spec.length > MAX_BYTES) throw new Undecodable("The specification is too long.");
+  const reader = new XdrReader(spec);
+  reader.expect(MAP, "The specification is no map.");
+  reader.expect(PRESENT, "The specification is no map.");
+  const networkId = await sha256(new TextEncoder().encode(PASSPHRASES[network]));
+  const id = await sha256(Uint8Array.of(...LABEL, ...networkId, ...spec));
+  return {
+    hex: Array.from(id, (each) => each.toString(16).padStart(2, "0")).join(""),
+    short: `pol_${base32(id, SHORT)}`,
+    ruleName: `x4:${base32(id, RULE_NAME)}`,
+  };
+}

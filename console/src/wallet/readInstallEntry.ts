@@ -1,11 +1,13 @@
-import { hex, isEqual } from "./bytes";
-import { networkId } from "./decodeParts";
+import { fromHex, isEqual } from "./bytes";
 import { readAuthorization } from "./decodeEntry";
 import type { Authorization, Invocation } from "./decodeEntry";
 import type { ScValue } from "./decodeValue";
-import { Undecodable } from "./decodeXdr";
-import { computePolicyId, mandateAddress, ruleName, shortPolicyId } from "./policyId";
-import { specOf } from "./readSessionSpec";
+import { readBase64, Undecodable } from "./decodeXdr";
+import { isAllowedRun } from "./judgeRun";
+import { mandateAddress } from "./mandateAddress";
+import { computePolicyId } from "./policyId";
+import type { PolicyId } from "./policyId";
+import { MAX_SPEC_BYTES, readSessionSpec, specOf } from "./readSessionSpec";
 import type { SessionSpec } from "./readSessionSpec";
 import { sheetOf } from "./writePermissionSheet";
 import { runSheetOf } from "./writeRunSheet";
@@ -25,14 +27,18 @@ import {
 export interface ExpectedEntry {
   /** How the plan acts, and therefore what the entry is. */
   mode: "session" | "mandate" | "presigned";
-  /** CAIP-2. */
-  network: string;
+  network: PolicyNetwork;
   account: string;
   nonce: bigint;
   expirationLedger: number;
-  /** The policy id that the page shows (hex); it is not compared for a run that is signed ahead. */
-  policyId: string | null;
+  /** The policy id that the page shows (hex). */
+  policyId: string;
+  /** The spec of the plan (base64 XDR), which a run that is signed ahead must keep. */
+  policySpecXdr: string;
 }
+
+/** The networks of which a policy id can be computed (CAIP-2). */
+export type PolicyNetwork = Parameters<typeof computePolicyId>[0];
 
 interface Signed {
   nonce: bigint;
@@ -66,16 +72,22 @@ const addressOf = (value: ScValue | undefined): string =>
 const u32Of = (value: ScValue | undefined): number =>
   value?.kind === "number" && value.type === "u32" ? Number(value.value) : refuse("Its last ledger is no number.");
 
-/** The spec at this argument, of this account and mode; with its XDR and policy id. */
-async function readPolicy(call: Invocation, place: number, { mode, account, network, policyId }: ExpectedEntry) {
+/** Holds a spec and its policy id against the page: of this account, mode and plan. */
+async function judgeSpec(spec: SessionSpec, xdr: Uint8Array, expected: ExpectedEntry): Promise<PolicyId> {
+  const { mode, account, network, policyId } = expected;
+  if (spec.account !== account) refuse(`It is for the account ${spec.account}, and your account is ${account}.`);
+  if (spec.mode !== mode) refuse(`It is for a plan of the mode ${spec.mode}, and this plan has the mode ${mode}.`);
+  const id = await computePolicyId(network, xdr);
+  if (id.hex !== policyId) refuse("It is for another plan than the page shows.");
+  return id;
+}
+
+/** The spec at this argument, with its XDR and policy id. */
+async function readPolicy(call: Invocation, place: number, expected: ExpectedEntry) {
   const [value, xdr] = [call.values[place], call.raw[place]];
   if (!value || !xdr) refuse("It has no session specification.");
   const spec = specOf(value);
-  if (spec.account !== account) refuse(`It is for the account ${spec.account}, and your account is ${account}.`);
-  if (spec.mode !== mode) refuse(`It is for a plan of the mode ${spec.mode}, and this plan has the mode ${mode}.`);
-  const id = await computePolicyId(networkId(network), xdr);
-  if (policyId !== null && hex(id) !== policyId) refuse("It is for another plan than the page shows.");
-  return { spec, xdr, id };
+  return { spec, xdr, id: await judgeSpec(spec, xdr, expected) };
 }
 
 /** The call must be of this function with so many arguments. */
@@ -88,10 +100,10 @@ function requireTree(authorization: Authorization, tree: Uint8Array): void {
   if (!isEqual(authorization.rootXdr, tree)) refuse("It allows other calls than those that the plan implies.");
 }
 
-const policyOf = (spec: SessionSpec, id: Uint8Array, end: number, network: string) => ({
+const policyOf = (spec: SessionSpec, id: PolicyId, end: number, network: string) => ({
   spec,
-  policyId: hex(id),
-  policyName: shortPolicyId(id),
+  policyId: id.hex,
+  policyName: id.short,
   validUntilLedger: end,
   permissions: sheetOf(network, spec),
 });
@@ -101,7 +113,7 @@ async function readSession(authorization: Authorization, expected: ExpectedEntry
   requireCall(root, "install", 6);
   const { spec, xdr, id } = await readPolicy(root, 3, expected);
   const [guard, verifier, end] = [addressOf(root.values[1]), addressOf(root.values[2]), u32Of(root.values[5])];
-  const [account, name, last] = [addressValue(spec.account), stringValue(ruleName(id)), u32Value(end)];
+  const [account, name, last] = [addressValue(spec.account), stringValue(id.ruleName), u32Value(end)];
   const signer = vecValue(symbolValue("External"), addressValue(verifier), bytesValue(spec.delegate));
   const policies = mapValue(addressValue(guard), xdr);
   const rules = [...new Set(spec.calls.map((call) => call.contract))].map((contract) => {
@@ -119,7 +131,7 @@ async function readMandate(authorization: Authorization, expected: ExpectedEntry
   requireCall(root, "open", 2);
   const { spec, xdr, id } = await readPolicy(root, 0, expected);
   const end = u32Of(root.values[1]);
-  const mandate = await mandateAddress(networkId(expected.network), root.contract, id);
+  const mandate = await mandateAddress(expected.network, root.contract, fromHex(id.hex));
   const [account, spender, last] = [addressValue(spec.account), addressValue(mandate), u32Value(end)];
   const approvals = spec.caps
     .filter((cap) => cap.total !== 0n)
@@ -129,10 +141,14 @@ async function readMandate(authorization: Authorization, expected: ExpectedEntry
   return { kind: "mandate", contracts, ...policyOf(spec, id, end, expected.network), ...signedOf(authorization) };
 }
 
-function readRun(authorization: Authorization, { account }: ExpectedEntry): EntryReading {
+async function readRun(authorization: Authorization, expected: ExpectedEntry): Promise<EntryReading> {
   const { root } = authorization;
-  requireRunCalls(root, account);
-  return { kind: "run", run: root, permissions: runSheetOf(authorization, account), ...signedOf(authorization) };
+  requireRunCalls(root, expected.account);
+  const spec = readSessionSpec(expected.policySpecXdr);
+  await judgeSpec(spec, readBase64(expected.policySpecXdr, MAX_SPEC_BYTES), expected);
+  if (!isAllowedRun(spec, root)) refuse("It allows a run that the plan does not have.");
+  const permissions = runSheetOf(authorization, expected.account);
+  return { kind: "run", run: root, permissions, ...signedOf(authorization) };
 }
 
 /** A run never calls the account itself, and below its call are transfers from the account alone. */
@@ -176,7 +192,7 @@ export async function readInstallEntry(xdr: string, expected: ExpectedEntry): Pr
     if (expected.mode === "session") return await readSession(authorization, expected);
     return expected.mode === "mandate"
       ? await readMandate(authorization, expected)
-      : readRun(authorization, expected);
+      : await readRun(authorization, expected);
   } catch (error) {
     if (error instanceof Undecodable) return { kind: "refused", sentence: error.message };
     throw error;

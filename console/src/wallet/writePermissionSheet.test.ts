@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { base64, hex } from "./bytes";
-import { networkId } from "./decodeParts";
+import { base64 } from "./bytes";
 import { readBase64, Undecodable } from "./decodeXdr";
-import { computePolicyId, shortPolicyId } from "./policyId";
 import vectors from "./readInstallEntry.vectors.json";
 import { MAX_SPEC_BYTES, readSessionSpec } from "./readSessionSpec";
 import { writePermissionSheet } from "./writePermissionSheet";
@@ -53,13 +51,6 @@ describe("writePermissionSheet", () => {
     const { spec } = vectors.sheets[0] ?? { spec: "" };
     const [test_, public_] = ["stellar:testnet", "stellar:pubnet"].map((each) => writePermissionSheet(each, spec));
     expect(test_).not.toEqual(public_);
-  });
-});
-
-describe("computePolicyId", () => {
-  test.each(vectors.sheets)("is that of the service: $name", async ({ network, spec, policyId, policyName }) => {
-    const id = await computePolicyId(networkId(network), bytesOf(spec));
-    expect([hex(id), shortPolicyId(id)]).toEqual([policyId, policyName]);
   });
 });
 

@@ -14,19 +14,19 @@ use support::{
     symbol,
 };
 
-const NOT_FOUND: u32 = 1;
-const CLOSED: u32 = 2;
-const TOO_EARLY: u32 = 3;
-const EXPIRED: u32 = 4;
-const DELEGATE_MISSING: u32 = 5;
-const RULE_REFUSED: u32 = 6;
-const ALREADY_INSTALLED: u32 = 7;
-const CALL_NOT_LISTED: u32 = 9;
-const ARGUMENT_REFUSED: u32 = 10;
-const NO_TICKET: u32 = 11;
-const USED_UP: u32 = 12;
-const INTERVAL_NOT_PASSED: u32 = 13;
-const CAP_REACHED: u32 = 14;
+const NOT_FOUND: u32 = 4001;
+const CLOSED: u32 = 4002;
+const TOO_EARLY: u32 = 4003;
+const EXPIRED: u32 = 4004;
+const DELEGATE_MISSING: u32 = 4005;
+const RULE_REFUSED: u32 = 4006;
+const ALREADY_INSTALLED: u32 = 4007;
+const CALL_NOT_LISTED: u32 = 4009;
+const ARGUMENT_REFUSED: u32 = 4010;
+const NO_TICKET: u32 = 4011;
+const USED_UP: u32 = 4012;
+const INTERVAL_NOT_PASSED: u32 = 4013;
+const CAP_REACHED: u32 = 4014;
 
 /// Values that an argument might be given instead of its own.
 fn others(scene: &Scene) -> Vec<Val> {

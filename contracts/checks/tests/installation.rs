@@ -15,12 +15,12 @@ use support::{
     symbol,
 };
 
-const EXPIRED: u32 = 4;
-const RULE_REFUSED: u32 = 6;
-const SPEC_REFUSED: u32 = 8;
-const ARGUMENT_REFUSED: u32 = 10;
-const INTERVAL_NOT_PASSED: u32 = 13;
-const PRICE_UNKNOWN: u32 = 15;
+const EXPIRED: u32 = 4004;
+const RULE_REFUSED: u32 = 4006;
+const SPEC_REFUSED: u32 = 4008;
+const ARGUMENT_REFUSED: u32 = 4010;
+const INTERVAL_NOT_PASSED: u32 = 4013;
+const PRICE_UNKNOWN: u32 = 4015;
 
 #[test]
 fn rule_wider_than_the_specification_is_refused() {

@@ -15,17 +15,17 @@ use support::{
     specs::{INTERVAL, SOLD, USES, WAIT},
 };
 
-const CLOSED: u32 = 2;
-const TOO_EARLY: u32 = 3;
-const EXPIRED: u32 = 4;
-const CALL_NOT_LISTED: u32 = 9;
-const ARGUMENT_REFUSED: u32 = 10;
-const USED_UP: u32 = 12;
-const INTERVAL_NOT_PASSED: u32 = 13;
-const CAP_REACHED: u32 = 14;
-const RUN_INDEX_USED: u32 = 16;
-const SIGNATURE_EXPIRED: u32 = 17;
-const RUN_REFUSED: u32 = 18;
+const CLOSED: u32 = 4002;
+const TOO_EARLY: u32 = 4003;
+const EXPIRED: u32 = 4004;
+const CALL_NOT_LISTED: u32 = 4009;
+const ARGUMENT_REFUSED: u32 = 4010;
+const USED_UP: u32 = 4012;
+const INTERVAL_NOT_PASSED: u32 = 4013;
+const CAP_REACHED: u32 = 4014;
+const RUN_INDEX_USED: u32 = 4016;
+const SIGNATURE_EXPIRED: u32 = 4017;
+const RUN_REFUSED: u32 = 4018;
 
 fn of_dca() -> Scene {
     Scene::new(|env, parties| parties.dca(env, "mandate"))

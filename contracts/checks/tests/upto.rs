@@ -3,7 +3,7 @@
 mod support;
 
 use soroban_sdk::{
-    Address, BytesN, Env, IntoVal, TryFromVal, Val, Vec,
+    Address, BytesN, Env, IntoVal, TryFromVal, Val, Vec, contract, contractimpl,
     testutils::{Address as _, Ledger as _, MockAuth, MockAuthInvoke},
     token::TokenClient,
 };
@@ -16,6 +16,7 @@ const AMOUNT_REFUSED: u32 = 4;
 const ALREADY_CAPTURED: u32 = 5;
 const CANCELLED: u32 = 6;
 const VOIDED: u32 = 7;
+const TOKEN_REFUSED: u32 = 8;
 
 const MOST: i128 = 500;
 const OWNED: i128 = 2_000;
@@ -242,4 +243,97 @@ fn captor_voids_what_was_granted_to_it_and_nothing_else() {
     assert_eq!(other.void(&other.grant.captor, &other.grant.captor), Ok(()));
     assert!(other.is_status("Voided", None));
     assert_eq!(other.capture(1), Err(VOIDED));
+}
+
+#[test]
+fn void_outlives_every_authorization() {
+    let scene = Scene::new();
+    assert_eq!(scene.void(&scene.grant.captor, &scene.grant.captor), Ok(()));
+    scene.env.ledger().set_sequence_number(scene.grant.expiration_ledger);
+    assert_eq!(scene.capture(1), Err(VOIDED));
+}
+
+#[test]
+fn cancel_needs_a_grant_whose_record_can_outlive_it() {
+    let mut scene = Scene::new();
+    scene.grant.expiration_ledger = LEDGER - 1;
+    assert_eq!(scene.cancel(&scene.grant.payer), Err(EXPIRED));
+    scene.grant.expiration_ledger =
+        LEDGER + scene.env.as_contract(&scene.upto, || scene.env.storage().max_ttl());
+    assert_eq!(scene.cancel(&scene.grant.payer), Err(EXPIRES_TOO_LATE));
+    scene.grant.expiration_ledger -= 1;
+    assert_eq!(scene.cancel(&scene.grant.payer), Ok(()));
+}
+
+#[test]
+fn nothing_is_captured_without_the_token() {
+    let mut scene = Scene::new();
+    scene.grant.asset = Address::generate(&scene.env); // no contract
+    assert_eq!(scene.capture(1), Err(0));
+    assert_eq!(scene.capture(0), Ok(()));
+}
+
+/// How a token of the tests errs.
+const KEEPS_APPROVAL: u32 = 1;
+const COUNTS_NOTHING: u32 = 2;
+const PAYS_SPENDER: u32 = 3;
+
+#[contract]
+struct OddToken;
+
+#[contractimpl]
+impl OddToken {
+    pub fn __constructor(env: Env, how: u32) {
+        env.storage().instance().set(&0_u32, &how);
+    }
+
+    pub fn approve(env: Env, from: Address, spender: Address, amount: i128, _live_until: u32) {
+        from.require_auth();
+        if amount > 0 || !is(&env, KEEPS_APPROVAL) {
+            env.storage().instance().set(&(from, spender), &amount);
+        }
+    }
+
+    pub fn allowance(env: Env, from: Address, spender: Address) -> i128 {
+        env.storage().instance().get(&(from, spender)).unwrap_or(0)
+    }
+
+    pub fn transfer_from(env: Env, spender: Address, from: Address, _to: Address, amount: i128) {
+        spender.require_auth();
+        let left = OddToken::allowance(env.clone(), from.clone(), spender.clone()) - amount;
+        if !is(&env, COUNTS_NOTHING) {
+            env.storage().instance().set(&(from, spender.clone()), &left);
+        }
+        if is(&env, PAYS_SPENDER) {
+            env.storage().instance().set(&spender, &1_i128);
+        }
+    }
+
+    pub fn balance(env: Env, id: Address) -> i128 {
+        env.storage().instance().get(&id).unwrap_or(0)
+    }
+}
+
+fn is(env: &Env, how: u32) -> bool {
+    env.storage().instance().get::<u32, u32>(&0) == Some(how)
+}
+
+#[test]
+fn token_that_leaves_an_allowance_or_pays_the_contract_is_refused() {
+    for (how, amount, expected) in [
+        (0, 200, Ok(())),
+        (0, MOST, Ok(())),
+        (KEEPS_APPROVAL, 200, Err(TOKEN_REFUSED)),
+        (KEEPS_APPROVAL, MOST, Ok(())),
+        (COUNTS_NOTHING, 200, Ok(())),
+        (COUNTS_NOTHING, MOST, Err(TOKEN_REFUSED)),
+        (PAYS_SPENDER, 200, Err(TOKEN_REFUSED)),
+        (PAYS_SPENDER, MOST, Err(TOKEN_REFUSED)),
+    ] {
+        let mut scene = Scene::new();
+        scene.grant.asset = scene.env.register(OddToken, (how,));
+        assert_eq!(scene.capture(amount), expected, "{how} {amount}");
+        let is_open = expected.is_err();
+        assert_eq!(scene.is_status("Open", None), is_open);
+    }
 }

@@ -13,9 +13,9 @@ use soroban_sdk::{
 #[repr(u32)]
 pub enum InstallerError {
     /// The account's answer has no rule id.
-    NoRuleId = 1,
+    NoRuleId = 4101,
     /// The specification is of another account.
-    AnotherAccount = 2,
+    AnotherAccount = 4102,
 }
 
 #[contractclient(name = "AccountClient")]

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import UnionType
 from typing import Final
 
 import msgspec
@@ -25,6 +26,7 @@ _TITLES: Final = {
     "wallets": "Sign a payment",
     "ledger": "Networks, accounts and contracts",
     "payments": "Payments that were settled",
+    "automation": "Automation",
     "origin": "Origin documents",
     "service": "The service",
 }
@@ -102,7 +104,9 @@ def _rate(route: RouteDeclaration) -> str:
 
 
 def _name(body: BodyType | None) -> str:
-    return f" `{body.__name__}`" if isinstance(body, type) else ""
+    types = body.__args__ if isinstance(body, UnionType) else (body,)
+    names = [f"`{each.__name__}`" for each in types if isinstance(each, type)]
+    return f" {' or '.join(names)}" if names else ""
 
 
 def _failure(route: RouteDeclaration) -> str:

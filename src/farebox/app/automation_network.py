@@ -16,13 +16,12 @@ from farebox.automation.execution.run_authority import OpenAuthority, PresignedA
 from farebox.automation.execution.run_channels import RunChannels
 from farebox.automation.execution.scheduler import Scheduler
 from farebox.automation.execution.send_run import RunSender, RunSending
-from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.execution.simulate_run import RecordingSimulator, RunSimulator
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.paymaster.paymaster import Paymaster
 from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_journal import RunJournal
-from farebox.facilitator.verification.verify import Simulator
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -56,7 +55,7 @@ class AutomationLedger:
     rpc: SorobanRpc
     ledgers: Ledgers
     submitter: Submitter
-    simulator: Simulator
+    simulator: RecordingSimulator
     operators: OperatorAddresses
     fee_stats: Callable[[], FeeStats | None]
     outages: Callable[[], tuple[str, ...]]  # why the network cannot be used now

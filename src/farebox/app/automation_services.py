@@ -80,19 +80,24 @@ def _ledger(network: Network, services: NetworkServices) -> AutomationLedger:
         rpc=services.rpc,
         ledgers=services.ledgers,
         submitter=services.submitter,
-        simulator=services.verified.simulator,
+        simulator=services.simulations,
         operators=services.operators,
         fee_stats=lambda: services.verified.market.fees,
         outages=lambda: services.part.outages,
     )
 
 
+def fee_policy(own: NetworkSettings) -> FeePolicy:
+    """The operator's limits for one transaction of a run."""
+    return FeePolicy(
+        ceiling=own.automation_max_fee,
+        inclusion_cap=min(own.max_inclusion_fee, own.automation_max_fee),
+    )
+
+
 def _limits(own: NetworkSettings) -> AutomationLimitsOfNetwork:
     return AutomationLimitsOfNetwork(
-        fees=FeePolicy(
-            ceiling=own.automation_max_fee,
-            inclusion_cap=min(own.max_inclusion_fee, own.automation_max_fee),
-        ),
+        fees=fee_policy(own),
         budgets=AutomationBudgets(
             total=own.automation_budget_total, owner=own.automation_budget_owner
         ),

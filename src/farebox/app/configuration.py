@@ -21,6 +21,8 @@ from farebox.app.setting_fields import (
 )
 from farebox.app.setting_rules import is_loopback_host
 from farebox.app.settings import Settings
+from farebox.kernel.addresses import account_address
+from farebox.stellar.signers import parse_secret_seed
 
 CONFIG_NAME: Final = "FAREBOX_CONFIG"
 KNOWN: Final = {variable(each.name, key): (each, key) for each, key in declared_in(Settings)}
@@ -112,6 +114,7 @@ class _Reader:
         is_local = is_loopback_host(self._given.get("FAREBOX_HOST", settings.host))
         if not is_local:
             yield from self._unauthenticated(settings)
+        yield from _revenue_of_operator(settings)
         named = {key for name, (_, key) in KNOWN.items() if key and name in self._given}
         for name, (setting, key) in KNOWN.items():
             if key in named and setting.is_required and name not in self._given:
@@ -151,6 +154,17 @@ class _Reader:
         needs = [PREFIX + each for each in setting.needs]
         if needs and self._values[name] and not self._given.keys() & needs:
             yield f"{setting.instead}: or set {' or '.join(needs)}"
+
+
+def _revenue_of_operator(settings: Settings) -> Iterator[SettingFault]:
+    """Find networks whose runs would be paid to an account that pays or signs for the operator."""
+    for network, own in settings.networks.items():
+        secrets = (own.relayer_secret, own.paymaster_secret, settings.sign_in.signing_secret)
+        keys = [parse_secret_seed(each.reveal()) for each in secrets if each is not None]
+        addresses = [account_address(bytes(key.reveal().verify_key)) for key in keys if key]
+        if own.revenue_account in addresses:
+            name = variable("REVENUE_ACCOUNT_<NETWORK>", network)
+            yield SettingFault(name, "an account of its own: it pays or signs for the operator")
 
 
 def _default_data_dir(environment: Mapping[str, str]) -> Path:

@@ -64,6 +64,7 @@ class NetworkServices:
     """The constructed services of one network; nothing runs yet."""
 
     verified: VerificationNetwork
+    simulations: SimulationSlots
     rpc: RpcNodes
     ledgers: LedgerClock
     submitter: Submitter
@@ -93,9 +94,9 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
     sending = SendingNetwork(leases, builder, submitter, statuses, shared.shutdown)
     funding = OperatorFunding(signers, own.balance_floor, budget)
     part = NetworkComponent(own.network, rpc, ledgers, state, funding, clock)
-    catch_up = CatchUp(rpc, submitter, ledgers)
     return NetworkServices(
         verified=VerificationNetwork(rules, operators, slots, ledgers, state, budget),
+        simulations=slots,
         rpc=rpc,
         ledgers=ledgers,
         submitter=submitter,
@@ -113,7 +114,7 @@ def build_network(shared: SharedWiring, own: NetworkSettings, signers: Signers) 
             operators=operators.run,
             watch=watcher.run,
             sponsor=budget.run,
-            reconciliation=_reconciler(shared, own, catch_up, statuses).run,
+            reconciliation=_reconciler(shared, own, CatchUp(rpc, submitter, ledgers), statuses).run,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
+from types import UnionType
 from typing import Final
 
 import msgspec
@@ -68,7 +69,7 @@ class Components:
                 route.failure and route.failure.body,
                 *(response.body for response in route.responses.values()),
             )
-            if isinstance(body, type)
+            if isinstance(body, type | UnionType)
         )
         schemas, self.schemas = msgspec.json.schema_components(
             types, ref_template=_SCHEMAS + "{name}"
@@ -77,7 +78,7 @@ class Components:
 
     def schema_of(self, body: BodyType) -> JsonSchema:
         """Return the schema of a body: for a type, the reference to its component."""
-        return self._by_type[body] if isinstance(body, type) else body
+        return self._by_type[body] if isinstance(body, type | UnionType) else body
 
 
 def openapi_document(routes: Sequence[RouteDeclaration]) -> JsonSchema:

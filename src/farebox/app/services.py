@@ -20,7 +20,9 @@ from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices, SharedWiring, build_network
+from farebox.app.proposing_services import build_proposing
 from farebox.app.retention import prune_rules
+from farebox.app.run_payment_services import build_run_payments
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
 from farebox.app.skill_services import build_skills
@@ -89,7 +91,9 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
-    callers = (agents, wallets, build_skills(settings))
+    runs = build_run_payments(settings, pools, clock, automation, settler)
+    plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)
+    callers = (agents, wallets, build_skills(settings), plans, runs)
     others = (accounts, sign_in, ingress, vault, gateway, *callers)
     features = join_features(facilitator, catalog, *others)
     pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))

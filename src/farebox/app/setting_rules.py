@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from farebox.app.setting_fields import InvalidText, Rule, rule
 from farebox.facilitator.verification.operator_rules import AssetRule
-from farebox.kernel.addresses import Address, parse_contract
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.addresses import Address, parse_contract, parse_party
+from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.secret import Secret
 from farebox.outbound.address_ranges import IPAddress
 from farebox.outbound.resolve import FixedLookup, LoopbackResolver, PinnedAddress
@@ -56,6 +56,11 @@ def whole(least: int, most: int) -> Rule[int]:
 def stroops(least: int, most: int) -> Rule[Stroops]:
     """A rule for an amount of the native coin, like `whole`."""
     return _number("a whole number", _WHOLE, lambda text: Stroops(int(text)), least, most)
+
+
+def base_units(least: int, most: int) -> Rule[BaseUnits]:
+    """A rule for an amount of a token in base units, like `whole`."""
+    return _number("a whole number", _WHOLE, lambda text: BaseUnits(int(text)), least, most)
 
 
 def seconds(least: float, most: float) -> Rule[float]:
@@ -281,6 +286,14 @@ def asset_policy(text: str) -> AssetRule | frozenset[Address]:
 @rule("the C… address of a contract")
 def contract(text: str) -> Address:
     address = parse_contract(text)
+    if address is None:
+        raise ValueError
+    return address
+
+
+@rule("the G… or C… address of an account")
+def party(text: str) -> Address:
+    address = parse_party(text)
     if address is None:
         raise ValueError
     return address

@@ -14,7 +14,7 @@ from farebox.facilitator.budgets.budget import Budgets
 from farebox.facilitator.verification.operator_rules import AssetPolicy, named_assets
 from farebox.ingress.http import Rates
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
+from farebox.kernel.amounts import BaseUnits, Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.outbound.resolve import LoopbackResolver
@@ -27,6 +27,7 @@ _PAYMASTERS: Final = tuple(f"PAYMASTER_SECRET_{each.name}" for each in Network)
 _SIZE: Final = rules.whole(2, 500)
 _FEE: Final = rules.stroops(100, 10**9)
 _BUDGET: Final = rules.stroops(0, 10**15 - 1)
+_PRICE: Final = rules.base_units(0, 10**15 - 1)
 _RATE: Final = rules.whole(0, 1_000_000)
 _SWITCH: Final = rules.either("0", "1")
 
@@ -84,6 +85,22 @@ class NetworkSettings:
         "AUTOMATION_BALANCE_FLOOR_STROOPS_<NETWORK>", _BUDGET, "50000000",
         "the least the paymaster must have above its reserves; below it no run is claimed, and "
         "readiness warns")
+    revenue_account: Address | None = optional("REVENUE_ACCOUNT_<NETWORK>", rules.party,
+        "the account that the runs of plans are paid to, none of the operator's accounts above; "
+        "without it they cost nothing")
+    run_asset: Address | None = optional("RUN_ASSET_<NETWORK>", rules.contract,
+        "the token that runs are paid in, which must be settled (`FAREBOX_ASSETS_<NETWORK>`)",
+        "USDC")
+    run_price: BaseUnits = setting("RUN_PRICE_<NETWORK>", _PRICE,
+        {Network.TESTNET: "0", Network.PUBNET: "10000"},
+        "the least that one run costs, in base units of that token; with this and the next two at "
+        "0, runs cost nothing (see Prices of runs)")
+    run_setup_price: BaseUnits = setting("RUN_SETUP_PRICE_<NETWORK>", _PRICE, "0",
+        "what a plan costs besides its runs, once")
+    run_units_per_xlm: BaseUnits = setting("RUN_UNITS_PER_XLM_<NETWORK>", _PRICE,
+        {Network.TESTNET: "0", Network.PUBNET: "4000000"},
+        "base units of that token for one XLM: a run costs three times its simulated network fee, "
+        "and `FAREBOX_RUN_PRICE_<NETWORK>` at least")
     max_fee: Stroops = setting("MAX_FEE_STROOPS_<NETWORK>", _FEE, "500000",
         "the most one settlement may cost, fee bump included")
     max_inclusion_fee: Stroops = setting("MAX_INCLUSION_FEE_STROOPS_<NETWORK>", _FEE, "100000",

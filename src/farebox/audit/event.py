@@ -31,6 +31,7 @@ class Action(StrEnum):
     CHANNELS_CREATED = "channels.created"
     CHANNELS_DRAINED = "channels.drained"
     CHANNELS_RETIRED = "channels.retired"
+    AUTOMATION_PROPOSED = "automation.proposed"
     LISTING_TAKEN_OVER = "listing.taken_over"
 
 

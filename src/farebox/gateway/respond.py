@@ -13,7 +13,6 @@ from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.offers.offer import GatewayUrl, build_offer
 from farebox.gateway.offers.presented_payment import (
-    HeaderFault,
     NotTheTerms,
     PresentedPayment,
     read_presented_payment,
@@ -34,6 +33,7 @@ from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from farebox.outbound.target import Target, parse_target
 from farebox.x402.payment import Payment
+from farebox.x402.payment_header import HeaderFault
 from farebox.x402.wire import Unacceptable
 
 _NO_HASH: Final = "0" * 64

@@ -179,6 +179,11 @@ class ErrorCode(StrEnum):
         409,
         "An open plan does the same: send allowDuplicate to have a second one.",
     )
+    IDEMPOTENCY_KEY_REUSED = (
+        "idempotency_key_reused",
+        409,
+        "The Idempotency-Key belongs to another request: use a new one.",
+    )
     ILLEGAL_TRANSITION = "illegal_transition", 409, "The plan's state does not allow this."
     QUOTE_EXPIRED = "quote_expired", 409, "The price is out of date: ask for it again."
     PAYMENT_IN_FLIGHT = (

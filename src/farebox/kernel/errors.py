@@ -6,10 +6,12 @@ from farebox.kernel.error_codes import ErrorCode
 class Refusal(Exception):
     """The request is refused: a code, and a message that is safe to show.
 
-    `retry_after_s` is set where the same request may be repeated after that many seconds.
+    `retry_after_s` is set where the same request may be repeated after that many seconds, and
+    `field` where the refusal is about one member of the body.
     """
 
     retry_after_s: int | None = None
+    field: str = ""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         """Without `message` the sentence is the code's own."""

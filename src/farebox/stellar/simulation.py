@@ -19,6 +19,10 @@ _HOST_ERROR: Final = re.compile(
     r"HostError: Error\((?P<type>[A-Za-z]+), (?P<code>#[0-9]{1,10}|[A-Za-z]+)\)", re.ASCII
 )
 _CONTRACT: Final = "Contract"  # its codes are the contract's own numbers
+_AUTH: Final = "Auth"
+_ACCOUNT_CHECK: Final = re.compile(
+    r"__check_auth, Error\(Contract, #(?P<code>[0-9]{1,10})\)", re.ASCII
+)
 _TYPES: Final = frozenset(
     {"WasmVm", "Context", "Storage", "Object", "Crypto", "Events", "Budget", "Value", "Auth"}
 )
@@ -114,7 +118,8 @@ class SimulationRefused:
 
     `entry_is_missing`: the host misses an entry that does not exist, or that the node did not
     deliver. A simulation as of a later ledger shows which. `contract_error` is the number of the
-    contract's own error that the call ended with; None for an error of the host.
+    contract's own error that the call, or the check of a contract account, ended with; None for an
+    error of the host.
     """
 
     kind: RefusalKind
@@ -170,8 +175,12 @@ def _read_error(text: str, latest_ledger: int) -> SimulationRefused | Unreadable
 
 def _contract_error(text: str) -> int | None:
     named = _HOST_ERROR.match(text.partition("\n")[0])
-    is_contracts = named is not None and named["type"] == _CONTRACT
-    code = named["code"] if named is not None and is_contracts else ""
+    if named is None:
+        return None
+    if named["type"] == _AUTH:  # the host replaces the error of an account's check by its own
+        checked = _ACCOUNT_CHECK.search(text)
+        return None if checked is None else int(checked["code"])
+    code = named["code"] if named["type"] == _CONTRACT else ""
     return int(code[1:]) if code.startswith("#") else None
 
 

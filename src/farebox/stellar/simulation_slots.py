@@ -8,8 +8,8 @@ node is called.
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -86,14 +86,28 @@ class SimulationSlots:
         Raises:
             RpcUnavailable: no slot became free in time, or the node gave no usable answer.
         """
+        async with self._slot(requester):
+            if requester.purpose is not SimulationPurpose.VERIFICATION:
+                return await self._node.simulate_to_send(envelope)
+            return await self._node.simulate(envelope)
+
+    async def record(self, envelope: str, requester: Requester) -> RawSimulation:
+        """Run the base64 `envelope` without effect, and record the authorizations that it needs.
+
+        Raises:
+            RpcUnavailable: as `simulate`.
+        """
+        async with self._slot(requester):
+            return await self._node.simulate_recording(envelope)
+
+    @asynccontextmanager
+    async def _slot(self, requester: Requester) -> AsyncIterator[None]:
         if self._has_slot_for(requester):
             self._occupy(requester)
         else:
             await self._wait(requester)
         try:
-            if requester.purpose is not SimulationPurpose.VERIFICATION:
-                return await self._node.simulate_to_send(envelope)
-            return await self._node.simulate(envelope)
+            yield
         finally:
             self._release(requester)
 

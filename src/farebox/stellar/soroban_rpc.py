@@ -144,17 +144,11 @@ class SorobanRpc(ABC):
 
         A failure of the node itself counts as no response.
         """
-        return await self.call(
-            RpcCall(
-                "simulateTransaction",
-                _SIMULATION,
-                read_simulation_response,
-                lambda answer: answer.latest_ledger,
-                params={"transaction": envelope, "authMode": "enforce"},
-                max_bytes=4 * _MIB,
-                is_simulation=True,
-            )
-        )
+        return await self.call(_simulation_call(envelope, "enforce"))
+
+    async def simulate_recording(self, envelope: str) -> RawSimulation:
+        """Simulate the base64 `envelope`, which has no authorizations, and record what it needs."""
+        return await self.call(_simulation_call(envelope, "record"))
 
     async def simulate_to_send(self, envelope: str) -> RawSimulation:
         """Simulate an `envelope` that is to be sent; a client of several nodes may use several."""
@@ -310,6 +304,18 @@ class SorobanRpc(ABC):
     async def version(self) -> NodeVersion:
         """The node's software."""
         return await self.call(RpcCall("getVersionInfo", _VERSION, lambda body: body))
+
+
+def _simulation_call(envelope: str, mode: str) -> RpcCall[Any, RawSimulation]:
+    return RpcCall(
+        "simulateTransaction",
+        _SIMULATION,
+        read_simulation_response,
+        lambda answer: answer.latest_ledger,
+        params={"transaction": envelope, "authMode": mode},
+        max_bytes=4 * _MIB,
+        is_simulation=True,
+    )
 
 
 def _entries_call(

@@ -1,13 +1,14 @@
 """The declaration of a route: the one value that describes it.
 
 The service makes from it the routing, the guard, the rate limit, the body limit, the error bodies,
-CORS, `/v1/openapi.json` and `docs/api-reference.md`. A body is a msgspec type, from which its JSON
-schema is generated, or a JSON schema.
+CORS, `/v1/openapi.json` and `docs/api-reference.md`. A body is a msgspec type or a union of tagged
+ones, from which its JSON schema is generated, or a JSON schema.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import UnionType
 from typing import Final
 
 from starlette.types import ASGIApp
@@ -18,7 +19,7 @@ from farebox.web.guard import Access
 from farebox.web.request_body import BODY_LIMIT_BYTES
 
 JsonSchema = Mapping[str, object]
-BodyType = type | JsonSchema
+BodyType = type | UnionType | JsonSchema
 JSON: Final = "application/json"
 
 

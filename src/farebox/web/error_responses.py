@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 import structlog
+from msgspec import UNSET, UnsetType
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -37,17 +38,28 @@ class Failure:
     code: ErrorCode
     message: str
     request_id: str
+    field: str = ""  # the member of the body that the failure is about
 
 
 FailureBody = Callable[[Failure], bytes]  # renders a failure in the JSON shape of one route
 
 
+class ErrorMember(msgspec.Struct, frozen=True):
+    """The member of the request's body that an error is about, as in `spec.args[0].value`."""
+
+    field: str
+
+
 class ErrorDetail(msgspec.Struct, frozen=True, rename="camel"):
-    """`code` is for programs and stays; `message` is for people; `requestId` is in the log."""
+    """`code` is for programs and stays; `message` is for people; `requestId` is in the log.
+
+    `details` is there where a rule of a plan refuses one member.
+    """
 
     code: ErrorCode
     message: str
     request_id: str
+    details: ErrorMember | UnsetType = UNSET
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -58,7 +70,9 @@ class ErrorBody(msgspec.Struct, frozen=True):
 
 def uniform_body(failure: Failure) -> bytes:
     """Render the error body of every route that has no shape of its own."""
-    return _encode(ErrorBody(ErrorDetail(failure.code, failure.message, failure.request_id)))
+    details = ErrorMember(failure.field) if failure.field else UNSET
+    detail = ErrorDetail(failure.code, failure.message, failure.request_id, details)
+    return _encode(ErrorBody(detail))
 
 
 class ErrorMiddleware:
@@ -94,7 +108,7 @@ def _failure(
         case Refusal(code=code, message=message) if not isinstance(error, CommandRefused):
             log.info("request.refused", code=code)
             headers.extend(_refusal_headers(error))
-            return Failure(code, message, request_id)
+            return Failure(code, message, request_id, error.field)
         case Outage(part=part, repeat_after_s=wait_s):
             log.warning("request.outage", part=part, cause=type(error.__cause__).__name__)
             headers.append((b"retry-after", b"%d" % wait_s))

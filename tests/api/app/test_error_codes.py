@@ -30,25 +30,10 @@ OF_THE_GATEWAY: Final = {
 }
 # of the rules of automation, whose routes are not there yet
 OF_AUTOMATION: Final = {
-    ErrorCode.ACCOUNT_NOT_PROVEN,
-    ErrorCode.AUTOMATION_UNAVAILABLE,
-    ErrorCode.DUPLICATE_INTENT,
     ErrorCode.FEE_CEILING,
-    ErrorCode.FUNCTION_NOT_FOUND,
-    ErrorCode.ILLEGAL_TRANSITION,
-    ErrorCode.INTERVAL_TOO_SHORT,
-    ErrorCode.INVALID_SCHEDULE,
-    ErrorCode.LIMIT_EXCEEDED,
-    ErrorCode.NETWORK_UNAVAILABLE,
-    ErrorCode.PAYMENT_IN_FLIGHT,
     ErrorCode.PREFLIGHT_FAILED,
-    ErrorCode.QUOTE_EXPIRED,
-    ErrorCode.SCHEDULE_NEVER_FIRES,
     ErrorCode.SESSION_EXPIRES_TOO_SOON,
     ErrorCode.SESSION_MISMATCH,
-    ErrorCode.SPEC_MISMATCH,
-    ErrorCode.TARGET_UPGRADED,
-    ErrorCode.UNSUPPORTED_ACCOUNT,
 }
 _ROW: Final = re.compile(r"^\| (\d{3}) \| (.+?) \|", re.MULTILINE)
 

@@ -10,28 +10,12 @@ from farebox.kernel.networks import Network
 from farebox.stellar.rpc_nodes import AGREEMENTS
 from farebox.x402.reasons import Reason
 from support import node_proxy
-from support.payments import Draft, Json
+from support.payments import Draft
 from support.promises import promise
 from support.stage import Stage, key_of, own_relayer, service
 
 SIMULATE: Final = "simulateTransaction"
 SEND: Final = "sendTransaction"
-
-
-class Approving:
-    """Answers what it saw succeed once with the same success for ever."""
-
-    def __init__(self) -> None:
-        self._approved: dict[str, Json] = {}
-
-    async def __call__(self, call: node_proxy.Call, forward: node_proxy.Forward) -> Json:
-        answer = await forward()
-        asked = call.params["transaction"]
-        result: Json = answer["result"]
-        if "error" not in result:
-            self._approved[asked] = result
-        approved = self._approved.get(asked, result)
-        return answer | {"result": {**approved, "latestLedger": result["latestLedger"]}}
 
 
 async def _spent(stage: Stage) -> Draft:
@@ -63,7 +47,7 @@ async def test_wrong_simulation_costs_one_failed_envelope(
         }
         async with service(environment) as client:
             other = Stage(client, stage.networks, environment)
-            wrong.on(SIMULATE, Approving())
+            wrong.on(SIMULATE, node_proxy.Approving())
             first, second = [await _spent(other) for _ in range(2)]
             _clear(wrong, sound)
             outcome = await other.settle(first.request())

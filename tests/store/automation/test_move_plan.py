@@ -150,14 +150,13 @@ async def test_paid_runs_become_credit_of_the_owner_once(database: Database) -> 
     async with database.connection() as db:
         await db.execute(
             """
-            INSERT INTO automation_payments (id, proposal_id, quote_revision, runs, network, asset,
-                amount, pay_to, payment_identifier, state, tx_hash, valid_until)
-            VALUES ('apay_1', $1, 1, 4, 'stellar:testnet', 'C', 5, 'G', 'auto_1', 'confirmed',
-                    sha256('x'), now())
+            INSERT INTO run_credits (owner, network, kind, runs, proposal_id)
+            VALUES ($1, 'stellar:testnet', 'consume', -4, $2)
             """,
+            plan.terms.owner,
             plan.terms.id,
         )
     await move(database, plan, ProposalTrigger.CANCEL, ProposalFacts())
     async with database.connection() as db:
-        rows = await db.fetch("SELECT owner, kind, runs FROM run_credits")
-    assert [tuple(row) for row in rows] == [(plan.terms.owner, "return", 4)]
+        rows = await db.fetch("SELECT kind, runs FROM run_credits ORDER BY id")
+    assert [tuple(row) for row in rows] == [("consume", -4), ("return", 4)]

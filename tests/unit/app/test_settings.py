@@ -42,6 +42,43 @@ def test_network_may_have_a_fallback_that_is_another_node() -> None:
     assert "FAREBOX_FALLBACK_RPC_URL_TESTNET" in setting_faults(plain)
 
 
+def test_prices_of_runs_are_zero_on_testnet_and_in_usdc() -> None:
+    both = read_settings(TESTNET | PUBNET | KEYS).networks
+    found = {
+        network: (own.revenue_account, own.run_price, own.run_setup_price, own.run_units_per_xlm)
+        for network, own in both.items()
+    }
+    assert found == {
+        Network.TESTNET: (None, 0, 0, 0),
+        Network.PUBNET: (None, 10_000, 0, 4_000_000),
+    }
+    assert both[Network.TESTNET].run_asset is None, "USDC"
+    own = Keypair.random().public_key
+    read = read_changed(FAREBOX_REVENUE_ACCOUNT_TESTNET=own, FAREBOX_RUN_ASSET_TESTNET=TOKEN)
+    testnet = read.networks[Network.TESTNET]
+    assert (testnet.revenue_account, testnet.run_asset) == (own, TOKEN)
+
+
+def test_revenue_account_is_none_that_pays_or_signs_for_the_operator() -> None:
+    signing = Keypair.random().secret
+    secrets = {
+        "FAREBOX_PAYMASTER_SECRET_TESTNET": PAYMASTER,
+        "FAREBOX_AUTH_SIGNING_SECRET": signing,
+    }
+    for secret in (RELAYER, PAYMASTER, signing):
+        address = Keypair.from_secret(secret).public_key
+        named = {"FAREBOX_REVENUE_ACCOUNT_TESTNET": address}
+        assert setting_faults(TESTNET | secrets | named) == {
+            "FAREBOX_REVENUE_ACCOUNT_TESTNET": (
+                "an account of its own: it pays or signs for the operator"
+            )
+        }
+    wrong = TESTNET | {"FAREBOX_REVENUE_ACCOUNT_TESTNET": TOKEN[:-1]}
+    assert setting_faults(wrong) == {
+        "FAREBOX_REVENUE_ACCOUNT_TESTNET": "the G… or C… address of an account"
+    }
+
+
 def test_web_auth_contract_must_be_a_contract_address() -> None:
     assert read_settings(TESTNET).networks[Network.TESTNET].web_auth_contract is None
     signing = Keypair.random().secret

@@ -10,6 +10,7 @@ from farebox.web.endpoint import Rate, RateClass
 
 DISCOVERY = Rate(RateClass.DISCOVERY)
 MANAGEMENT = Rate(RateClass.MANAGEMENT)
+SIMULATED = Rate(RateClass.MANAGEMENT, cost=5)
 CLASSES = {
     "/verify": Rate(RateClass.VERIFY),
     "/settle": Rate(RateClass.SETTLE),
@@ -34,6 +35,8 @@ CLASSES = {
     "/v1/skills/{slug}/openapi.json": DISCOVERY,
     "/openapi.json": DISCOVERY,
     "/.well-known/x402": DISCOVERY,
+    "/v1/automations/preview": SIMULATED,
+    "/v1/automations/{id}/preflight": SIMULATED,
     "/supported": None,
     "/v1/errors": None,
     "/v1/openapi.json": None,

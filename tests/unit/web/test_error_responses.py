@@ -4,6 +4,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
+from farebox.automation.refusal import spec_mismatch
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import CommandRefused, Outage, Refusal
 from farebox.web.error_responses import ErrorMiddleware, Failure
@@ -132,3 +133,17 @@ async def test_send_json_sends_json_with_its_length() -> None:
         },
         {"type": "http.response.body", "body": b"{}"},
     ]
+
+
+async def test_refusal_names_the_member_of_the_body_that_it_is_about() -> None:
+    sent, _ = await _respond(spec_mismatch("schedule.everySeconds", "It is too short."))
+    error = orjson.loads(sent[1]["body"])["error"]
+    assert (error["code"], error["details"]) == (
+        "spec_mismatch",
+        {"field": "schedule.everySeconds"},
+    )
+
+
+async def test_refusal_of_no_single_member_has_no_details() -> None:
+    sent, _ = await _respond(Refusal(ErrorCode.INVALID_LIMIT))
+    assert "details" not in orjson.loads(sent[1]["body"])["error"]

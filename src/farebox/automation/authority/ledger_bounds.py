@@ -37,14 +37,19 @@ class AttemptBounds:
     authorized_until: int
 
 
+def ledgers_until(now: LedgerReading, moment: datetime) -> int:
+    """The most ledgers that are expected to close until the moment."""
+    seconds = max(0.0, (moment - now.close_at).total_seconds())
+    return math.ceil(seconds / (now.cadence_s * _FASTEST_SHARE))
+
+
 def session_end_ledger(now: LedgerReading, end: datetime, *, max_entry_ttl: int) -> int:
     """The last ledger of a session that is promised until `end`.
 
     Raises:
         EndTooFar: it is past the life of the longest entry of the network (`maxEntryTTL`).
     """
-    seconds = max(0.0, (end - now.close_at).total_seconds())
-    ledger = now.sequence + math.ceil(seconds / (now.cadence_s * _FASTEST_SHARE))
+    ledger = now.sequence + ledgers_until(now, end)
     if ledger > now.sequence + max_entry_ttl - 1:
         raise EndTooFar
     return ledger
@@ -67,9 +72,7 @@ def may_start(now: LedgerReading, end_ledger: int | None) -> bool:
 
 def outlives(now: LedgerReading, end_ledger: int, until: datetime) -> bool:
     """Whether a session lives past a run that may land until `until`, with its margin."""
-    seconds = max(0.0, (until - now.close_at).total_seconds())
-    needed = math.ceil(seconds / (now.cadence_s * _FASTEST_SHARE)) + LEAST_LEFT
-    return now.sequence + needed <= end_ledger
+    return now.sequence + ledgers_until(now, until) + LEAST_LEFT <= end_ledger
 
 
 def bound_attempt(

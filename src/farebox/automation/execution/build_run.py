@@ -36,7 +36,15 @@ from farebox.stellar.simulation import (
 
 _FEE_SHARE: Final = (115, 100)  # of the simulated resource fee: the ledger may have changed by then
 _FEE_BYTES: Final = 8  # the resource fee ends the resource data
-_NUMBERS: Final = ErrorNumbers((ContractRole.TOKEN, ContractRole.SOROSWAP))
+_NUMBERS: Final = ErrorNumbers(
+    (
+        ContractRole.TOKEN,
+        ContractRole.SOROSWAP,
+        ContractRole.SMART_ACCOUNT,
+        ContractRole.GUARD,
+        ContractRole.MANDATE,
+    )
+)
 FEE_CEILING: Final = "fee_ceiling"
 
 

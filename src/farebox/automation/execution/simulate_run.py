@@ -4,20 +4,25 @@ The source of a simulated transaction is no account of the operator's, and the c
 entries only: no authority of a source account can come from a simulation.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from farebox.facilitator.verification.verify import Simulator
 from farebox.kernel.addresses import ZERO_ACCOUNT
 from farebox.kernel.caller import OwnerId
+from farebox.stellar.auth_entries import MAX_ENTRIES, AuthEntry, read_entry
 from farebox.stellar.returned_value import read_returned_value
+from farebox.stellar.rpc import RawSimulation
 from farebox.stellar.scval import ScValue
 from farebox.stellar.simulation import Simulation, read_simulation
 from farebox.stellar.simulation_slots import Requester, SimulationPurpose
 from farebox.stellar.transactions import AuthorizedCall, simulation_envelope
+from farebox.stellar.xdr_reader import Malformed, decode_base64
 
 _SEQUENCE: Final = 1
 _MAX_RETURNED_BYTES: Final = 65_536
+_MAX_ENTRY_BYTES: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +33,24 @@ class SimulatedCall:
     returned: ScValue | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """A simulation, and the entries that the call needs; only their trees may be used."""
+
+    simulation: Simulation
+    entries: tuple[AuthEntry, ...] = ()
+
+
+class RecordingSimulator(Simulator, Protocol):
+    """Simulates, and records which authorizations a call needs."""
+
+    async def record(self, envelope: str, requester: Requester) -> RawSimulation: ...
+
+
 class RunSimulator:
     """Simulates the calls of plans; each owner has a share of the slots."""
 
-    def __init__(self, slots: Simulator) -> None:
+    def __init__(self, slots: RecordingSimulator) -> None:
         self._slots = slots
 
     async def simulate(self, call: AuthorizedCall, owner: OwnerId) -> SimulatedCall:
@@ -44,3 +63,31 @@ class RunSimulator:
         raw = await self._slots.simulate(envelope, Requester(SimulationPurpose.AUTOMATION, owner))
         returned = read_returned_value(raw.result, max_bytes=_MAX_RETURNED_BYTES)
         return SimulatedCall(read_simulation(raw.result), returned)
+
+    async def record(self, call: bytes, owner: OwnerId) -> RecordedCall:
+        """Simulate a call (InvokeContractArgs) without entries, to learn which ones it needs.
+
+        Raises:
+            RpcUnavailable: no node gave a usable answer.
+        """
+        bare = AuthorizedCall(call, ())
+        envelope = simulation_envelope(bare, source=ZERO_ACCOUNT, sequence=_SEQUENCE)
+        raw = await self._slots.record(envelope, Requester(SimulationPurpose.AUTOMATION, owner))
+        return RecordedCall(read_simulation(raw.result), _recorded_entries(raw.result))
+
+
+def _recorded_entries(result: Mapping[str, object]) -> tuple[AuthEntry, ...]:
+    """The entries of a recording; none where one of them is of no known form."""
+    results = result.get("results")
+    first = results[0] if isinstance(results, list) and len(results) == 1 else None
+    listed = first.get("auth") if isinstance(first, dict) else None
+    if not isinstance(listed, list) or len(listed) > MAX_ENTRIES:
+        return ()
+    try:
+        return tuple(
+            read_entry(decode_base64(text, max_bytes=_MAX_ENTRY_BYTES))
+            for text in listed
+            if isinstance(text, str)
+        )
+    except Malformed:
+        return ()

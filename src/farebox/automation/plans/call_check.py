@@ -57,6 +57,8 @@ class RunValue:
 
 CallValue = ScValue | RunValue
 
+# the types of an answer that may be a boolean: of the second one only its value shows it
+_BOOLEANS: Final = (PlainType("bool"), PlainType("Val"))
 # the types that a dynamic value may stand for
 _DYNAMIC_TYPES: Final = MappingProxyType(
     {
@@ -106,7 +108,7 @@ def check_convention(interface: ContractInterface, *, needs_check: bool) -> bool
     if not (has_check or needs_check):
         return False
     check = _convention_function(interface, CHECK_FUNCTION)
-    if check.inputs or check.output != PlainType("bool"):
+    if check.inputs or check.output not in _BOOLEANS:
         raise spec_mismatch("spec.contract", f"{CHECK_FUNCTION} takes nothing and returns a bool.")
     return True
 

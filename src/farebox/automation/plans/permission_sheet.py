@@ -1,7 +1,8 @@
 """The permission sheet: what a signature allows, in sentences made from the very XDR (3.15).
 
-There is a sentence for each rule of the spec, and the worst case at the end; two specs that differ
-have two sheets. The console writes the same sentences in the browser
+There is a sentence for each rule of the spec, and the worst case at the end. Two specs that differ
+have two sheets, unless they name the payer of a transfer as the account and as the caller that is
+the account. The console writes the same sentences in the browser
 (`console/src/wallet/writePermissionSheet.ts`), from the XDR that its wallet signs.
 """
 

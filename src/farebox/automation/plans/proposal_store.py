@@ -22,7 +22,7 @@ from farebox.kernel.secret import Secret
 from farebox.storage.pool import Connection, Row
 
 _SCHEDULE: Final = msgspec.json.Decoder(Schedule)
-_COLUMNS: Final = """
+PLAN_COLUMNS: Final = """
     p.id, p.owner, p.network, p.account, p.kind, p.authority_mode, p.policy_id, p.delegate,
     p.delegate_key, p.calls, p.session_spec, p.target_wasm_hash, p.schedule, p.missed_runs,
     p.lateness_s, p.session_interval_s, p.not_before, p.expires_at, p.legs, p.on_leg_error,
@@ -32,7 +32,10 @@ _COLUMNS: Final = """
 
 
 class NewProposal(msgspec.Struct, frozen=True):
-    """What a new plan's row has besides its terms; `delegate_key` is sealed."""
+    """What a new plan's row has besides its terms; `delegate_key` is sealed.
+
+    `client` is the address that the quota of free accounts counts it for; None without one.
+    """
 
     title: str
     account_kind: str
@@ -42,6 +45,7 @@ class NewProposal(msgspec.Struct, frozen=True):
     overdue_at: datetime
     idempotency_key: str | None = None
     request_digest: bytes | None = None
+    client: str | None = None
 
 
 async def add_proposal(db: Connection, terms: PlanTerms, new: NewProposal) -> datetime:
@@ -57,9 +61,9 @@ async def add_proposal(db: Connection, terms: PlanTerms, new: NewProposal) -> da
             session_spec, intent_hash, policy_id, target_wasm_hash, delegate, delegate_key,
             schedule, missed_runs, lateness_s, session_interval_s, not_before, expires_at, legs,
             on_leg_error, max_fee, run_limit, auth_limit, overdue_at, idempotency_key,
-            request_digest)
+            request_digest, client)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-                $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30)
+                $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31)
         RETURNING created_at
         """,
         *_columns(terms, new),
@@ -100,13 +104,14 @@ def _columns(terms: PlanTerms, new: NewProposal) -> tuple[object, ...]:
         new.overdue_at,
         new.idempotency_key,
         new.request_digest,
+        new.client,
     )
 
 
 async def find_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
     """Find a plan by its id, whoever owns it."""
     row = await db.fetchrow(
-        f"SELECT {_COLUMNS} FROM automation_proposals p WHERE p.id = $1", proposal_id
+        f"SELECT {PLAN_COLUMNS} FROM automation_proposals p WHERE p.id = $1", proposal_id
     )
     return None if row is None else read_plan_row(row)
 
@@ -114,7 +119,7 @@ async def find_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
 async def lock_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
     """Find and lock a plan until the transaction ends; its runs are changed under this lock."""
     row = await db.fetchrow(
-        f"SELECT {_COLUMNS} FROM automation_proposals p WHERE p.id = $1 FOR UPDATE", proposal_id
+        f"SELECT {PLAN_COLUMNS} FROM automation_proposals p WHERE p.id = $1 FOR UPDATE", proposal_id
     )
     return None if row is None else read_plan_row(row)
 
@@ -122,7 +127,7 @@ async def lock_plan(db: Connection, proposal_id: str) -> StoredPlan | None:
 async def find_owned(db: Connection, owner: OwnerId, proposal_id: str) -> StoredPlan | None:
     """Find the owner's plan of this id."""
     row = await db.fetchrow(
-        f"SELECT {_COLUMNS} FROM automation_proposals p WHERE p.id = $1 AND p.owner = $2",
+        f"SELECT {PLAN_COLUMNS} FROM automation_proposals p WHERE p.id = $1 AND p.owner = $2",
         proposal_id,
         owner,
     )

@@ -6,6 +6,7 @@ from typing import Final
 
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import Network
 
 QUOTE_LIFE: Final = timedelta(minutes=15)
 FEE_MULTIPLE: Final = 3  # of the simulated network fee
@@ -28,7 +29,10 @@ class PriceList:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The price of `runs` runs of one plan; `revision` rises with each new quote."""
+    """The price of `runs` runs of one plan; `revision` rises with each new quote.
+
+    `from_credit` of them are taken from what the owner has paid before.
+    """
 
     revision: int
     runs: int
@@ -36,15 +40,36 @@ class Quote:
     setup: BaseUnits
     asset: Address
     valid_until: datetime
+    from_credit: int = 0
+
+    @property
+    def bought(self) -> int:
+        """The runs that are paid for with this quote."""
+        return self.runs - self.from_credit
 
     @property
     def total(self) -> BaseUnits:
-        """The whole price, in base units."""
-        return BaseUnits(self.runs * self.per_run + self.setup)
+        """The whole price, in base units: 0 where credit covers every run."""
+        return BaseUnits(self.bought * self.per_run + self.setup if self.bought else 0)
 
     def is_current(self, now: datetime) -> bool:
         """Whether it may still be paid."""
         return now <= self.valid_until
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedQuote:
+    """A quote as its owner gets it; `from_credit` of its runs are paid already.
+
+    `pay_to` is the operator's revenue account; None where runs are free.
+    """
+
+    quote: Quote
+    network: Network
+    payment_identifier: str
+    pay_to: Address | None = None
+    is_free: bool = False
+    from_credit: int = 0
 
 
 _XLM: Final = 10_000_000  # stroops
@@ -66,14 +91,17 @@ def make_quote(
     revision: int,
     now: datetime,
     is_top_up: bool = False,
+    credit: int = 0,
 ) -> Quote:
     """The quote of so many runs; the setup is paid once, and not with a top-up.
 
-    `fee_stroops` is the highest network fee of all transactions of one run.
+    `fee_stroops` is the highest network fee of all transactions of one run, `credit` the paid runs
+    that the owner has left: they are used first, and not where runs cost nothing.
     """
     setup = BaseUnits(0) if is_top_up or prices.is_free else prices.setup
     per_run = price_run(prices, fee_stroops)
-    return Quote(revision, runs, per_run, setup, prices.asset, now + QUOTE_LIFE)
+    used = min(runs, max(0, credit)) if per_run or setup else 0
+    return Quote(revision, runs, per_run, setup, prices.asset, now + QUOTE_LIFE, used)
 
 
 def payment_identifier(proposal_id: str, revision: int) -> str:

@@ -1,6 +1,7 @@
 """A plan as its row has it: what a scheduler needs of it for a run."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from farebox.automation.plan_window import PlanWindow
 from farebox.automation.plans.policy_id import PolicyId
@@ -80,3 +81,20 @@ class StoredPlan:
         """Whether a run may begin, or an attempt may be sent."""
         is_active = self.state is ProposalState.ACTIVE and not self.is_cancelling
         return is_active and self.counters.runs_left > 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProposal:
+    """A plan with what its owner wrote and reads; `spec` is the payload's JSON.
+
+    `is_executing`: a run of it is in progress.
+    """
+
+    plan: StoredPlan
+    title: str
+    account_kind: str
+    spec: str
+    created_at: datetime
+    updated_at: datetime
+    overdue_at: datetime | None = None
+    is_executing: bool = False

@@ -4,7 +4,7 @@ Amounts are whole base units as decimal text. `plan_rules.py` holds what the sha
 """
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
@@ -20,7 +20,7 @@ BPS: Final = 10_000
 
 AddressText = Annotated[str, Meta(max_length=56)]
 AmountText = Annotated[str, Meta(max_length=39)]
-HashText = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+HashText = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$", max_length=64)]
 Slippage = Annotated[int, Meta(ge=0, le=MOST_SLIPPAGE_BPS)]
 
 
@@ -62,7 +62,7 @@ class TypedArgument(PlanShape, frozen=True):
     """A value and its type; `typed_arguments.py` reads both."""
 
     type: Annotated[str, Meta(max_length=60)]
-    value: object
+    value: Any
 
 
 class TokenAmountText(PlanShape, frozen=True):
@@ -99,7 +99,9 @@ class ContractCallSpec(PlanShape, frozen=True):
 
     contract: AddressText
     effects: EffectsText
-    function: Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}\Z")] | None = None
+    function: (
+        Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$", max_length=32)] | None
+    ) = None
     args: Annotated[list[TypedArgument], Meta(max_length=MAX_ARGUMENTS)] = []
     autolayer: bool = False
     expected_wasm_hash: HashText | None = None

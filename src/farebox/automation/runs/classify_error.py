@@ -47,12 +47,37 @@ class ContractRole(StrEnum):
     SMART_ACCOUNT = "smart_account"  # stellar-accounts
     TOKEN = "token"  # noqa: S105 - a kind of contract; the asset contract's errors (CAP-46-6)
     SOROSWAP = "soroswap"
-    SESSION_RULES = "session_rules"  # our guard and mandate
+    GUARD = "guard"  # the policy of a session
+    MANDATE = "mandate"
     TARGET = "target"
 
 
 # of stellar-accounts: no rule, no signer, unverified context, and the delegated signers of 0.7.3
 _SESSION_GONE: Final = (3000, 3002, 3016, 3017, 3018)
+# contracts/session-rules: the guard and the mandate refuse with the same numbers (RuleError), and
+# no other contract that a plan calls has them
+_RULES: Final[Mapping[int, ErrorClass]] = MappingProxyType(
+    {
+        4001: ErrorClass.SESSION,  # there is none
+        4002: ErrorClass.SESSION,  # closed
+        4003: ErrorClass.BUDGET,  # before its window
+        4004: ErrorClass.SESSION,  # expired
+        4005: ErrorClass.SESSION,  # the delegate is missing
+        4006: ErrorClass.SESSION,  # another rule
+        4007: ErrorClass.PROGRAM,  # installed already
+        4008: ErrorClass.PROGRAM,  # the specification
+        4009: ErrorClass.PROGRAM,  # no such call is listed
+        4010: ErrorClass.PROGRAM,  # an argument
+        4011: ErrorClass.PROGRAM,  # a nested call without its root call
+        4012: ErrorClass.SESSION,  # used up
+        4013: ErrorClass.BUDGET,  # the interval has not passed
+        4014: ErrorClass.BUDGET,  # a cap is reached
+        4015: ErrorClass.MARKET,  # the oracle has no price of now
+        4016: ErrorClass.SEQUENCE,  # the run's index was used
+        4017: ErrorClass.TOO_LATE,  # the run was signed for earlier ledgers
+        4018: ErrorClass.PROGRAM,  # the calls are not one run
+    }
+)
 _NUMBERS: Final[Mapping[ContractRole, Mapping[int, ErrorClass]]] = MappingProxyType(
     {
         ContractRole.SMART_ACCOUNT: {
@@ -72,22 +97,8 @@ _NUMBERS: Final[Mapping[ContractRole, Mapping[int, ErrorClass]]] = MappingProxyT
             508: ErrorClass.MARKET,
             511: ErrorClass.MARKET,
         },
-        # contracts/session-rules; a number that the asset contract has too may mean either, so name
-        # TOKEN first where a token is called
-        ContractRole.SESSION_RULES: {
-            1: ErrorClass.SESSION,  # there is none
-            2: ErrorClass.SESSION,  # closed
-            3: ErrorClass.BUDGET,  # too early
-            4: ErrorClass.SESSION,  # expired
-            5: ErrorClass.SESSION,  # the delegate is missing
-            6: ErrorClass.SESSION,  # another rule
-            12: ErrorClass.SESSION,  # used up
-            13: ErrorClass.BUDGET,  # the interval has not passed
-            14: ErrorClass.BUDGET,  # a cap is reached
-            15: ErrorClass.MARKET,  # the oracle has no price of now
-            16: ErrorClass.SEQUENCE,  # the run's index was used
-            17: ErrorClass.TOO_LATE,  # the run was signed for earlier ledgers
-        },
+        ContractRole.GUARD: _RULES,
+        ContractRole.MANDATE: _RULES,
         ContractRole.TARGET: {},
     }
 )

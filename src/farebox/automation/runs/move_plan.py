@@ -48,11 +48,12 @@ async def move_plan(
     """
     transition = move_proposal(plan.state, trigger, facts)
     effects = transition.effects
+    stays = transition.to is plan.state  # a payment ends neither a pause nor a cancellation
     moved = replace(
         plan,
         state=transition.to,
-        reason=reason,
-        is_cancelling=ProposalEffect.MARK_CANCELLING in effects,
+        reason=plan.reason if stays and reason is None else reason,
+        is_cancelling=ProposalEffect.MARK_CANCELLING in effects or (stays and plan.is_cancelling),
         counters=_count(plan, effects, credited),
     )
     if transition.to in TERMINAL_STATES:

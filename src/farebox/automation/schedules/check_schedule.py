@@ -33,20 +33,28 @@ class CheckedSchedule:
 
 
 def check_schedule(
-    schedule: Schedule, *, now: datetime, expires_at: datetime | None, limits: AutomationLimits
+    schedule: Schedule,
+    *,
+    now: datetime,
+    expires_at: datetime | None,
+    limits: AutomationLimits,
+    starts_at: datetime | None = None,
 ) -> CheckedSchedule:
-    """Check a schedule, and the end that the caller wishes, against the rules and limits of 3.3.
+    """Check a schedule, and the window that the caller wishes, against the rules and limits of 3.3.
 
-    Without `expires_at` the window ends with the horizon.
+    Without `starts_at`, or with one that has passed, the window begins now; without `expires_at` it
+    ends with the horizon.
 
     Raises:
         AutomationRefused: the schedule is not readable, too frequent, or never due in the window,
             or the end is past the horizon.
     """
-    window = PlanWindow(now, _choose_end(expires_at, now, limits))
+    end = _choose_end(expires_at, now, limits)
+    window = PlanWindow(_choose_start(starts_at, now, end), end)
     checked = _check_kind(schedule)
     if next(due_times(checked, window), None) is None:
-        why = f"It is never due between {now:%Y-%m-%d %H:%M} and {window.not_after:%Y-%m-%d %H:%M}."
+        begin, end = window.not_before, window.not_after
+        why = f"It is never due between {begin:%Y-%m-%d %H:%M} and {end:%Y-%m-%d %H:%M}."
         raise AutomationRefused(ErrorCode.SCHEDULE_NEVER_FIRES, why, field="schedule")
     return CheckedSchedule(checked, window)
 
@@ -63,6 +71,16 @@ def _choose_end(expires_at: datetime | None, now: datetime, limits: AutomationLi
         why = f"A plan lives at most {limits.horizon.days} days."
         raise AutomationRefused(ErrorCode.LIMIT_EXCEEDED, why, field="expiresAt")
     return end
+
+
+def _choose_start(starts_at: datetime | None, now: datetime, end: datetime) -> datetime:
+    if starts_at is None:
+        return now
+    start = max(now, _in_utc(starts_at, "startsAt"))
+    if start >= end:
+        why = "The plan would start when it has ended."
+        raise AutomationRefused(ErrorCode.SCHEDULE_NEVER_FIRES, why, field="startsAt")
+    return start
 
 
 def _check_kind(schedule: Schedule) -> Schedule:

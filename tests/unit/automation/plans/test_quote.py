@@ -51,5 +51,22 @@ def test_network_where_runs_are_free_has_the_price_zero() -> None:
     assert make_quote(free, runs=12, fee_stroops=10**9, revision=1, now=START).total == 0
 
 
+@pytest.mark.parametrize(
+    ("credit", "used", "total"),
+    [(0, 0, 900_500), (-1, 0, 900_500), (5, 5, 7 * 75_000 + 500), (12, 12, 0), (99, 12, 0)],
+)
+def test_credit_is_used_first_and_a_quote_that_it_covers_costs_nothing(
+    credit: int, used: int, total: int
+) -> None:
+    quote = make_quote(PRICES, runs=12, fee_stroops=100_000, revision=1, now=START, credit=credit)
+    assert (quote.from_credit, quote.bought, quote.total) == (used, 12 - used, total)
+
+
+def test_credit_is_kept_where_runs_cost_nothing() -> None:
+    free = replace(PRICES, is_free=True)
+    quote = make_quote(free, runs=12, fee_stroops=1, revision=1, now=START, credit=5)
+    assert (quote.from_credit, quote.total) == (0, 0)
+
+
 def test_payment_identifier_has_plan_and_revision() -> None:
     assert payment_identifier("auto_x", 3) == "auto_x_3"

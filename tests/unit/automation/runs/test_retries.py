@@ -1,5 +1,6 @@
 """Classes of errors, and what follows each."""
 
+import re
 from datetime import timedelta
 from typing import Final
 
@@ -31,6 +32,7 @@ from farebox.stellar.simulation import (
     read_simulation,
 )
 from farebox.submission.try_again_later import TryAgainLaterCause
+from support.contracts import FOLDER
 from support.plans import START
 
 FAR: Final = START + timedelta(days=1)
@@ -38,8 +40,9 @@ NUMBERS: Final = ErrorNumbers(
     (
         ContractRole.SMART_ACCOUNT,
         ContractRole.TOKEN,
-        ContractRole.SESSION_RULES,
         ContractRole.SOROSWAP,
+        ContractRole.GUARD,
+        ContractRole.MANDATE,
     )
 )
 
@@ -138,10 +141,6 @@ def refused(text: str) -> SimulationRefused:
         ("Contract, #10", ErrorClass.USER_FUNDS),
         ("Contract, #13", ErrorClass.USER_FUNDS),
         ("Contract, #9", ErrorClass.USER_FUNDS),
-        ("Contract, #2", ErrorClass.SESSION),
-        ("Contract, #12", ErrorClass.SESSION),
-        ("Contract, #14", ErrorClass.BUDGET),
-        ("Contract, #15", ErrorClass.MARKET),
         ("Contract, #503", ErrorClass.DEADLINE),
         ("Contract, #507", ErrorClass.MARKET),
         ("Contract, #511", ErrorClass.MARKET),
@@ -157,8 +156,47 @@ def test_refused_simulation_has_the_class_of_its_error(text: str, error: ErrorCl
 
 def test_number_is_known_only_from_the_contracts_that_are_called() -> None:
     assert classify_simulation(refused("Contract, #507"), ErrorNumbers(())) is ErrorClass.PROGRAM
-    rules = ErrorNumbers((ContractRole.SESSION_RULES,))
-    assert classify_simulation(refused("Contract, #13"), rules) is ErrorClass.BUDGET
+    guard = ErrorNumbers((ContractRole.GUARD,))
+    assert classify_simulation(refused("Contract, #4013"), guard) is ErrorClass.BUDGET
+    token = ErrorNumbers((ContractRole.TOKEN,))
+    assert classify_simulation(refused("Contract, #4013"), token) is ErrorClass.PROGRAM
+
+
+RULE_CLASSES: Final = {
+    "NotFound": ErrorClass.SESSION,
+    "Closed": ErrorClass.SESSION,
+    "TooEarly": ErrorClass.BUDGET,
+    "Expired": ErrorClass.SESSION,
+    "DelegateMissing": ErrorClass.SESSION,
+    "RuleRefused": ErrorClass.SESSION,
+    "AlreadyInstalled": ErrorClass.PROGRAM,
+    "SpecRefused": ErrorClass.PROGRAM,
+    "CallNotListed": ErrorClass.PROGRAM,
+    "ArgumentRefused": ErrorClass.PROGRAM,
+    "NoTicket": ErrorClass.PROGRAM,
+    "UsedUp": ErrorClass.SESSION,
+    "IntervalNotPassed": ErrorClass.BUDGET,
+    "CapReached": ErrorClass.BUDGET,
+    "PriceUnknown": ErrorClass.MARKET,
+    "RunIndexUsed": ErrorClass.SEQUENCE,
+    "SignatureExpired": ErrorClass.TOO_LATE,
+    "RunRefused": ErrorClass.PROGRAM,
+}
+
+
+@pytest.mark.parametrize("role", [ContractRole.GUARD, ContractRole.MANDATE])
+def test_every_code_of_the_contracts_has_its_class_whatever_else_is_called(
+    role: ContractRole,
+) -> None:
+    source = (FOLDER / "session-rules" / "src" / "errors.rs").read_text()
+    codes = {name: int(code) for name, code in re.findall(r"(\w+) = (\d+),", source)}
+    assert codes.keys() == RULE_CLASSES.keys()
+    numbers = ErrorNumbers((ContractRole.TOKEN, ContractRole.SMART_ACCOUNT, role))
+    for name, code in codes.items():
+        error = refused(f"Contract, #{code}")
+        assert classify_simulation(error, numbers) is RULE_CLASSES[name], name
+        others = ErrorNumbers(tuple(set(ContractRole) - {ContractRole.GUARD, ContractRole.MANDATE}))
+        assert others.find(code) is None, "no other contract has the number"
 
 
 @pytest.mark.parametrize("kind", RefusalKind)
@@ -169,6 +207,23 @@ def test_every_kind_of_refusal_has_a_class(kind: RefusalKind) -> None:
 def test_simulation_without_an_answer_is_transport_and_a_restore_is_archived() -> None:
     assert classify_simulation(UnreadableSimulation("error"), NUMBERS) is ErrorClass.TRANSPORT
     assert classify_simulation(NeedsRestore(7), NUMBERS) is ErrorClass.ARCHIVED
+
+
+def test_number_of_an_accounts_check_is_read_from_the_log() -> None:
+    """The host's first line says only that an authorization failed."""
+    log = 'data:["VM call trapped with HostError", __check_auth, Error(Contract, #4013)]'
+    failed = 'data:["failed account authentication with error", C, Error(Contract, #4013)]'
+    text = f"HostError: Error(Auth, InvalidAction)\n\nEvent log\n {failed}\n {log}"
+    found = read_simulation({"latestLedger": 7, "error": text})
+    assert isinstance(found, SimulationRefused)
+    assert (found.kind, found.contract_error) == (RefusalKind.SIGNATURE, 4013)
+    guard = ErrorNumbers((ContractRole.GUARD,))
+    assert classify_simulation(found, guard) is ErrorClass.BUDGET
+    assert classify_simulation(found, ErrorNumbers(())) is ErrorClass.SESSION
+    other = text.replace("Error(Auth, InvalidAction)", "Error(Contract, #7)", 1)
+    read = read_simulation({"latestLedger": 7, "error": other})
+    assert isinstance(read, SimulationRefused)
+    assert read.contract_error == 7
 
 
 def test_number_of_the_contract_is_read_from_the_first_line_alone() -> None:

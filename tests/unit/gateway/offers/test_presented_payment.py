@@ -9,11 +9,11 @@ import pytest
 
 from farebox.gateway.offers.offer import WrapperOffer
 from farebox.gateway.offers.presented_payment import (
-    HeaderFault,
     NotTheTerms,
     PresentedPayment,
     read_presented_payment,
 )
+from farebox.x402.payment_header import HeaderFault
 from farebox.x402.reasons import Reason
 from farebox.x402.wire import Unacceptable
 

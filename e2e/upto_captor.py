@@ -1,0 +1,122 @@
+"""A captor of `upto`: what it signs, and the calls that it sends."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Final
+
+from stellar_sdk import Address, Keypair, scval, xdr
+from stellar_sdk.auth import authorize_entry
+from stellar_sdk.operation import Operation
+
+from e2e.machine import RunFailed
+from e2e.upto_chain import Chain, Entry, call
+
+_LIFE: Final = 60  # ledgers that a captor's signature lives
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a payer grants a captor, as docs/upto.md has it."""
+
+    asset: str
+    captor: str
+    expiration_ledger: int
+    max_amount: int
+    not_after: int
+    not_before: int
+    pay_to: str
+    payer: str
+    context: str = "03" * 32
+    nonce: str = field(default_factory=lambda: secrets.token_hex(32))
+
+
+@dataclass(frozen=True, slots=True)
+class Captor:
+    """Signs and sends captures; `key` may be another's, which the ledger refuses."""
+
+    chain: Chain
+    key: Keypair
+
+    async def capture(
+        self,
+        grant: Grant,
+        payer_entry: str,
+        amount: int,
+        *,
+        signed_amount: int | None = None,
+        nonce: int | None = None,
+    ) -> Operation:
+        """A capture of an amount; the captor's signature may be of another one."""
+        signed = amount if signed_amount is None else signed_amount
+        entry = await self.entry(grant.captor, "capture", _args(grant, signed), nonce)
+        entries = [Entry.from_xdr(payer_entry), entry]
+        return call(self.chain.contract, "capture", _args(grant, amount), entries)
+
+    def bare(self, grant: Grant, payer_entry: str, amount: int) -> Operation:
+        """A capture without the captor's entry."""
+        entries = [Entry.from_xdr(payer_entry)]
+        return call(self.chain.contract, "capture", _args(grant, amount), entries)
+
+    def resigned(self, payer_entry: str, key: Keypair, until: int) -> str:
+        """A payer's entry with a signature that lives to another ledger."""
+        passphrase = self.chain.network.passphrase
+        return authorize_entry(Entry.from_xdr(payer_entry), key, until, passphrase).to_xdr()
+
+    async def status(self, grant: Grant) -> list[object]:
+        """Read how a grant ended: its name, and the amount if it was captured."""
+        parties = [scval.to_address(grant.payer), scval.to_address(grant.captor)]
+        nonce = scval.to_bytes(bytes.fromhex(grant.nonce))
+        value = await self.chain.read(self.chain.contract, "status", *parties, nonce)
+        found = scval.from_vec(value)
+        return [scval.from_symbol(found[0]), *(scval.from_int128(each) for each in found[1:])]
+
+    async def entry(
+        self, address: str, function: str, args: Sequence[xdr.SCVal], nonce: int | None = None
+    ) -> Entry:
+        """An entry of an address for one call of the contract, signed by this key."""
+        until = await self.chain.ledger() + _LIFE
+        kind = xdr.SorobanAuthorizedFunctionType.SOROBAN_AUTHORIZED_FUNCTION_TYPE_CONTRACT_FN
+        place, name = Address(self.chain.contract).to_xdr_sc_address(), scval.to_symbol(function)
+        if name.sym is None:
+            raise RunFailed(f"{function} is no name of a function")
+        called = xdr.InvokeContractArgs(place, name.sym, list(args))
+        credentials = xdr.SorobanAddressCredentials(
+            Address(address).to_xdr_sc_address(),
+            xdr.Int64(secrets.randbelow(2**62) if nonce is None else nonce),
+            xdr.Uint32(until),
+            scval.to_void(),
+        )
+        unsigned = Entry(
+            xdr.SorobanCredentials(
+                xdr.SorobanCredentialsType.SOROBAN_CREDENTIALS_ADDRESS, address=credentials
+            ),
+            xdr.SorobanAuthorizedInvocation(
+                xdr.SorobanAuthorizedFunction(kind, contract_fn=called), []
+            ),
+        )
+        return authorize_entry(unsigned, self.key, until, self.chain.network.passphrase)
+
+    async def signed_call(self, address: str, function: str, *args: xdr.SCVal) -> Operation:
+        """A call with one entry of an address, signed by this key."""
+        entry = await self.entry(address, function, args)
+        return call(self.chain.contract, function, args, [entry])
+
+
+def _args(grant: Grant, amount: int) -> list[xdr.SCVal]:
+    return [grant_value(grant), scval.to_int128(amount), scval.to_bytes(bytes(32))]
+
+
+def grant_value(grant: Grant) -> xdr.SCVal:
+    """The grant as the contract takes it."""
+    raw = asdict(grant)
+    addresses = ("asset", "captor", "pay_to", "payer")
+    return scval.to_struct(
+        {
+            **{name: scval.to_address(raw[name]) for name in addresses},
+            **{name: scval.to_bytes(bytes.fromhex(raw[name])) for name in ("context", "nonce")},
+            **{name: scval.to_uint64(raw[name]) for name in ("not_after", "not_before")},
+            "expiration_ledger": scval.to_uint32(grant.expiration_ledger),
+            "max_amount": scval.to_int128(grant.max_amount),
+        }
+    )

@@ -1,0 +1,128 @@
+"""The composition root of proposing: its routes, over the automation of each network."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from farebox.app.assembly import Loop
+from farebox.app.automation_network import AutomationNetwork
+from farebox.app.automation_services import AutomationServices, fee_policy
+from farebox.app.database_pools import Pools
+from farebox.app.network_services import NetworkServices
+from farebox.app.settings import Settings
+from farebox.automation.execution.longest_life import LongestLife
+from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.limits import LIMITS
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.proposing.availability import Availability
+from farebox.automation.proposing.draft_plan import PlanDrafting
+from farebox.automation.proposing.first_run_trial import FirstRunTrial
+from farebox.automation.proposing.funds_check import FundsCheck
+from farebox.automation.proposing.mode_materials import (
+    ModeMaterials,
+    OpenMaterials,
+    PresignedMaterials,
+)
+from farebox.automation.proposing.plan_resolution import PlanResolution
+from farebox.automation.proposing.preflight import Preflight, PreflightParts
+from farebox.automation.proposing.proposals_http import proposal_endpoints
+from farebox.automation.proposing.propose import Proposing
+from farebox.automation.proposing.proposing_network import ProposingNetwork, ProposingNetworks
+from farebox.automation.proposing.quotes import Quotes
+from farebox.automation.proposing.read_proposals import ProposalReader
+from farebox.automation.proposing.record_proposal import ProposalRecorder
+from farebox.automation.proposing.session_materials import SessionMaterials
+from farebox.automation.proposing.target_code import TargetReader
+from farebox.ingress.rate_limiter import ActionQuota, RateLimiter, change_limit
+from farebox.kernel.clock import Clock
+from farebox.kernel.networks import Network
+from farebox.stellar.fees import FeePolicy
+from farebox.web.endpoint import Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class ProposingServices:
+    """The constructed routes of proposing; it has no loops of its own."""
+
+    endpoints: Sequence[Endpoint]
+    tasks: Sequence[Loop] = ()
+    resources: Sequence[AbstractAsyncContextManager[object]] = ()
+
+
+def build_proposing(
+    settings: Settings,
+    pools: Pools,
+    clock: Clock,
+    services: Mapping[Network, NetworkServices],
+    automation: AutomationServices,
+    quotes: Quotes,
+    limiter: RateLimiter,
+) -> ProposingServices:
+    """Build the routes of proposing; networks without a paymaster answer that they have none."""
+    built = {
+        name: _network(name, services[name], each, fee_policy(settings.networks[name]), clock)
+        for name, each in automation.networks.items()
+    }
+    networks = ProposingNetworks(built, tuple(services))
+    changes = ActionQuota(limiter, change_limit(settings.ingress.changes_per_minute))
+    recorder = ProposalRecorder(pools.accounts, quotes, changes, LIMITS)
+    proposing = Proposing(pools.accounts, clock, networks, quotes, recorder)
+    reader = ProposalReader(pools.accounts, clock, networks, quotes)
+    return ProposingServices(proposal_endpoints(proposing, reader, networks, LIMITS))
+
+
+def _network(
+    name: Network,
+    services: NetworkServices,
+    automation: AutomationNetwork,
+    fees: FeePolicy,
+    clock: Clock,
+) -> ProposingNetwork:
+    targets = TargetReader(name, services.rpc)
+    drafting = PlanDrafting(
+        PlanResolution(targets, venues=None),
+        services.operators,
+        LIMITS,
+        executor=automation.paymaster.executor,
+        highest_fee=fees.ceiling,
+    )
+    return ProposingNetwork(
+        availability=Availability(
+            outages=lambda: services.part.outages,
+            is_funded=lambda: automation.watch.is_available,
+        ),
+        drafting=drafting,
+        preflight=_preflight(name, services, automation, targets, fees),
+        materials=ModeMaterials(_materials(name, services, automation, clock)),
+        delegates=automation.delegates,
+    )
+
+
+def _preflight(
+    name: Network,
+    services: NetworkServices,
+    automation: AutomationNetwork,
+    targets: TargetReader,
+    fees: FeePolicy,
+) -> Preflight:
+    dry_run = FirstRunTrial(
+        automation.steps.builder,
+        RunSimulator(services.simulations),
+        fees,
+        ledger_now=services.ledgers.now,
+        fee_stats=lambda: services.verified.market.fees,
+    )
+    funds = FundsCheck(targets, services.rpc)
+    parts = PreflightParts(services.rpc, automation.steps.check, funds, dry_run)
+    return Preflight(name, parts)
+
+
+def _materials(
+    name: Network, services: NetworkServices, automation: AutomationNetwork, clock: Clock
+) -> dict[AuthorityMode, SessionMaterials]:
+    """The material of each mode; a mode that is not among them cannot be proposed."""
+    life = LongestLife(name, services.rpc, clock)
+    presigned = PresignedMaterials(
+        automation.paymaster.nonce_key, life, ledger_now=services.ledgers.now
+    )
+    return {AuthorityMode.OPEN: OpenMaterials(), AuthorityMode.PRESIGNED: presigned}

@@ -1,0 +1,218 @@
+"""What a payment for runs changes, each in one transaction: reserved, credited, or refuted.
+
+The plan's row is locked first. A payment is credited together with the success of its settlement
+and the move of the plan, and once: its purchase in the ledger is keyed by it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from farebox.automation.credits import credit_ledger, run_payment_store
+from farebox.automation.credits.run_payment import RunPayment
+from farebox.automation.plans.proposal_state import (
+    ProposalEffect,
+    ProposalFacts,
+    ProposalTrigger,
+)
+from farebox.automation.plans.proposal_store import lock_plan
+from farebox.automation.plans.proposal_transitions import may_move, move_proposal
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.refusal import AutomationRefused, limit_exceeded
+from farebox.automation.runs import run_store
+from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.move_plan import move_plan
+from farebox.facilitator.journal import store as journal_store
+from farebox.facilitator.settlement import PaymentIdentity
+from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import NotFound
+from farebox.storage.pool import Connection
+
+HOLD_S: Final = 75.0  # as long as a settlement may take, with a margin
+HELD_FOR: Final = timedelta(seconds=HOLD_S)
+
+
+class SettlementTaken(Exception):
+    """Another request has the settlement's one success; the transaction must be rolled back."""
+
+
+@dataclass(frozen=True, slots=True)
+class LandedPayment:
+    """The transaction that paid; `is_foreign`: a stranger's, which used the authorization."""
+
+    tx_hash: str
+    is_foreign: bool = False
+
+
+async def check_payable(
+    db: Connection, plan: StoredPlan, *, runs: int, is_top_up: bool, is_current: bool = True
+) -> None:
+    """Return if a locked plan takes a payment for so many runs now.
+
+    Raises:
+        AutomationRefused: its state, its limits, a payment in flight, or an outdated quote.
+    """
+    if await run_payment_store.find_pending(db, plan.terms.id) is not None:
+        code = ErrorCode.PAYMENT_IN_FLIGHT
+        raise AutomationRefused(code, code.sentence)
+    credited = plan.counters.runs_credited
+    facts = ProposalFacts(
+        quote_is_current=is_current,
+        is_cancelling=plan.is_cancelling,
+        has_unresolved_run=await run_store.has_unresolved(db, plan.terms.id),
+        top_up_fits_limits=credited + runs <= plan.terms.run_limit,
+    )
+    trigger = ProposalTrigger.OFFER_TOP_UP if is_top_up else ProposalTrigger.SUBMIT_PAYMENT
+    move_proposal(plan.state, trigger, facts)
+    if not is_current:
+        raise AutomationRefused(ErrorCode.QUOTE_EXPIRED, ErrorCode.QUOTE_EXPIRED.sentence)
+    if runs > plan.terms.run_limit:
+        raise limit_exceeded("runs", f"The plan has {plan.terms.run_limit} runs.")
+
+
+async def reserve_payment(
+    db: Connection,
+    quoted: RunPayment,
+    identity: PaymentIdentity,
+    digest: bytes,
+    *,
+    at: datetime,
+) -> RunPayment | None:
+    """Bind a quote to a presented payment, take its credit and move the plan; the caller holds it.
+
+    None where the quote changed meanwhile.
+
+    Raises:
+        AutomationRefused: the plan does not take the payment now.
+        Conflict: the presented payment is bound to another quote.
+    """
+    plan = await _lock(db, quoted)
+    latest = await run_payment_store.find_latest(db, plan.terms.id)
+    if latest is not None and latest.id == quoted.id and latest.state is not quoted.state:
+        return None
+    is_latest = latest is not None and latest.id == quoted.id
+    balance = await credit_ledger.lock_balance(db, plan.terms.owner, plan.terms.network)
+    quote = quoted.quote
+    is_current = is_latest and quote.is_current(at) and quote.from_credit <= balance
+    is_top_up = quoted.is_top_up
+    await check_payable(db, plan, runs=quote.runs, is_top_up=is_top_up, is_current=is_current)
+    held = await run_payment_store.reserve(db, quoted.id, identity, digest, held_for=HELD_FOR)
+    if held is None:
+        return None
+    await credit_ledger.take_runs(db, plan.terms, quote.from_credit)
+    if is_top_up:
+        await add_event(db, plan.terms.id, "payment.pending", _shown(held))
+    else:
+        await move_plan(db, plan, ProposalTrigger.SUBMIT_PAYMENT, ProposalFacts(), now=at)
+    return held
+
+
+async def credit_payment(
+    db: Connection, payment: RunPayment, landed: LandedPayment, *, at: datetime
+) -> RunPayment:
+    """Credit the runs of a landed payment, and move its plan.
+
+    Runs that the plan cannot use any more become credit of its owner.
+
+    Raises:
+        Conflict: the payment is credited already.
+        SettlementTaken: another request has the settlement's success.
+    """
+    plan = await _lock(db, payment)
+    await credit_ledger.add_purchase(db, plan.terms, payment)
+    if not landed.is_foreign:
+        await _take_success(db, payment, at)
+    confirmed = await run_payment_store.mark_confirmed(db, payment.id, landed.tx_hash)
+    trigger = _confirmation(payment)
+    effects = move_proposal(plan.state, trigger, ProposalFacts()).effects
+    if ProposalEffect.CREDIT_RUNS in effects:
+        await credit_ledger.take_runs(db, plan.terms, payment.quote.bought)
+    else:
+        await credit_ledger.give_back(db, plan.terms, payment.quote.from_credit)
+    await add_event(db, plan.terms.id, "payment.confirmed", _shown(confirmed))
+    runs = payment.quote.runs
+    await move_plan(db, plan, trigger, ProposalFacts(), now=at, credited=runs)
+    return confirmed
+
+
+async def credit_unpaid(
+    db: Connection, plan: StoredPlan, quoted: RunPayment, *, at: datetime
+) -> RunPayment:
+    """Credit runs that are free, or that the owner's credit covers, to a locked plan.
+
+    Raises:
+        AutomationRefused: the credit is used meanwhile, or the plan does not take it.
+    """
+    balance = await credit_ledger.lock_balance(db, plan.terms.owner, plan.terms.network)
+    if quoted.quote.from_credit > balance:
+        raise AutomationRefused(ErrorCode.QUOTE_EXPIRED, ErrorCode.QUOTE_EXPIRED.sentence)
+    await credit_ledger.take_runs(db, plan.terms, quoted.quote.from_credit)
+    confirmed = await run_payment_store.mark_confirmed(db, quoted.id, "")
+    waived = ProposalTrigger.WAIVE_PAYMENT
+    trigger = ProposalTrigger.CONFIRM_TOP_UP if quoted.is_top_up else waived
+    facts = ProposalFacts(price_is_zero=quoted.is_free)
+    await add_event(db, plan.terms.id, "payment.confirmed", _shown(confirmed))
+    await move_plan(db, plan, trigger, facts, now=at, credited=quoted.quote.runs)
+    return confirmed
+
+
+async def refute_payment(
+    db: Connection,
+    held: RunPayment,
+    *,
+    failure: str,
+    tx_hash: str = "",
+    is_over: bool,
+    at: datetime,
+) -> RunPayment:
+    """Record that a held payment did not pay, and give its credit back; the payment as it is now.
+
+    `is_over`: its quote cannot be paid any more, and the next one has another revision.
+    """
+    plan = await _lock(db, held)
+    refuted = await run_payment_store.mark_refuted(
+        db, held, tx_hash=tx_hash, failure=failure, is_over=is_over
+    )
+    if refuted is None:
+        return await run_payment_store.find_payment(db, held.id)
+    await credit_ledger.give_back(db, plan.terms, held.quote.from_credit)
+    await add_event(db, plan.terms.id, "payment.failed", _shown(refuted) | {"reason": failure})
+    facts, trigger = ProposalFacts(), ProposalTrigger.REFUTE_PAYMENT
+    if not held.is_top_up and may_move(plan.state, trigger, facts):
+        await move_plan(db, plan, trigger, facts, now=at)
+    return refuted
+
+
+async def _take_success(db: Connection, payment: RunPayment, at: datetime) -> None:
+    """Take the one success of the settlement, in the name of this payment.
+
+    Raises:
+        SettlementTaken: another request has it.
+    """
+    if payment.identity is None or payment.request_digest is None:
+        raise ValueError("only a presented payment is settled")
+    attempt = (payment.identity, payment.request_digest, payment.success_id)
+    (is_taken,) = await journal_store.take_successes(db, [attempt], at=at)
+    if not is_taken:
+        raise SettlementTaken
+
+
+async def _lock(db: Connection, payment: RunPayment) -> StoredPlan:
+    plan = await lock_plan(db, payment.proposal_id)
+    if plan is None:
+        raise NotFound
+    return plan
+
+
+def _confirmation(payment: RunPayment) -> ProposalTrigger:
+    is_top_up = payment.is_top_up
+    return ProposalTrigger.CONFIRM_TOP_UP if is_top_up else ProposalTrigger.CONFIRM_PAYMENT
+
+
+def _shown(payment: RunPayment) -> dict[str, object]:
+    return {
+        "payment": payment.id,
+        "runs": payment.quote.runs,
+        "amount": str(payment.quote.total),
+        "transaction": payment.tx_hash or None,
+    }

@@ -1,0 +1,128 @@
+"""Quotes: the price of a plan's runs, as rows with revisions that are valid for 15 minutes."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from farebox.automation.credits import credit_ledger, run_payment_store
+from farebox.automation.credits.run_payment import RunPayment, RunPaymentState, RunSale
+from farebox.automation.plans.quote import OfferedQuote, make_quote
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.caller import OwnerId
+from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection, Database
+
+
+class RunQuotes:
+    """Makes the quotes of plans; `sales` has the networks on which plans run.
+
+    It works in the caller's transaction, but for estimates. `fee` is the highest network fee, in
+    stroops, of all transactions of one run, from a simulation of this very plan.
+    """
+
+    def __init__(self, database: Database, sales: Mapping[Network, RunSale]) -> None:
+        self._database, self._sales = database, sales
+
+    async def estimate(
+        self, owner: OwnerId, network: Network, *, runs: int, fee: Stroops, now: datetime
+    ) -> OfferedQuote:
+        """The quote that a plan would get; nothing is written, and nothing can be paid with it.
+
+        Raises:
+            Refusal: no plans run on the network.
+        """
+        sale = self._sale(network)
+        async with self._database.connection() as db:
+            credit = await credit_ledger.read_balance(db, owner, network)
+        quote = make_quote(
+            sale.prices, runs=runs, fee_stroops=fee, revision=0, now=now, credit=credit
+        )
+        return OfferedQuote(
+            quote,
+            network,
+            "",
+            pay_to=sale.pay_to,
+            is_free=quote.total == 0,
+            from_credit=quote.from_credit,
+        )
+
+    async def issue(
+        self, db: Connection, terms: PlanTerms, *, runs: int, fee: Stroops, now: datetime
+    ) -> OfferedQuote:
+        """Quote a new plan, in the transaction that inserts it.
+
+        Raises:
+            Refusal: no plans run on the network.
+        """
+        return (await self._issue(db, terms, runs, fee, now)).offered
+
+    async def current(
+        self, db: Connection, terms: PlanTerms, *, now: datetime
+    ) -> OfferedQuote | None:
+        """The newest quote of a plan, which may have expired; None where none waits for payment."""
+        latest = await run_payment_store.find_latest(db, terms.id)
+        is_quoted = latest is not None and latest.state is RunPaymentState.QUOTED
+        return latest.offered if latest is not None and is_quoted else None
+
+    async def offer(
+        self, db: Connection, plan: StoredPlan, *, runs: int, now: datetime, is_top_up: bool
+    ) -> RunPayment:
+        """The latest quote of a locked plan where it is the one wanted and holds, else the next.
+
+        The next one has the fee that the latest was made with; without any, the plan's own limit.
+
+        Raises:
+            Refusal: no plans run on the network.
+        """
+        latest = await run_payment_store.find_latest(db, plan.terms.id)
+        if latest is None:
+            fee = Stroops(plan.terms.max_fee * plan.terms.legs)
+        else:
+            fee = latest.fee
+            wanted = (runs, is_top_up, self._sale(plan.terms.network).pay_to)
+            found = (latest.quote.runs, latest.is_top_up, latest.pay_to)
+            if wanted == found and await self._holds(db, plan.terms, latest, now):
+                return latest
+        return await self._issue(db, plan.terms, runs, fee, now, is_top_up=is_top_up)
+
+    async def _holds(
+        self, db: Connection, terms: PlanTerms, latest: RunPayment, now: datetime
+    ) -> bool:
+        """Whether a quote can be paid: in time, and with the credit that it counts on."""
+        if latest.state is not RunPaymentState.QUOTED or not latest.quote.is_current(now):
+            return False
+        balance = await credit_ledger.read_balance(db, terms.owner, terms.network)
+        return latest.quote.from_credit <= balance
+
+    async def _issue(
+        self,
+        db: Connection,
+        terms: PlanTerms,
+        runs: int,
+        fee: Stroops,
+        now: datetime,
+        *,
+        is_top_up: bool = False,
+    ) -> RunPayment:
+        """Write the next quote of a plan that this transaction has inserted or locked."""
+        sale = self._sale(terms.network)
+        quote = make_quote(
+            sale.prices,
+            runs=runs,
+            fee_stroops=fee,
+            revision=await run_payment_store.next_revision(db, terms.id),
+            now=now,
+            is_top_up=is_top_up,
+            credit=await credit_ledger.read_balance(db, terms.owner, terms.network),
+        )
+        return await run_payment_store.add_quote(
+            db, terms, quote, pay_to=sale.pay_to, fee=fee, is_top_up=is_top_up
+        )
+
+    def _sale(self, network: Network) -> RunSale:
+        sale = self._sales.get(network)
+        if sale is None:
+            raise Refusal(ErrorCode.AUTOMATION_UNAVAILABLE)
+        return sale

@@ -1,0 +1,178 @@
+"""Draft a plan from a request: its owner, its times, its calls and its mode (3.3, 3.4)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from farebox.automation.authority.modes import check_mode, check_presigned, choose_mode
+from farebox.automation.authority.plan_calls import plan_calls
+from farebox.automation.authority.stored_calls import RunCalls
+from farebox.automation.limits import AutomationLimits
+from farebox.automation.plans.plan import (
+    DisbursementPlan,
+    Plan,
+    run_effects,
+    transactions_per_run,
+)
+from farebox.automation.plans.plan_rules import check_run_limit, read_plan
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.proposing.drafted_plan import DraftedPlan
+from farebox.automation.proposing.plan_resolution import PlanResolution, check_receivers
+from farebox.automation.proposing.wire import ProposeRequest
+from farebox.automation.refusal import AutomationRefused, limit_exceeded, spec_mismatch
+from farebox.automation.schedules.check_schedule import CheckedSchedule, check_schedule
+from farebox.automation.schedules.gaps import default_lateness, session_interval_s, shortest_gap
+from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
+from farebox.automation.schedules.schedule import OnceSchedule
+from farebox.kernel.addresses import Address, parse_party
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.caller import Caller
+from farebox.kernel.error_codes import ErrorCode
+from farebox.stellar.signers import OperatorAddresses
+
+_AFTER_ONCE: Final = timedelta(days=7)
+_CAUGHT_UP: Final = MissedRuns.CATCH_UP_ALL  # the default of payments that are owed
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOwner:
+    """Whose plan it is: `account` is the caller's wallet, None for an operator.
+
+    `actor` is the account, or the executor of open plans where there is none.
+    """
+
+    caller: Caller
+    account: Address | None
+    actor: Address
+
+
+class PlanDrafting:
+    """Drafts plans of one network.
+
+    `executor` makes the calls of open plans, `highest_fee` is the operator's limit for one
+    transaction of a run.
+    """
+
+    def __init__(
+        self,
+        resolution: PlanResolution,
+        operators: OperatorAddresses,
+        limits: AutomationLimits,
+        *,
+        executor: Address,
+        highest_fee: Stroops,
+    ) -> None:
+        self._resolution, self._operators, self._limits = resolution, operators, limits
+        self._executor, self._highest_fee = executor, highest_fee
+
+    async def draft(self, caller: Caller, request: ProposeRequest, *, now: datetime) -> DraftedPlan:
+        """Draft a plan of the caller.
+
+        Raises:
+            AutomationRefused: a rule refuses it, with the member.
+            Outage: the network cannot be read now.
+        """
+        owner = self._find_owner(caller, request)
+        plan = read_plan(request.spec, owner.actor, self._limits)
+        check_receivers(plan, tuple(self._operators.addresses))
+        mode = self._choose_mode(plan, owner, request.authority_mode)
+        timed = _check_timing(plan, request, now, self._limits)
+        calls, pin = await self._find_calls(plan, timed, mode, request.run_limit)
+        gap = shortest_gap(timed.schedule, timed.window)
+        rule = _lateness_rule(plan, request, gap)
+        return DraftedPlan(
+            owner=caller.owner,
+            network=request.network,
+            account=owner.account,
+            actor=self._executor if mode is AuthorityMode.OPEN else owner.actor,
+            title=request.title,
+            mode=mode,
+            plan=plan,
+            spec=request.spec,
+            calls=calls,
+            schedule=timed.schedule,
+            window=timed.window,
+            rule=rule,
+            session_interval_s=session_interval_s(gap, rule.missed, rule.lateness),
+            run_limit=request.run_limit,
+            max_fee=self._choose_fee(request),
+            target_wasm_hash=pin,
+        )
+
+    def _find_owner(self, caller: Caller, request: ProposeRequest) -> PlanOwner:
+        """The owner; the account of a plan is the caller's own wallet on the plan's network."""
+        account = None if caller.address is None else parse_party(caller.address)
+        is_own = account is None or caller.network is request.network
+        if not is_own or (request.account is not None and request.account != account):
+            sentence = ErrorCode.ACCOUNT_NOT_PROVEN.sentence
+            raise AutomationRefused(ErrorCode.ACCOUNT_NOT_PROVEN, sentence)
+        return PlanOwner(caller, account, self._executor if account is None else account)
+
+    def _choose_mode(
+        self, plan: Plan, owner: PlanOwner, wanted: AuthorityMode | None
+    ) -> AuthorityMode:
+        if owner.account is None:
+            if wanted not in (None, AuthorityMode.OPEN):
+                why = "An operator has no account: its plans are open."
+                raise AutomationRefused(ErrorCode.UNSUPPORTED_ACCOUNT, why, field="authorityMode")
+            wanted = AuthorityMode.OPEN
+        mode = choose_mode(plan, owner.actor) if wanted is None else wanted
+        check_mode(plan, owner.actor, mode)
+        return mode
+
+    async def _find_calls(
+        self, plan: Plan, timed: CheckedSchedule, mode: AuthorityMode, runs: int
+    ) -> tuple[RunCalls, bytes | None]:
+        found = await self._resolution.find(plan, timed.schedule)
+        planned = plan_calls(plan, found.resolved, mode)
+        if mode is AuthorityMode.PRESIGNED:
+            check_presigned(plan, planned, runs, self._limits)
+        effects = tuple(run_effects(plan, leg) for leg in range(transactions_per_run(plan)))
+        pin = await self._resolution.pin(planned.calls[0].allowed.contract)
+        return RunCalls(planned, effects, found.check), pin
+
+    def _choose_fee(self, request: ProposeRequest) -> Stroops:
+        if request.max_fee_stroops is None:
+            return self._highest_fee
+        fee = int(request.max_fee_stroops)
+        if fee > self._highest_fee:
+            why = f"The service pays {self._highest_fee} stroops a transaction at most."
+            raise limit_exceeded("maxFeeStroops", why)
+        return Stroops(fee)
+
+
+def _check_timing(
+    plan: Plan, request: ProposeRequest, now: datetime, limits: AutomationLimits
+) -> CheckedSchedule:
+    check_run_limit(plan, request.run_limit, limits)
+    timed = check_schedule(
+        request.schedule,
+        now=now,
+        expires_at=_choose_end(request, now, limits),
+        limits=limits,
+        starts_at=request.starts_at,
+    )
+    if isinstance(timed.schedule, OnceSchedule) and request.run_limit > 1:
+        raise limit_exceeded("runLimit", "A schedule that is due once has one run.")
+    return timed
+
+
+def _choose_end(
+    request: ProposeRequest, now: datetime, limits: AutomationLimits
+) -> datetime | None:
+    """The wished end of a plan; one that runs once and names none lives a week longer."""
+    schedule = request.schedule
+    if request.expires_at is None and isinstance(schedule, OnceSchedule):
+        latest = now + limits.horizon
+        return min(latest, schedule.at + _AFTER_ONCE) if now < schedule.at < latest else None
+    return request.expires_at
+
+
+def _lateness_rule(plan: Plan, request: ProposeRequest, gap: timedelta | None) -> LatenessRule:
+    default = _CAUGHT_UP if isinstance(plan, DisbursementPlan) else MissedRuns.SKIP
+    late_s = request.max_lateness_seconds
+    lateness = default_lateness(gap) if late_s is None else timedelta(seconds=late_s)
+    if late_s is not None and gap is not None and lateness >= gap:
+        why = "It is shorter than the time between two runs."
+        raise spec_mismatch("maxLatenessSeconds", why)
+    return LatenessRule(request.missed_runs or default, lateness)

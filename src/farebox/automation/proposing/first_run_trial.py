@@ -1,0 +1,207 @@
+"""The first transaction of a plan, simulated on the real ledger before anything is signed (3.10).
+
+Of an open plan it is built as a run is, with authorization enforced. Of every other mode nothing is
+signed yet: the call is simulated as the account, and what it would have to authorize is recorded.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from farebox.automation.authority.planned_calls import RunContext, ValueMissing, resolve
+from farebox.automation.authority.stored_calls import RunCalls, decode_calls
+from farebox.automation.execution.build_run import BuiltRun, RunBuilder
+from farebox.automation.execution.simulate_run import RecordedCall, RunSimulator
+from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.proposing.preflight_report import PlanCheck, failed, passed
+from farebox.automation.runs.effects_check import EffectsRefused, judge_effects
+from farebox.automation.runs.retries import ErrorClass
+from farebox.automation.runs.run import Run
+from farebox.automation.runs.run_state import RunState
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import Stroops
+from farebox.stellar.auth_entries import AuthEntry, CredentialKind
+from farebox.stellar.fees import FeeOverCeiling, FeePolicy, plan_fees
+from farebox.stellar.invocations import Invocation, write_invocation
+from farebox.stellar.ledger_clock import LedgerReading
+from farebox.stellar.rpc import FeeStats, RpcUnavailable
+from farebox.stellar.simulation import (
+    NeedsRestore,
+    RefusalKind,
+    Simulated,
+    Simulation,
+    SimulationRefused,
+)
+
+_LIFE: Final = timedelta(hours=1)  # of the run that is tried
+_FEE_SHARE: Final = (115, 100)  # of the simulated resource fee, as for a run
+_UNSIGNED: Final = frozenset(
+    (ProposalState.PROPOSED, ProposalState.PAYMENT_PENDING, ProposalState.PAID)
+)
+_WHY: Final = {
+    RefusalKind.BALANCE: "the balance does not cover it",
+    RefusalKind.TRUSTLINE: "a trustline is missing",
+    RefusalKind.ARCHIVED: "an entry is archived and has to be restored first",
+    RefusalKind.BUDGET: "it takes more than the network allows one transaction",
+    RefusalKind.SIGNATURE: "an account does not accept the authorization",
+    RefusalKind.EXPIRED: "the authorization has expired",
+    RefusalKind.NONCE_USED: "the authorization was used",
+    RefusalKind.UNREADABLE_EVENT: "it reports its effects in a form that is not known",
+    RefusalKind.OTHER: "the contract refuses it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunResult:
+    """The checks of a dry run; `fee` and `changes` are known where it succeeded."""
+
+    checks: tuple[PlanCheck, ...]
+    fee: Stroops | None = None
+    changes: tuple[tuple[Address, int], ...] | None = None
+
+
+class FirstRunTrial:
+    """Tries the first transactions of plans of one network."""
+
+    def __init__(
+        self,
+        builder: RunBuilder,
+        simulator: RunSimulator,
+        fees: FeePolicy,
+        *,
+        ledger_now: Callable[[], LedgerReading],
+        fee_stats: Callable[[], FeeStats | None],
+    ) -> None:
+        self._builder, self._simulator, self._fees = builder, simulator, fees
+        self._ledger_now, self._fee_stats = ledger_now, fee_stats
+
+    async def try_first(self, plan: StoredPlan, now: datetime) -> DryRunResult:
+        """Try the first transaction of a plan.
+
+        Raises:
+            Outage: the network cannot be read now.
+        """
+        terms, calls = plan.terms, decode_calls(plan.terms.calls)
+        if terms.mode is AuthorityMode.OPEN or plan.state not in _UNSIGNED:
+            return await self._build(terms, calls, now)
+        account = terms.account
+        root = None if account is None else self._first_call(calls, account)
+        if root is None or account is None:
+            detail = "Its amounts are known when it runs: it is simulated then."
+            return DryRunResult((passed("dry_run", detail),))
+        recorded = await self._simulator.record(root.call, terms.owner)
+        return self._judge(terms, calls, root, account, recorded)
+
+    async def _build(self, terms: PlanTerms, calls: RunCalls, now: datetime) -> DryRunResult:
+        built = await self._builder.build(terms, calls, _first_run(terms, now))
+        if isinstance(built, BuiltRun):
+            check = passed("dry_run", "The first transaction succeeds as of now.")
+            return DryRunResult((check,), built.fee.highest_charge, ())
+        if built.error is ErrorClass.TRANSPORT and built.code == "network_unavailable":
+            text = f"{terms.network} cannot be read now"
+            raise RpcUnavailable(terms.network, text, certainly_not_sent=True)
+        detail = f"The first transaction fails as of now: {built.code} ({built.error})."
+        return DryRunResult((failed("dry_run", detail),))
+
+    def _first_call(self, calls: RunCalls, account: Address) -> Invocation | None:
+        """The first transaction's call, made as the account; None where a run chooses a value."""
+        credited = calls.effects_of(0).min_credit
+        context = RunContext(
+            actor=account,
+            run_index=0,
+            ledger_time=int(self._ledger_now().close_at.timestamp()),
+            min_out=credited[0].amount if credited else None,
+        )
+        if calls.planned.needs_recording:  # what is nested is what the recording finds
+            planned = replace(calls.planned, calls=calls.planned.calls[:1])
+        else:
+            planned = calls.planned
+        try:
+            return resolve(planned, context)
+        except ValueMissing:
+            return None
+
+    def _judge(
+        self,
+        terms: PlanTerms,
+        calls: RunCalls,
+        root: Invocation,
+        account: Address,
+        recorded: RecordedCall,
+    ) -> DryRunResult:
+        simulation = recorded.simulation
+        if not isinstance(simulation, Simulated):
+            detail = f"The first transaction fails as of now: {_explain(terms, simulation)}."
+            return DryRunResult((failed("dry_run", detail),))
+        checks = [passed("dry_run", "The first transaction succeeds as of now.")]
+        checks.append(_check_authority(terms, root, account, recorded.entries))
+        measured = judge_effects(simulation.events, account, calls.effects_of(0))
+        if isinstance(measured, EffectsRefused):
+            detail = f"Other effects than declared: {measured.fault}, token {measured.token}."
+            checks.append(failed("effects", detail))
+            changes = None
+        else:
+            checks.append(passed("effects", "The effects are inside those declared."))
+            changes = measured.changes
+        check, fee = self._check_fee(terms, simulation)
+        return DryRunResult((*checks, check), fee, changes)
+
+    def _check_fee(self, terms: PlanTerms, simulated: Simulated) -> tuple[PlanCheck, Stroops]:
+        ceiling = min(self._fees.ceiling, terms.max_fee)
+        policy = FeePolicy(ceiling, min(self._fees.inclusion_cap, ceiling))
+        resource_fee = -(-simulated.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+        planned = plan_fees(resource_fee, self._fee_stats(), policy, fee_bumped=True)
+        if isinstance(planned, FeeOverCeiling):
+            fee = planned.lowest_charge
+            detail = f"A transaction costs {fee} stroops, and the plan allows {ceiling}."
+            return failed("fee_ceiling", detail), fee
+        fee = planned.highest_charge
+        return passed("fee_ceiling", f"A transaction costs {fee} stroops at most."), fee
+
+
+def _first_run(terms: PlanTerms, now: datetime) -> Run:
+    return Run(
+        id="",
+        proposal_id=terms.id,
+        run_index=0,
+        leg_index=0,
+        network=terms.network,
+        owner=terms.owner,
+        account=terms.account,
+        scheduled_for=now,
+        deadline_at=now + _LIFE,
+        state=RunState.BUILDING,
+        due_at=None,
+    )
+
+
+def _check_authority(
+    terms: PlanTerms, root: Invocation, account: Address, entries: tuple[AuthEntry, ...]
+) -> PlanCheck:
+    """Whether the call needs no authority but the account's, and a signed entry has all of it."""
+    others = [each for each in entries if each.address != account]
+    if others or any(each.kind is CredentialKind.SOURCE_ACCOUNT for each in entries):
+        named = next((each.address for each in others if each.address), "another account")
+        detail = f"The call needs the authority of {named}, which no plan has."
+        return failed("authority", detail)
+    is_signed_ahead = terms.mode is AuthorityMode.PRESIGNED
+    tree = write_invocation(root)
+    if is_signed_ahead and [each.invocation for each in entries] != [tree]:
+        detail = "What is signed ahead is not what the call asks the account to authorize."
+        return failed("authority", detail)
+    return passed("authority", "The call needs the account's authority and no other.")
+
+
+def _explain(terms: PlanTerms, simulation: Simulation) -> str:
+    match simulation:
+        case NeedsRestore():
+            return _WHY[RefusalKind.ARCHIVED]
+        case SimulationRefused(kind=kind, contract_error=number):
+            suffix = "" if number is None else f" (error {number} of a contract)"
+            return _WHY[kind] + suffix
+        case _:
+            text = f"a node of {terms.network} gave a response of an unknown form"
+            raise RpcUnavailable(terms.network, text, certainly_not_sent=True)

@@ -1,0 +1,112 @@
+"""The preflight of a plan: what stands in the way of its first run, as of the newest ledger.
+
+It also tells authors of contracts which rules of the convention (3.14) theirs breaks.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from farebox.automation.authority.stored_calls import RunCalls, decode_calls
+from farebox.automation.execution.check_condition import (
+    CheckBroken,
+    ConditionCheck,
+    ConditionFails,
+)
+from farebox.automation.execution.code_pin import PinState, check_pin
+from farebox.automation.execution.entry_reader import EntryReader
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.proposing.first_run_trial import DryRunResult, FirstRunTrial
+from farebox.automation.proposing.funds_check import FundsCheck
+from farebox.automation.proposing.preflight_report import PlanCheck, PreflightReport, failed, passed
+from farebox.automation.runs.retries import ErrorClass
+from farebox.automation.schedules.missed_runs import next_slots
+from farebox.automation.schedules.schedule import ConditionSchedule
+from farebox.kernel.addresses import Address
+from farebox.kernel.caller import OwnerId
+from farebox.kernel.networks import Network
+from farebox.stellar.rpc import RpcUnavailable
+
+_BROKEN: Final = {
+    "check_failed": "It fails; a check that fails is an error, and never a no.",
+    "check_too_expensive": "It does not end within 20,000,000 instructions.",
+    "check_timeout": "It does not end within five seconds.",
+    "check_changes_state": "It changes the ledger; a check only reads.",
+    "check_not_boolean": "It returns no boolean.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PreflightParts:
+    """What the preflights of one network use."""
+
+    ledger: EntryReader
+    condition: ConditionCheck
+    funds: FundsCheck
+    dry_run: FirstRunTrial
+
+
+class Preflight:
+    """Judges plans of one network; nothing is written."""
+
+    def __init__(self, network: Network, parts: PreflightParts) -> None:
+        self._network, self._parts = network, parts
+
+    async def judge(self, plan: StoredPlan, now: datetime) -> PreflightReport:
+        """Judge a plan as of the newest ledger.
+
+        Raises:
+            Outage: the network cannot be read now.
+        """
+        terms, calls = plan.terms, decode_calls(plan.terms.calls)
+        checks = [await self._check_code(terms, calls)]
+        if terms.account is not None:
+            moves = terms.mode is not AuthorityMode.OPEN
+            checks += await self._parts.funds.check(terms.account, calls, moves=moves)
+        says_no = False
+        if calls.check is not None:
+            check, says_no = await self._ask(calls.check, terms.owner)
+            checks.append(check)
+        if says_no:
+            detail = "Not tried: the contract says that a run now would do nothing."
+            tried = DryRunResult((passed("dry_run", detail),))
+        else:
+            tried = await self._parts.dry_run.try_first(plan, now)
+        return PreflightReport(
+            (*checks, *tried.checks), tried.fee, first_run_at(terms, now), tried.changes
+        )
+
+    async def _check_code(self, terms: PlanTerms, calls: RunCalls) -> PlanCheck:
+        target = calls.planned.calls[0].allowed.contract
+        state = await check_pin(self._parts.ledger, terms, target)
+        if state is PinState.UNKNOWN:
+            raise self._unavailable()
+        is_same = state is PinState.HOLDS
+        words = "has" if is_same else "no longer has"
+        detail = f"The contract {target} {words} the code that was agreed."
+        return PlanCheck("code_unchanged", is_same, detail)
+
+    async def _ask(self, target: Address, owner: OwnerId) -> tuple[PlanCheck, bool]:
+        """The check of a target, and whether it says no."""
+        answer = await self._parts.condition.ask(target, owner)
+        if isinstance(answer, CheckBroken):
+            if answer.error is ErrorClass.TRANSPORT and answer.code == "network_unavailable":
+                raise self._unavailable()
+            detail = f"autolayer_check of {target}: {_BROKEN.get(answer.code, answer.code)}"
+            return failed(answer.code, detail), False
+        says_no = isinstance(answer, ConditionFails)
+        words = "nothing" if says_no else "something"
+        return passed("check_answers", f"A run now would do {words}."), says_no
+
+    def _unavailable(self) -> RpcUnavailable:
+        text = f"{self._network} cannot be read now"
+        return RpcUnavailable(self._network, text, certainly_not_sent=True)
+
+
+def first_run_at(terms: PlanTerms, now: datetime) -> datetime | None:
+    """When the first run after `now` is due; None for a condition, and where none is left."""
+    if isinstance(terms.schedule, ConditionSchedule):
+        return None
+    slots = next_slots(terms.schedule, terms.window, terms.rule, after=None, now=now, count=1)
+    return slots[0].scheduled_for if slots else None

@@ -1,0 +1,292 @@
+"""Every rule that refuses a proposal: its status, its code and the member it names."""
+
+from typing import Any
+
+import pytest
+from stellar_sdk import Keypair
+
+from farebox.kernel.addresses import contract_address
+from farebox.kernel.networks import Network
+from support.node_proxy import http
+from support.payments import Json
+from support.proposing_stage import (
+    PLANS,
+    ProposingStage,
+    hash_of,
+    in_time,
+    keeper_plan,
+    payroll,
+    until_paid_for,
+)
+from support.stage import Stage, own_relayer, service
+from support.vault import VAULT_SETTING
+
+CRON = {"type": "cron", "expr": "0 8 * * 1", "timezone": "Europe/Paris"}
+
+
+def every(seconds: int) -> Json:
+    return {"type": "interval", "everySeconds": seconds, "startAt": in_time(minutes=5)}
+
+
+def refused_times() -> dict[str, tuple[Json, str, str]]:
+    """Changes of a plan that is taken, and their refusal, as of now."""
+    return {
+        "never due": (
+            {"schedule": CRON | {"expr": "0 8 30 2 *"}},
+            "invalid_schedule",
+            "schedule.expr",
+        ),
+        "never due in the window": (
+            {"schedule": CRON, "expiresAt": in_time(minutes=1)},
+            "schedule_never_fires",
+            "schedule",
+        ),
+        "once in the past": (
+            {"schedule": {"type": "once", "at": in_time(minutes=-5)}, "runLimit": 1},
+            "schedule_never_fires",
+            "schedule",
+        ),
+        "an interval below a minute": (
+            {"schedule": every(59)},
+            "interval_too_short",
+            "schedule.everySeconds",
+        ),
+        "polls below half a minute": (
+            {"schedule": {"type": "condition", "everySeconds": 29}},
+            "interval_too_short",
+            "schedule.everySeconds",
+        ),
+        "no such zone": (
+            {"schedule": CRON | {"timezone": "Mars/Olympus"}},
+            "invalid_schedule",
+            "schedule.timezone",
+        ),
+        "no such type": ({"schedule": {"type": "moon"}}, "invalid_schedule", "schedule.type"),
+        "a member too many": (
+            {"schedule": CRON | {"seconds": 1}},
+            "invalid_schedule",
+            "schedule.seconds",
+        ),
+        "no runs": ({"runLimit": 0}, "limit_exceeded", "runLimit"),
+        "1,001 runs": ({"runLimit": 1_001}, "limit_exceeded", "runLimit"),
+        "two runs of what is due once": (
+            {"schedule": {"type": "once", "at": in_time(hours=1)}, "runLimit": 2},
+            "limit_exceeded",
+            "runLimit",
+        ),
+        "past the horizon": ({"expiresAt": in_time(days=171)}, "limit_exceeded", "expiresAt"),
+        "an end before its start": (
+            {"startsAt": in_time(days=3), "expiresAt": in_time(days=2)},
+            "schedule_never_fires",
+            "startsAt",
+        ),
+        "a fee above the operator's": (
+            {"maxFeeStroops": "5000001"},
+            "limit_exceeded",
+            "maxFeeStroops",
+        ),
+        "as late as the next run": (
+            {"maxLatenessSeconds": 3600},
+            "spec_mismatch",
+            "maxLatenessSeconds",
+        ),
+    }
+
+
+@pytest.fixture(scope="module")
+async def keeper(kept_proposing: ProposingStage) -> str:
+    return await kept_proposing.keeper()
+
+
+async def previewed(proposing: ProposingStage, body: object) -> tuple[int, str, str]:
+    """The refusal of a preview, which has every rule of a proposal."""
+    wallet = await proposing.wallet()
+    return await proposing.refusal(wallet.headers, body, f"{PLANS}/preview")
+
+
+@pytest.mark.parametrize("case", refused_times())
+async def test_schedule_or_limit_is_refused(
+    proposing: ProposingStage, keeper: str, case: str
+) -> None:
+    changes, code, field = refused_times()[case]
+    assert await previewed(proposing, keeper_plan(keeper, **changes)) == (422, code, field)
+
+
+async def test_control_plan_without_those_changes_is_taken(
+    proposing: ProposingStage, keeper: str
+) -> None:
+    wallet = await proposing.wallet()
+    for changes in (
+        {},
+        {"schedule": every(60), "runLimit": 1_000},
+        {"schedule": {"type": "condition", "everySeconds": 30}},
+        {"schedule": CRON, "expiresAt": in_time(days=169)},
+        {"startsAt": in_time(days=2), "expiresAt": in_time(days=3)},
+        {"maxFeeStroops": "5000000", "maxLatenessSeconds": 3599},
+    ):
+        body = keeper_plan(keeper, **changes)
+        answer = await proposing.post(wallet.headers, body, f"{PLANS}/preview")
+        assert answer.status == 200, (changes, answer.body)
+
+
+def feed(keeper: str, *args: Json, function: str = "feed") -> Json:
+    """A call of a function of the keeper that takes an address, a token and an amount."""
+    spec = {"contract": keeper, "function": function, "args": list(args), "effects": {}}
+    terms = {"authorityMode": "presigned", "expiresAt": in_time(hours=20)}
+    return keeper_plan(keeper, spec=spec, **terms)
+
+
+def typed(kind: str, value: object) -> Json:
+    return {"type": kind, "value": value}
+
+
+async def test_arguments_that_do_not_fit_the_interface_are_refused(
+    proposing: ProposingStage, keeper: str
+) -> None:
+    account, token = typed("address", "$account"), typed("address", keeper)
+    wallet = await proposing.wallet()
+    fitting = feed(keeper, account, token, typed("i128", "5"))
+    taken = await proposing.post(wallet.headers, fitting, f"{PLANS}/preview")
+    assert taken.status == 200, taken.body
+    cases = (
+        (feed(keeper, function="sow"), "function_not_found", "spec.function"),
+        (feed(keeper, account, token), "spec_mismatch", "spec.args"),
+        (feed(keeper, account, token, typed("u128", "5")), "spec_mismatch", "spec.args[2].type"),
+        (feed(keeper, account, token, typed("i128", "5.0")), "spec_mismatch", "spec.args[2].value"),
+        (feed(keeper, account, token, typed("i128", 5)), "spec_mismatch", "spec.args[2].value"),
+        (
+            feed(keeper, account, token, typed("i128", "$price")),
+            "spec_mismatch",
+            "spec.args[2].value",
+        ),
+        (
+            feed(keeper, account, typed("address", "G"), typed("i128", "5")),
+            "spec_mismatch",
+            "spec.args[1].value",
+        ),
+    )
+    for body, code, field in cases:
+        assert await previewed(proposing, body) == (422, code, field)
+
+
+async def test_payload_of_another_shape_is_refused_with_its_member(
+    proposing: ProposingStage, keeper: str
+) -> None:
+    spec = {"contract": keeper, "autolayer": True, "effects": {}}
+    cases: tuple[tuple[Any, int, str, str], ...] = (
+        ({"spec": spec | {"gas": 1}}, 422, "spec_mismatch", "spec.gas"),
+        ({"spec": {"contract": keeper}}, 422, "spec_mismatch", "spec.effects"),
+        ({"spec": spec | {"contract": 7}}, 422, "spec_mismatch", "spec.contract"),
+        ({"spec": spec | {"contract": "C" * 56}}, 422, "spec_mismatch", "spec.contract"),
+        ({"spec": spec | {"function": "feed"}}, 422, "spec_mismatch", "spec.function"),
+        ({"spec": []}, 422, "spec_mismatch", "spec"),
+        ({"kind": "mining"}, 400, "invalid_request", ""),
+        ({"title": ""}, 400, "invalid_request", ""),
+        ({"title": "a\x00b"}, 400, "invalid_request", ""),
+        ({"colour": "red"}, 400, "invalid_request", ""),
+        ({"network": "stellar:moon"}, 400, "invalid_request", ""),
+    )
+    for changes, status, code, field in cases:
+        refused = await previewed(proposing, keeper_plan(keeper, **changes))
+        assert refused == (status, code, field), changes
+    for body in (b"", b"[]", b"{", b"\xff", b'{"kind":' * 10_000):
+        answer = await proposing.client.request(
+            "POST", PLANS, body=body, headers=(await proposing.wallet()).headers
+        )
+        assert answer.status == 400, (body[:20], answer.body)
+
+
+async def test_contract_that_is_not_there_or_has_other_code_is_refused(
+    proposing: ProposingStage, keeper: str
+) -> None:
+    nobody = contract_address(bytes([66]) * 32)
+    absent = {"contract": nobody, "autolayer": True, "effects": {}}
+    assert await previewed(proposing, keeper_plan(nobody, spec=absent)) == (
+        422,
+        "spec_mismatch",
+        "spec.contract",
+    )
+    pinned = {"contract": keeper, "autolayer": True, "effects": {}, "expectedWasmHash": "ab" * 32}
+    refused = await previewed(proposing, keeper_plan(keeper, spec=pinned))
+    assert refused == (422, "target_upgraded", "spec.expectedWasmHash")
+    right = pinned | {"expectedWasmHash": hash_of("keeper")}
+    body = keeper_plan(keeper, spec=right)
+    answer = await proposing.post((await proposing.wallet()).headers, body, f"{PLANS}/preview")
+    assert answer.status == 200, answer.body
+
+
+async def test_target_without_the_convention_is_refused(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    body = keeper_plan(scene.asset)
+    assert await previewed(proposing, body) == (422, "function_not_found", "spec.contract")
+    condition = {"type": "condition", "everySeconds": 60}
+    paid = payroll(scene.asset, (scene.payees[0].address, 5), schedule=condition)
+    assert await previewed(proposing, paid) == (422, "spec_mismatch", "schedule.type")
+
+
+async def test_recipients_that_cannot_be_meant_are_refused(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    payer, payee = scene.payers[0], scene.payees[0].address
+    wallet = await proposing.wallet_of(payer)
+    relayer = Keypair.from_secret(
+        proposing.environment["FAREBOX_RELAYER_SECRET_TESTNET"]
+    ).public_key
+    many = [(Keypair.random().public_key, 1) for _ in range(13)]
+    cases = (
+        (payroll(scene.asset, (payee, 5), (payee, 5)), "spec_mismatch", "spec.legs"),
+        (payroll(scene.asset, (payer.address, 5)), "spec_mismatch", "spec.legs[0].to"),
+        (payroll(scene.asset, (relayer, 5)), "spec_mismatch", "spec.legs[0].to"),
+        (payroll(scene.asset, (payee, 0)), "spec_mismatch", "spec.legs[0].amount"),
+        (payroll(scene.asset, *many), "limit_exceeded", "runLimit"),
+    )
+    for body, code, field in cases:
+        refused = await proposing.refusal(wallet.headers, body, f"{PLANS}/preview")
+        assert refused == (422, code, field)
+
+
+async def test_mode_that_is_not_offered_is_refused_by_name(proposing: ProposingStage) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
+    body = payroll(scene.asset, (scene.payees[0].address, 5), authorityMode="session")
+    refused = await proposing.refusal(wallet.headers, body)
+    assert refused == (422, "unsupported_account", "authorityMode")
+
+
+async def test_network_without_paymaster_says_so(proposing: ProposingStage, keeper: str) -> None:
+    wallet = await proposing.wallet(network=Network.PUBNET)
+    body = keeper_plan(keeper, network=Network.PUBNET.value)
+    for path in (PLANS, f"{PLANS}/preview"):
+        refused = await proposing.refusal(wallet.headers, body, path)
+        assert refused == (503, "automation_unavailable", "")
+
+
+async def test_unfunded_paymaster_says_so(stage: Stage, kept_proposing: ProposingStage) -> None:
+    """A service of its own: its paymaster has no account, and so no channels."""
+    own = {"FAREBOX_PAYMASTER_SECRET_TESTNET": Keypair.random().secret}
+    environment = kept_proposing.environment | await own_relayer(stage) | own | VAULT_SETTING
+    wallet, keeper = await kept_proposing.wallet(), await kept_proposing.keeper()
+    async with service(environment) as client:
+        answer = await client.post(PLANS, keeper_plan(keeper), wallet.headers)
+        assert answer.status == 503, answer.body
+        assert answer.json()["error"]["code"] == "automation_unavailable"
+        limits = await client.request("GET", f"{PLANS}/limits", headers=wallet.headers)
+        shown = {each["network"]: each["isAvailable"] for each in limits.json()["networks"]}
+        assert shown == {"stellar:testnet": False, "stellar:pubnet": False}
+
+
+async def test_network_that_is_down_says_so_and_reads_go_on(
+    proposing: ProposingStage, keeper: str
+) -> None:
+    wallet, network = await proposing.wallet(), proposing.stage.networks[Network.TESTNET]
+    plan = (await proposing.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
+    network.node.on_every_method(http(502))
+    try:
+        refused = await proposing.refusal(wallet.headers, keeper_plan(keeper, runLimit=2))
+        assert refused[:2] == (503, "network_unavailable")
+        judged = await proposing.refusal(wallet.headers, None, f"{PLANS}/{plan}/preflight")
+        assert judged[:2] == (503, "network_unavailable")
+        assert (await proposing.get(wallet.headers, f"/{plan}")).status == 200
+        assert (await proposing.get(wallet.headers)).status == 200
+    finally:
+        network.node.reset()
+        await until_paid_for(proposing.client)

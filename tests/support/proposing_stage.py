@@ -1,0 +1,188 @@
+"""A service whose testnet has a funded paymaster, and requests about plans of its wallets."""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from stellar_sdk import Keypair, scval
+
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import Party
+from farebox.storage.pool import Database
+from support.asgi import Answer, AsgiClient
+from support.callers import OPERATOR_SETTING, Wallet, send_request, sign_in_wallet
+from support.command import run_farebox
+from support.contracts import wasm_of
+from support.payments import Json
+from support.planted_secrets import plant_secret
+from support.stage import Stage, own_relayer, service
+from support.vault import VAULT_SETTING
+from support.waiting import until
+
+PLANS: Final = "/v1/automations"
+_TABLES: Final = (
+    "automation_channels",
+    "automation_events",
+    "automation_sessions",
+    "automation_proposals",
+    "automation_owners",
+    "audit_trail",
+    "api_keys",
+    "sessions",
+    "users",
+)
+
+
+@dataclass(slots=True)
+class ProposingStage:
+    """A running service with a paymaster, and its database."""
+
+    stage: Stage
+    client: AsgiClient
+    database: Database
+    environment: dict[str, str]
+
+    async def wallet(
+        self, address: str | None = None, network: Network = Network.TESTNET
+    ) -> Wallet:
+        """Sign in a wallet; without an address one whose account is on the ledger."""
+        if address is None:
+            address = (await self.stage.ledger(network).account()).public_key
+        return await sign_in_wallet(self.database, address=address, network=network)
+
+    async def wallet_of(self, party: Party) -> Wallet:
+        """Sign in an account of the scene."""
+        return await self.wallet(party.address)
+
+    async def post(
+        self,
+        headers: Mapping[str, str],
+        body: object,
+        path: str = PLANS,
+        **more: str,
+    ) -> Answer:
+        """Send a body; `more` are further headers."""
+        sent = dict(headers) | {name.replace("_", "-"): value for name, value in more.items()}
+        return await send_request(self.client, "POST", path, sent, body)
+
+    async def get(self, headers: Mapping[str, str], path: str = "") -> Answer:
+        """Read something under the plans' path."""
+        return await send_request(self.client, "GET", PLANS + path, headers)
+
+    async def propose(self, wallet: Wallet, body: Json, **more: str) -> Json:
+        """Propose a plan that nothing refuses; the response."""
+        answer = await self.post(wallet.headers, body, **more)
+        assert answer.status == 201, answer.body
+        return answer.json()
+
+    async def refusal(
+        self, headers: Mapping[str, str], body: object, path: str = PLANS, **more: str
+    ) -> tuple[int, str, str]:
+        """Send a body that is refused: status, code and member."""
+        answer = await self.post(headers, body, path, **more)
+        error = answer.json()["error"]
+        return answer.status, error["code"], error.get("details", {}).get("field", "")
+
+    async def keeper(self, *, demands: bool = False, gap: int = 0) -> str:
+        """Deploy a keeper."""
+        arguments = (scval.to_bool(demands), scval.to_uint64(gap))
+        ledger = self.stage.ledger()
+        return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
+
+    async def faulty_keeper(self, fault: int) -> str:
+        """Deploy a keeper that breaks the convention."""
+        ledger = self.stage.ledger()
+        owner = await ledger.account()
+        return await ledger.deploy(owner, wasm_of("faulty_keeper"), scval.to_uint32(fault))
+
+    async def count(self, table: str) -> int:
+        """Count the rows of a table."""
+        rows = await self.stage.query(f"SELECT count(*) AS n FROM {table}")
+        return int(rows[0]["n"])
+
+
+def hash_of(name: str) -> str:
+    """The hash of a committed contract's code, in hexadecimal."""
+    return hashlib.sha256(wasm_of(name)).hexdigest()
+
+
+def in_time(**delta: float) -> str:
+    """A moment from now, as JSON has it."""
+    return (datetime.now(UTC) + timedelta(**delta)).isoformat().replace("+00:00", "Z")
+
+
+def keeper_plan(keeper: str, **changes: Any) -> Json:
+    """A plan that runs a keeper every hour."""
+    body = {
+        "kind": "contract_call",
+        "network": Network.TESTNET.value,
+        "title": "Upkeep",
+        "schedule": {"type": "interval", "everySeconds": 3600, "startAt": in_time(hours=1)},
+        "spec": {"contract": keeper, "autolayer": True, "effects": {}},
+        "runLimit": 12,
+    }
+    return body | changes
+
+
+def payroll(token: str, *legs: tuple[str, int], **changes: Any) -> Json:
+    """A plan that pays several recipients once, with entries signed ahead."""
+    body = {
+        "kind": "disbursement",
+        "network": Network.TESTNET.value,
+        "title": "Payroll",
+        "schedule": {"type": "once", "at": in_time(hours=1)},
+        "spec": {
+            "token": token,
+            "legs": [{"to": to, "amount": str(amount)} for to, amount in legs],
+        },
+        "runLimit": 1,
+        "authorityMode": "presigned",
+        "expiresAt": in_time(hours=6),  # a devnet closes many ledgers in a week
+    }
+    return body | changes
+
+
+async def until_paid_for(client: AsgiClient) -> None:
+    """Wait until the paymaster of testnet is known to pay."""
+
+    async def is_met() -> bool:
+        answer = await client.get("/health/ready")
+        reasons = answer.json()["parts"][Network.TESTNET.value].get("reasons", [])
+        return not [each for each in reasons if each.startswith(("auto", "paym"))]
+
+    await until(is_met)
+
+
+@contextlib.asynccontextmanager
+async def proposing_stage(stage: Stage, **settings: str) -> AsyncIterator[ProposingStage]:
+    """Start a service with a funded paymaster and a channel; what it wrote is removed."""
+    paymaster: Keypair = await stage.ledger().account()
+    plant_secret(paymaster.secret)
+    own = {
+        "FAREBOX_PAYMASTER_SECRET_TESTNET": paymaster.secret,
+        "FAREBOX_CHANGES_PER_MINUTE": "0",
+    }
+    environment = {
+        **stage.environment,
+        **await own_relayer(stage),
+        **own,
+        **VAULT_SETTING,
+        **OPERATOR_SETTING,
+        **settings,
+    }
+    words = ("channels", "create", "--for", "automation", "--count", "1", "--network", "testnet")
+    made = await asyncio.to_thread(run_farebox, *words, settings=environment)
+    assert made.code == 0, made.err
+    url = Secret(environment["FAREBOX_DATABASE_URL"])
+    try:
+        async with service(environment) as client, Database(url, connections=4) as database:
+            await until_paid_for(client)
+            yield ProposingStage(stage, client, database, environment)
+    finally:
+        for table in _TABLES:
+            await stage.query(f"DELETE FROM {table}")
