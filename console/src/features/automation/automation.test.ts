@@ -48,6 +48,9 @@ describe("recipients", () => {
   });
 });
 
+const wrong = (draft: Record<string, string>): string[] =>
+  Object.entries(scheduleProblems(draft, SHORTEST)).flatMap(([name, problem]) => (problem === undefined ? [] : [name]));
+
 describe("schedules", () => {
   test("each type of a schedule is made of its fields", () => {
     const at = momentText(Date.parse("2026-12-01T08:30:00Z"));
@@ -67,8 +70,6 @@ describe("schedules", () => {
   });
 
   test("an interval that is too short and fields that are empty are found", () => {
-    const wrong = (draft: Record<string, string>) =>
-      Object.entries(scheduleProblems(draft, SHORTEST)).flatMap(([name, problem]) => (problem === undefined ? [] : [name]));
     expect(wrong({ scheduleType: "interval", every: "1", everyUnit: "minutes", startAt: "2026-12-01T08:30" })).toEqual([]);
     expect(wrong({ scheduleType: "interval", every: "0", everyUnit: "minutes", startAt: "" })).toEqual(["every", "startAt"]);
     expect(wrong({ scheduleType: "condition", pollSeconds: "29" })).toEqual(["pollSeconds"]);

@@ -44,7 +44,8 @@ async function readEntry(plan: Plan, session: PlanSession, entry: SignableEntry)
     account: session.account ?? "",
     nonce: numberOf(entry.nonce),
     expirationLedger: entry.expirationLedger,
-    policyId: mode === "presigned" ? null : plan.policyId,
+    policyId: plan.policyId,
+    policySpecXdr: session.policySpecXdr ?? "",
   });
   if (reading.kind === "refused") throw new DiffersFromPlan(reading.sentence);
   if (reading.preimageXdr !== entry.preimageXdr) throw new DiffersFromPlan("The preimage is not that of the entry.");
