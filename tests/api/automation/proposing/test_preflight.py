@@ -129,9 +129,12 @@ async def test_effects_that_are_not_declared_are_found(proposing: ProposingStage
     ]
 
     def plan(most: str) -> Json:
-        effects = {"maxDebit": [{"token": scene.asset, "amount": most}]}
-        spec = {"contract": scene.asset, "function": "transfer", "args": arguments}
-        spec |= {"effects": effects}
+        spec = {
+            "contract": scene.asset,
+            "function": "transfer",
+            "args": arguments,
+            "effects": {"maxDebit": [{"token": scene.asset, "amount": most}]},
+        }
         return payroll(scene.asset, kind="contract_call", spec=spec)
 
     less = (await proposing.propose(wallet, plan("49")))["preflight"]
