@@ -72,7 +72,7 @@ function useInstallation({ plan, onActivated }: InstallSessionProps) {
 /** What is signed, read from its own bytes. */
 function Sheet({ plan, material }: { plan: Plan; material: Material }) {
   const [first] = material.entries;
-  if (plan.authorityMode === "open") return <p>{MODES.open.what} Nothing has to be signed.</p>;
+  if (plan.authorityMode === "open") return <p>{MODES.open.what}</p>;
   if (!first) return <Note tone="warn">The service has nothing to sign for this plan. Read it again in a minute.</Note>;
   const { reading } = first;
   return (

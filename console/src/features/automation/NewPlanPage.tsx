@@ -135,6 +135,7 @@ function NewPlanForm({ limits, kind }: { limits: AutomationLimits; kind: PlanKin
         isAtField={isAtField}
         isBehind={preview.isBehind}
         isComplete={isComplete}
+        isOffered={here?.isAvailable ?? false}
         network={network}
         onRetry={() => void preview.query.refetch()}
       />

@@ -59,8 +59,8 @@ function Overview({ detail }: { detail: PlanDetail }) {
           </Card>
         </Section>
       )}
-      {session !== null && session.permissions.length > 0 && plan.status !== "paid" && (
-        <Section title={isSetUp ? "What it may do" : "What you will authorize"}>
+      {session !== null && session.permissions.length > 0 && (plan.status !== "paid" || plan.authorityMode === "open") && (
+        <Section title={isSetUp || plan.authorityMode === "open" ? "What it may do" : "What you will authorize"}>
           <Card>
             <PermissionSheet sentences={session.permissions} />
           </Card>

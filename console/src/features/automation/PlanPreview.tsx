@@ -53,12 +53,14 @@ interface PlanPreviewProps {
   isAtField: boolean;
   isBehind: boolean;
   isComplete: boolean;
+  /** Whether plans can be proposed on the network now. */
+  isOffered: boolean;
   network: Network;
   onRetry: () => void;
 }
 
 /** What the plan in the form would be. Nothing of it is kept. */
-export function PlanPreview({ preview, failure, isAtField, isBehind, isComplete, network, onRetry }: PlanPreviewProps) {
+export function PlanPreview({ preview, failure, isAtField, isBehind, isComplete, isOffered, network, onRetry }: PlanPreviewProps) {
   return (
     <aside className={styles["preview"]} aria-label="Preview">
       <Card>
@@ -68,6 +70,7 @@ export function PlanPreview({ preview, failure, isAtField, isBehind, isComplete,
             <Badge tone={preview.preflight.ok ? "good" : "warn"}>{preview.preflight.ok ? "All checks pass" : "Look at the checks"}</Badge>
           )}
         </div>
+        {isComplete && !isOffered && <p className="soft">There is no preview while this service runs no plans on this network.</p>}
         {!isComplete && <p className="soft">Fill in the form: the next runs, the price and what you would authorize appear here.</p>}
         {isComplete && Boolean(failure) && !isBehind && (isAtField ? (
           <Note tone="warn">The service refuses a value of the form; it says why at the field.</Note>

@@ -47,7 +47,10 @@ export function NextStep({ detail }: { detail: PlanDetail }) {
   }
   if (plan.status !== "paid") return null;
   return (
-    <Section title={plan.authorityMode === "open" ? "Activate" : "Install and activate"} description="Read what the signature allows. Nothing else can be done with it.">
+    <Section
+      title={plan.authorityMode === "open" ? "Activate" : "Install and activate"}
+      description={plan.authorityMode === "open" ? "The first run is tried without sending it." : "Read what the signature allows. Nothing else can be done with it."}
+    >
       <Card>
         <InstallSession
           plan={plan}

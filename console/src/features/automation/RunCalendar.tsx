@@ -14,25 +14,27 @@ export function zonedText(local: string): string {
 
 /** The next runs in the time zone of the schedule, each with what is unusual about it. */
 export function RunCalendar({ runs }: { runs: readonly UpcomingRun[] }) {
-  if (runs.length === 0) return <p className="soft">No run is due.</p>;
+  const [first] = runs;
+  if (first === undefined) return <p className="soft">No run is due.</p>;
   return (
-    <ol className={styles["runs"]}>
-      {runs.map((each, index) => (
-        <li key={each.at}>
-          <span className="soft numbers">{index + 1}.</span>
-          <span className={styles["name"]}>
-            <span className="numbers">
-              {zonedText(each.local)} <span className="soft">{each.timezone === "UTC" ? "" : each.timezone.replaceAll("_", " ")}</span>
-            </span>
+    <div className="stack">
+      {first.timezone !== "UTC" && <p className="soft">Local times of {first.timezone.replaceAll("_", " ")}.</p>}
+      <ol className={styles["runs"]}>
+        {runs.map((each, index) => (
+          <li key={each.at}>
+            <span className="soft numbers">{index + 1}.</span>
+            <span className="numbers">{zonedText(each.local)}</span>
             <span className="soft">
               <Time at={each.at} />
-              {each.notes.map((note) => (
-                <span key={note}> · {note}</span>
-              ))}
             </span>
-          </span>
-        </li>
-      ))}
-    </ol>
+            {each.notes.map((note) => (
+              <span key={note} className={styles["runNote"]}>
+                {note}
+              </span>
+            ))}
+          </li>
+        ))}
+      </ol>
+    </div>
   );
 }

@@ -9,7 +9,7 @@ import type { PlanForm } from "./usePlanForm";
 const TYPES = Object.entries(SCHEDULES).map(([value, { label }]) => ({ value, label }));
 const UNIT_OPTIONS = Object.keys(UNITS).map((value) => ({ value, label: value }));
 const MISSED_OPTIONS = [
-  { value: "", label: "As usual for this kind of plan" },
+  { value: "", label: "As usual for its kind" },
   ...Object.entries(MISSED).map(([value, label]) => ({ value, label })),
 ];
 
