@@ -4,6 +4,8 @@ from typing import Final
 
 from adversarial.account_rows import ACCOUNT_ROWS
 from adversarial.agent_rows import AGENT_ROWS
+from adversarial.automation_life_rows import AUTOMATION_LIFE_ROWS
+from adversarial.automation_rows import AUTOMATION_ROWS
 from adversarial.catalog_rows import CATALOG_ROWS
 from adversarial.gateway_rows import GATEWAY_ROWS
 from adversarial.payment_rows import PAYMENT_ROWS
@@ -19,5 +21,7 @@ ROWS: Final = (
     *AGENT_ROWS,
     *ACCOUNT_ROWS,
     *WALLET_ROWS,
+    *AUTOMATION_ROWS,
+    *AUTOMATION_LIFE_ROWS,
     *PROPOSAL_ROWS,
 )

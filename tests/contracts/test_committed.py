@@ -9,6 +9,11 @@ import pytest
 from stellar_sdk import xdr
 from xdrlib3 import Unpacker
 
+from farebox.automation.sessions.contract_codes import (
+    ServiceContract,
+    pinned_hash,
+    read_code,
+)
 from support.contracts import FOLDER, sha256_of, sums, wasm_of
 
 NAMES: Final = sorted(name.removesuffix(".wasm") for name in sums())
@@ -115,3 +120,11 @@ def test_the_token_has_the_whole_token_interface() -> None:
 
 def test_the_service_deploys_the_contract_that_is_committed() -> None:
     assert (files("farebox.accounts") / "web_auth.wasm").read_bytes() == wasm_of("web_auth")
+
+
+@pytest.mark.parametrize("contract", ServiceContract)
+def test_the_service_accepts_the_code_that_is_committed_and_no_other(
+    contract: ServiceContract,
+) -> None:
+    assert read_code(contract) == wasm_of(contract)
+    assert pinned_hash(contract).hex() == sums()[f"{contract}.wasm"]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+import msgspec
+
 from farebox.automation.authority.delegate_keys import DelegateKeys
 from farebox.automation.authority.planned_calls import ACTOR, PlannedCall, PlannedCalls
 from farebox.automation.authority.stored_calls import RunCalls, encode_calls
@@ -59,7 +61,7 @@ class PlanDraft:
     terms: PlanTerms
     sealed_key: bytes
     runs: int = RUNS
-    extra: dict[str, Any] = field(default_factory=dict)
+    payload: dict[str, Any] = field(default_factory=dict)
 
     def but(self, **changes: Any) -> "PlanDraft":
         """The same plan with other terms."""
@@ -103,7 +105,7 @@ async def put_plan(db: Connection, draft: PlanDraft, *, now: datetime = START) -
     new = NewProposal(
         title="a plan",
         account_kind="g",
-        spec="{}",
+        spec=msgspec.json.encode(draft.payload).decode(),
         intent_hash=secrets.token_bytes(32),
         delegate_key=draft.sealed_key,
         overdue_at=now + timedelta(hours=24),

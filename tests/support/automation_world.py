@@ -22,6 +22,7 @@ from farebox.automation.paymaster import channel_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
+from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.facilitator.channels.channel import channel_signer
 from farebox.kernel.addresses import Address, account_address
 from farebox.kernel.amounts import Stroops
@@ -54,7 +55,10 @@ from support.waiting import until
 
 NET: Final = Network.TESTNET
 LIMITS: Final = AutomationLimitsOfNetwork(
-    FeePolicy(ceiling=Stroops(5_000_000)), AutomationBudgets(), floor=Stroops(1)
+    FeePolicy(ceiling=Stroops(5_000_000)),
+    AutomationBudgets(),
+    floor=Stroops(1),
+    install_fees=FeePolicy(ceiling=Stroops(50_000_000)),
 )
 
 
@@ -102,6 +106,7 @@ class AutomationWorld:
         rpc: SorobanRpc | None = None,
         wrap: Callable[[Submitter], Any] = lambda submitter: submitter,
         concurrency: int = 8,
+        contracts: AutomationContracts | None = None,
     ) -> AutomationNetwork:
         """The automation of one process."""
         rpc = rpc or self.rpc
@@ -118,6 +123,7 @@ class AutomationWorld:
                 operators=_Operators(frozenset({self.account.address})),
                 fee_stats=lambda: None,
                 outages=lambda: self.outages,
+                contracts=contracts or AutomationContracts(),
             ),
             self.account,
             limits,

@@ -27,8 +27,12 @@ from support.waiting import until
 PLANS: Final = "/v1/automations"
 _TABLES: Final = (
     "automation_channels",
+    "run_credits",
+    "automation_payments",
     "automation_events",
     "automation_sessions",
+    "run_credits",
+    "automation_payments",
     "automation_proposals",
     "automation_owners",
     "audit_trail",

@@ -35,7 +35,7 @@ class SmartAccount:
 
     def by_owner(self, entry: Entry) -> Entry:
         """Sign an entry with the owner's key, for every call in it."""
-        return self.sign(entry, self.owner, [0] * _size(entry.root_invocation))
+        return self.sign(entry, self.owner, [0] * tree_size(entry.root_invocation))
 
     def by_delegate(self, key: Keypair, rule_ids: Sequence[int]) -> Sign:
         """How a delegate signs: with the rule of each call, in the order of the tree."""
@@ -43,27 +43,41 @@ class SmartAccount:
 
     def sign(self, entry: Entry, key: Keypair, rule_ids: Sequence[int]) -> Entry:
         """Sign an entry by one external key."""
-        ids = scval.to_vec([scval.to_uint32(each) for each in rule_ids])
+        until = self.ledger.sequence + _LIFE
+        account = (self.generation, self.address, self.verifier)
+        return sign_by_external(entry, key, rule_ids, until, account)
 
-        def answer(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
-            payload = authorization_payload_hash(preimage)
-            signature = scval.to_bytes(key.sign(self._digest(payload, ids)))
-            signers = one_pair(signer(self.verifier, key), signature)
-            return scval.to_struct({"context_rule_ids": ids, "signers": signers})
 
-        return authorize_entry(entry, answer, self.ledger.sequence + _LIFE, TESTNET)
+def sign_by_external(
+    entry: Entry, key: Keypair, rule_ids: Sequence[int], until: int, account: tuple[str, str, str]
+) -> Entry:
+    """Sign an entry up to a ledger by one external key; `account`: generation, address, verifier.
 
-    def _digest(self, payload: bytes, ids: xdr.SCVal) -> bytes:
-        if self.generation == "c":
-            return hashlib.sha256(payload + ids.to_xdr_bytes()).digest()
-        structure = scval.to_struct(
-            {
-                "account": scval.to_address(self.address),
-                "context_rule_ids": ids,
-                "signature_payload": scval.to_bytes(payload),
-            }
-        )
-        return hashlib.sha256(structure.to_xdr_bytes()).digest()
+    The rules are those of each call, in the order of the tree.
+    """
+    generation, address, verifier = account
+    ids = scval.to_vec([scval.to_uint32(each) for each in rule_ids])
+
+    def answer(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
+        payload = authorization_payload_hash(preimage)
+        signature = scval.to_bytes(key.sign(_digest(generation, address, payload, ids)))
+        signers = one_pair(signer(verifier, key), signature)
+        return scval.to_struct({"context_rule_ids": ids, "signers": signers})
+
+    return authorize_entry(entry, answer, until, TESTNET)
+
+
+def _digest(generation: str, address: str, payload: bytes, ids: xdr.SCVal) -> bytes:
+    if generation == "c":
+        return hashlib.sha256(payload + ids.to_xdr_bytes()).digest()
+    structure = scval.to_struct(
+        {
+            "account": scval.to_address(address),
+            "context_rule_ids": ids,
+            "signature_payload": scval.to_bytes(payload),
+        }
+    )
+    return hashlib.sha256(structure.to_xdr_bytes()).digest()
 
 
 def signer(verifier: str, key: Keypair) -> xdr.SCVal:
@@ -83,5 +97,6 @@ def one_pair(key: xdr.SCVal, value: xdr.SCVal) -> xdr.SCVal:
     return xdr.SCVal(xdr.SCValType.SCV_MAP, map=xdr.SCMap(pairs))
 
 
-def _size(node: xdr.SorobanAuthorizedInvocation) -> int:
-    return 1 + sum(_size(below) for below in node.sub_invocations)
+def tree_size(node: xdr.SorobanAuthorizedInvocation) -> int:
+    """The number of calls in a tree."""
+    return 1 + sum(tree_size(below) for below in node.sub_invocations)

@@ -28,8 +28,11 @@ class TenantRoute:
     bodies: Sequence[object] = (None,)  # the first one is what its owner would send
 
     def at(self, record: str) -> str:
-        """Return the path of a record, with its escapes decoded as a server does."""
-        before, _, behind = self.path.partition("{id}")
+        """Return the path of a record, with its escapes decoded as a server does.
+
+        The number of something inside the record is 0.
+        """
+        before, _, behind = self.path.replace("{index}", "0").partition("{id}")
         return unquote(before + record + behind)
 
 

@@ -1,4 +1,4 @@
-// schema fd1fc5222a051d442bce94ab639e0c86489d2420b12b8de65d063c34347e6829 types 30818a4785134836cc7086a2fbc3a83360d4f7218488bb9cf9e134988cccfe29
+// schema e19b24d4a83c03526e5a6d52976b9f315eda6b63f52806bf71cdd78e1e2758e0 types 099be248be5fdf7ad0602205cbe6a9d56f59895206a917b49dadb93c7958fffe
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {
@@ -545,6 +545,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/automations/{id}/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Activate a paid plan by what its owner has authorized; a dry run must pass.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-activate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a plan: unused paid runs become credit, and session.revoke is what ends its session.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The events of a plan behind a number; with waitSeconds it waits for the next one.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-id-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause an active plan; a run that is under way is left to end.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/automations/{id}/payment": {
         parameters: {
             query?: never;
@@ -579,6 +659,106 @@ export interface paths {
          * @description A session, the operator, or a key with the scope automation.
          */
         post: operations["post-v1-automations-id-preflight"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/receipts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The signed receipts of a plan's runs: one line of JSON for each leg.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-id-receipts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a paused plan go on, once the reason of the pause is gone.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The runs of a plan and their legs, newest first.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-id-runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/runs/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One run of a plan: its legs, each with its attempts.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        get: operations["get-v1-automations-id-runs-index"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/automations/{id}/runs/{index}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run the failed legs of a run again, while it may still land.
+         * @description A session, the operator, or a key with the scope automation.
+         */
+        post: operations["post-v1-automations-id-runs-index-retry"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1205,6 +1385,16 @@ export interface components {
             thresholds?: components["schemas"]["ThresholdsBody"];
         };
         /**
+         * ActivateRequest
+         * @description What the owner has authorized: one member at most; none for a plan of mode `open`.
+         */
+        ActivateRequest: {
+            installTxHash?: string;
+            mandateId?: string;
+            presignedEntriesXdr?: string[];
+            signedEntriesXdr?: string[];
+        };
+        /**
          * AnalyticsBody
          * @description The analytics of a wrapper: `owed` counts payments that are to be paid back.
          *
@@ -1234,6 +1424,21 @@ export interface components {
         AssetWeight: {
             token: string;
             weightBps: number;
+        };
+        /**
+         * AttemptBody
+         * @description An envelope that was made for a run; `feeLimitStroops` is the most that it may cost.
+         */
+        AttemptBody: {
+            errorCode: string | null;
+            feeLimitStroops: string;
+            feeStroops: string | null;
+            /** Format: date-time */
+            maxTime: string;
+            number: number;
+            outcome: string;
+            sentAt: string | null;
+            transaction: string;
         };
         /**
          * AuditBody
@@ -1353,6 +1558,14 @@ export interface components {
             /** @default null */
             memo?: string | number | null;
             network: string;
+        };
+        /**
+         * ChangeRequest
+         * @description Why the owner changes the plan; it is kept among the plan's events.
+         */
+        ChangeRequest: {
+            /** @default null */
+            reason?: string | null;
         };
         /**
          * CheckBody
@@ -1727,6 +1940,25 @@ export interface components {
          */
         ErrorMember: {
             field: string;
+        };
+        /**
+         * EventBody
+         * @description An event of a plan.
+         */
+        EventBody: {
+            /** Format: date-time */
+            at: string;
+            data: Record<string, never>;
+            kind: string;
+            number: number;
+        };
+        /**
+         * EventListBody
+         * @description Events of a plan, oldest first; pass `next` as `after` to read on.
+         */
+        EventListBody: {
+            items: components["schemas"]["EventBody"][];
+            next: number;
         };
         /**
          * FeesBody
@@ -2689,6 +2921,30 @@ export interface components {
             result?: Record<string, never>;
         };
         /**
+         * RunBody
+         * @description A run, or one leg of it; `executedBy` says whose transaction it is.
+         */
+        RunBody: {
+            attempts: number;
+            /** Format: date-time */
+            deadlineAt: string;
+            effects: components["schemas"]["EffectBody"][];
+            errorClass: string | null;
+            errorCode: string | null;
+            executedBy: string | null;
+            feeStroops: string;
+            finishedAt: string | null;
+            id: string;
+            ledger: number | null;
+            legIndex: number;
+            reason: string | null;
+            runIndex: number;
+            /** Format: date-time */
+            scheduledFor: string;
+            state: string;
+            transaction: string | null;
+        };
+        /**
          * RunCreditBody
          * @description Paid runs on a network that no plan holds; the next plan there uses them first.
          */
@@ -2702,6 +2958,46 @@ export interface components {
          */
         RunCreditListBody: {
             items: components["schemas"]["RunCreditBody"][];
+        };
+        /**
+         * RunDetailBody
+         * @description A run, or one leg of it, with its attempts.
+         */
+        RunDetailBody: {
+            attemptList: components["schemas"]["AttemptBody"][];
+            attempts: number;
+            /** Format: date-time */
+            deadlineAt: string;
+            effects: components["schemas"]["EffectBody"][];
+            errorClass: string | null;
+            errorCode: string | null;
+            executedBy: string | null;
+            feeStroops: string;
+            finishedAt: string | null;
+            id: string;
+            ledger: number | null;
+            legIndex: number;
+            reason: string | null;
+            runIndex: number;
+            /** Format: date-time */
+            scheduledFor: string;
+            state: string;
+            transaction: string | null;
+        };
+        /**
+         * RunLegsBody
+         * @description The legs of one run; one of a run that is one transaction.
+         */
+        RunLegsBody: {
+            legs: components["schemas"]["RunDetailBody"][];
+        };
+        /**
+         * RunListBody
+         * @description A page of runs, newest first.
+         */
+        RunListBody: {
+            items: components["schemas"]["RunBody"][];
+            pagination: components["schemas"]["PaginationBody"];
         };
         /**
          * RunPaymentBody
@@ -4204,7 +4500,7 @@ export interface operations {
                 /** @description nextCursor of the page before. */
                 cursor?: string;
                 /** @description Only these. */
-                action?: "session.created" | "session.revoked" | "key.created" | "key.rotated" | "key.revoked" | "secret.created" | "secret.rotated" | "secret.deleted" | "vault.rekeyed" | "wrapper.created" | "wrapper.updated" | "wrapper.enabled" | "wrapper.disabled" | "wrapper.deleted" | "payment.refunded" | "sponsor.stopped" | "sponsor.started" | "channels.created" | "channels.drained" | "channels.retired" | "automation.proposed" | "listing.taken_over";
+                action?: "session.created" | "session.revoked" | "key.created" | "key.rotated" | "key.revoked" | "secret.created" | "secret.rotated" | "secret.deleted" | "vault.rekeyed" | "wrapper.created" | "wrapper.updated" | "wrapper.enabled" | "wrapper.disabled" | "wrapper.deleted" | "payment.refunded" | "sponsor.stopped" | "sponsor.started" | "channels.created" | "channels.drained" | "channels.retired" | "automation.proposed" | "listing.taken_over" | "automation.activated" | "automation.paused" | "automation.resumed" | "automation.cancelled" | "automation.run_repeated" | "automation.closed";
             };
             header?: never;
             path?: never;
@@ -5114,6 +5410,490 @@ export interface operations {
             };
         };
     };
+    "post-v1-automations-id-activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["ActivateRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan is active. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "proposed",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+            /** @description Its installation was sent and is not final; the plan becomes active by itself. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "a holiday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "cancelled",
+                     *         "statusReason": "owner",
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-id-events": {
+        parameters: {
+            query?: {
+                /** @description next of the response before. */
+                after?: number;
+                /** @description How many at most. */
+                limit?: number;
+                /** @description How long to wait for an event. */
+                waitSeconds?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "at": "2026-11-25T09:32:00Z",
+                     *           "data": {
+                     *             "from": "paid",
+                     *             "reason": null,
+                     *             "to": "active"
+                     *           },
+                     *           "kind": "plan.activate",
+                     *           "number": 1
+                     *         }
+                     *       ],
+                     *       "next": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventListBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "a holiday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "paused",
+                     *         "statusReason": "owner",
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
     "post-v1-automations-id-payment": {
         parameters: {
             query?: never;
@@ -5251,6 +6031,336 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PreflightBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-id-receipts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines of {receipt, delegate, signature}. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/x-ndjson": string;
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "a holiday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeRequest"];
+            };
+        };
+        responses: {
+            /** @description The plan. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "preflight": null,
+                     *       "proposal": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountKind": "g",
+                     *         "authorityMode": "open",
+                     *         "authorizationLimit": 12,
+                     *         "authorizationsUsed": 0,
+                     *         "createdAt": "2026-11-25T12:00:00Z",
+                     *         "delegate": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *         "expiresAt": "2027-05-14T12:00:00Z",
+                     *         "failuresInRow": 0,
+                     *         "id": "auto_2nAbCdEfGhIjKlMnOpQrSt",
+                     *         "isCancelling": false,
+                     *         "kind": "contract_call",
+                     *         "maxFeeStroops": "5000000",
+                     *         "maxLatenessSeconds": 3600,
+                     *         "missedRuns": "skip",
+                     *         "network": "stellar:testnet",
+                     *         "nextRuns": [
+                     *           {
+                     *             "at": "2026-11-30T07:00:00Z",
+                     *             "local": "2026-11-30T08:00:00+01:00",
+                     *             "notes": [],
+                     *             "timezone": "Europe/Paris"
+                     *           }
+                     *         ],
+                     *         "overdueAt": "2026-11-26T12:00:00Z",
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policyName": "pol_f4oc6hbpdqxrylzmd4oc",
+                     *         "runLimit": 12,
+                     *         "runsConsumed": 0,
+                     *         "runsCredited": 0,
+                     *         "runsSucceeded": 0,
+                     *         "schedule": {
+                     *           "expr": "0 8 * * 1",
+                     *           "timezone": "Europe/Paris",
+                     *           "type": "cron"
+                     *         },
+                     *         "spec": {
+                     *           "args": [],
+                     *           "autolayer": true,
+                     *           "contract": "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA",
+                     *           "effects": {
+                     *             "maxDebit": [],
+                     *             "minCredit": []
+                     *           },
+                     *           "expectedWasmHash": null,
+                     *           "function": null
+                     *         },
+                     *         "startsAt": "2026-11-25T12:00:00Z",
+                     *         "status": "active",
+                     *         "statusReason": null,
+                     *         "targetWasmHash": "ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12ab12",
+                     *         "title": "Weekly upkeep",
+                     *         "updatedAt": "2026-11-25T12:00:00Z"
+                     *       },
+                     *       "quote": {
+                     *         "asset": "CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC",
+                     *         "fromCredit": 0,
+                     *         "isFree": true,
+                     *         "network": "stellar:testnet",
+                     *         "payTo": null,
+                     *         "paymentIdentifier": "auto_2nAbCdEfGhIjKlMnOpQrSt_1",
+                     *         "perRun": "0",
+                     *         "revision": 1,
+                     *         "runs": 12,
+                     *         "setup": "0",
+                     *         "total": "0",
+                     *         "validUntil": "2026-11-25T12:15:00Z"
+                     *       },
+                     *       "session": {
+                     *         "account": "GBDEVU63Y6NTHJQQZIKVTC23NWLQVP3WJ2RI2OTSJTNYOIGICST6DUXR",
+                     *         "accountGeneration": "g",
+                     *         "contracts": [],
+                     *         "delegate": {
+                     *           "address": "GA5ZSEJYB37JRC5AVCIA5MOP4RHTM335X2KGX3IHOJAPP5RE34K4KZVN",
+                     *           "publicKey": "3b993b993b993b993b993b993b993b993b993b993b993b993b993b993b993b99",
+                     *           "type": "ed25519",
+                     *           "verifier": null
+                     *         },
+                     *         "install": null,
+                     *         "limits": {
+                     *           "authorizationLimit": 12,
+                     *           "caps": [],
+                     *           "minIntervalSeconds": 601200,
+                     *           "notAfter": "2027-05-14T12:00:00Z",
+                     *           "notBefore": "2026-11-25T12:00:00Z",
+                     *           "runLimit": 12,
+                     *           "validUntilLedger": null
+                     *         },
+                     *         "mode": "open",
+                     *         "network": "stellar:testnet",
+                     *         "networkPassphrase": "Test SDF Network ; September 2015",
+                     *         "permissions": [
+                     *           "It may start 12 calls in all.",
+                     *           "Worst case, if the key is stolen: the calls above are made; no token leaves."
+                     *         ],
+                     *         "policyId": "2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c2f1c",
+                     *         "policySpec": {
+                     *           "calls": [],
+                     *           "mode": "open",
+                     *           "version": 1
+                     *         },
+                     *         "policySpecXdr": "AAAAEQAAAAE=",
+                     *         "revoke": null,
+                     *         "state": "none",
+                     *         "warnings": []
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProposalDetailBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-id-runs": {
+        parameters: {
+            query?: {
+                /** @description How many at most; 100 are given at most. */
+                limit?: number;
+                /** @description nextCursor of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "attempts": 1,
+                     *           "deadlineAt": "2026-11-26T08:30:00Z",
+                     *           "effects": [],
+                     *           "errorClass": null,
+                     *           "errorCode": null,
+                     *           "executedBy": "service",
+                     *           "feeStroops": "41212",
+                     *           "finishedAt": "2026-11-26T08:00:07Z",
+                     *           "id": "run_2nAbCdEfGhIjKlMnOpQrSt",
+                     *           "ledger": 1042,
+                     *           "legIndex": 0,
+                     *           "reason": null,
+                     *           "runIndex": 0,
+                     *           "scheduledFor": "2026-11-26T08:00:00Z",
+                     *           "state": "succeeded",
+                     *           "transaction": "6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c"
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "limit": 20,
+                     *         "nextCursor": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunListBody"];
+                };
+            };
+        };
+    };
+    "get-v1-automations-id-runs-index": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+                /** @description The run's number in its plan, from 0 on. */
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The legs of the run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "legs": [
+                     *         {
+                     *           "attemptList": [
+                     *             {
+                     *               "errorCode": null,
+                     *               "feeLimitStroops": "98110",
+                     *               "feeStroops": "41212",
+                     *               "maxTime": "2026-11-26T08:01:00Z",
+                     *               "number": 1,
+                     *               "outcome": "success",
+                     *               "sentAt": "2026-11-26T08:00:02Z",
+                     *               "transaction": "6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c"
+                     *             }
+                     *           ],
+                     *           "attempts": 1,
+                     *           "deadlineAt": "2026-11-26T08:30:00Z",
+                     *           "effects": [],
+                     *           "errorClass": null,
+                     *           "errorCode": null,
+                     *           "executedBy": "service",
+                     *           "feeStroops": "41212",
+                     *           "finishedAt": "2026-11-26T08:00:07Z",
+                     *           "id": "run_2nAbCdEfGhIjKlMnOpQrSt",
+                     *           "ledger": 1042,
+                     *           "legIndex": 0,
+                     *           "reason": null,
+                     *           "runIndex": 0,
+                     *           "scheduledFor": "2026-11-26T08:00:00Z",
+                     *           "state": "succeeded",
+                     *           "transaction": "6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c6e1f0a9c"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunLegsBody"];
+                };
+            };
+        };
+    };
+    "post-v1-automations-id-runs-index-retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The plan's id. */
+                id: string;
+                /** @description The run's number in its plan, from 0 on. */
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first leg that is repeated. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "attempts": 1,
+                     *       "deadlineAt": "2026-11-26T08:30:00Z",
+                     *       "effects": [],
+                     *       "errorClass": null,
+                     *       "errorCode": null,
+                     *       "executedBy": "service",
+                     *       "feeStroops": "41212",
+                     *       "finishedAt": null,
+                     *       "id": "run_2nAbCdEfGhIjKlMnOpQrSt",
+                     *       "ledger": null,
+                     *       "legIndex": 0,
+                     *       "reason": null,
+                     *       "runIndex": 0,
+                     *       "scheduledFor": "2026-11-26T08:00:00Z",
+                     *       "state": "scheduled",
+                     *       "transaction": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RunBody"];
                 };
             };
         };

@@ -1,16 +1,11 @@
-"""The composition root of the auth command, which deploys the web-auth contract."""
+"""The composition root of the commands that deploy contracts."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from farebox.accounts.deploy_web_auth import (
-    DeployRefused,
-    TransactionParameters,
-    WebAuthDeployment,
-    deployed_address,
-)
+from farebox.accounts.deploy_web_auth import WebAuthDeployment, deployed_address
 from farebox.app.channel_tools import operator_ledger
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.facilitator.channels.operator_ledger import OperatorLedger, OutcomeUnknown
@@ -19,6 +14,11 @@ from farebox.kernel.clock import SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+from farebox.stellar.contract_deployment import (
+    ContractDeployment,
+    DeployRefused,
+    TransactionParameters,
+)
 from farebox.stellar.signers import SigningAccount, read_signers
 from farebox.stellar.transactions import SignedTransaction
 
@@ -99,7 +99,16 @@ async def auth_tools(
     Raises:
         ChannelsRefused: the node's authority cannot be read.
     """
+    async with contract_tools(settings, own, payer, report) as (contracts, ledger):
+        yield AuthTools(WebAuthDeployment(contracts), ledger)
+
+
+@asynccontextmanager
+async def contract_tools(
+    settings: Settings, own: NetworkSettings, payer: SigningAccount, report: Callable[[str], None]
+) -> AsyncIterator[tuple[ContractDeployment, OperatorLedger]]:
+    """A deployment of contracts and its ledger; as `auth_tools`."""
     clock = SystemClock()
     async with operator_ledger(settings, own, clock) as (rpc, ledger):
         sender = OperatorSender(ledger)
-        yield AuthTools(WebAuthDeployment(own.network, payer, rpc, sender, clock, report), ledger)
+        yield ContractDeployment(own.network, payer, rpc, sender, clock, report), ledger

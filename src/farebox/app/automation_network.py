@@ -5,23 +5,36 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from farebox.app.assembly import Loop
+from farebox.app.session_services import (
+    SessionServices,
+    session_services,
+    session_signing,
+)
 from farebox.automation.authority.delegate_keys import BytesSealer, DelegateKeys
 from farebox.automation.execution.build_run import RunBuilder
 from farebox.automation.execution.check_condition import ConditionCheck
-from farebox.automation.execution.execute_run import RunExecution, RunExecutor
+from farebox.automation.execution.execute_run import DriftCheck, RunExecution, RunExecutor
 from farebox.automation.execution.fail_run import RunFailures
 from farebox.automation.execution.plan_upkeep import PlanUpkeep
 from farebox.automation.execution.resolve_run import RunResolver
-from farebox.automation.execution.run_authority import OpenAuthority, PresignedAuthority
+from farebox.automation.execution.run_authority import (
+    Authorities,
+    OpenAuthority,
+    PresignedAuthority,
+)
 from farebox.automation.execution.run_channels import RunChannels
 from farebox.automation.execution.scheduler import Scheduler
 from farebox.automation.execution.send_run import RunSender, RunSending
 from farebox.automation.execution.simulate_run import RecordingSimulator, RunSimulator
+from farebox.automation.execution.sponsorship import SponsorLimits, SponsorNeeds
+from farebox.automation.execution.used_authorizations import UsedAuthorizations
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.paymaster.paymaster import Paymaster
 from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_journal import RunJournal
+from farebox.automation.sessions.contracts_watch import AutomationContracts
+from farebox.automation.sessions.mandate_authority import MandateIndexReader
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -33,6 +46,7 @@ from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
 from farebox.submission.submit import Submitter
 
+_NO_CONTRACTS: Final = AutomationContracts()
 CONCURRENCY: Final = 48  # runs in progress in one process: some are checked while others land
 
 
@@ -59,15 +73,20 @@ class AutomationLedger:
     operators: OperatorAddresses
     fee_stats: Callable[[], FeeStats | None]
     outages: Callable[[], tuple[str, ...]]  # why the network cannot be used now
+    contracts: AutomationContracts = _NO_CONTRACTS
 
 
 @dataclass(frozen=True, slots=True)
 class AutomationLimitsOfNetwork:
-    """The operator's limits: for one transaction of a run, for a day, and the paymaster's floor."""
+    """The operator's limits: for one transaction of a run, for a day, and the paymaster's floor.
+
+    `install_fees` are those of a transaction that installs or closes a session.
+    """
 
     fees: FeePolicy
     budgets: AutomationBudgets
     floor: Stroops
+    install_fees: FeePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +103,17 @@ class AutomationNetwork:
     steps: RunExecution
     executor: RunExecutor
     scheduler: Scheduler
+    sessions: SessionServices
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
         """The loops of the network."""
-        return (Loop("paymaster", self.watch.run), Loop("scheduler", self.scheduler.run))
+        return (
+            Loop("paymaster", self.watch.run),
+            Loop("contracts", self.sessions.contracts.run),
+            Loop("closings", self.sessions.closings.run),
+            Loop("scheduler", self.scheduler.run),
+        )
 
 
 def build_automation_network(
@@ -104,28 +129,62 @@ def build_automation_network(
     """Build the automation of one network; `account` is the paymaster's."""
     network, rpc = ledger.network, ledger.rpc
     paymaster, delegates = Paymaster(network, account), DelegateKeys(sealers.delegates)
-    floor = limits.floor
-    watch = PaymasterWatch(
-        network, paymaster.address, database, clock, account=rpc.account, floor=floor
+    watch = _watch(ledger, paymaster, limits, database, clock)
+    channels = RunChannels(database, clock)
+    journal = RunJournal(database, clock, delegates, limits.budgets)
+    signing = session_signing(
+        network, rpc, database, delegates, RunSimulator(ledger.simulator), paymaster
     )
-    channels, journal = (
-        RunChannels(database, clock),
-        RunJournal(database, clock, delegates, limits.budgets),
-    )
-    simulator, entries = RunSimulator(ledger.simulator), sealers.entries
-    builder = _builder(ledger, paymaster, limits, PresignedAuthority(database, entries), simulator)
-    steps = _steps(ledger, paymaster, journal, channels, clock, sealers.envelopes, builder)
+    presigned = PresignedAuthority(database, sealers.entries)
+    builder = _builder(ledger, paymaster, limits, presigned, signing.authorities)
+    used = UsedAuthorizations(rpc, MandateIndexReader(database, rpc))
+    sending = _sending(ledger, paymaster, journal, channels, clock, sealers.envelopes, used)
+    steps = _steps(ledger, sending, clock, builder, signing.drift)
     executor, upkeep = RunExecutor(steps, clock), PlanUpkeep(network, database, clock)
+
+    def closed() -> tuple[str, ...]:
+        return (*ledger.outages(), *watch.warnings)
+
     scheduler = Scheduler(
-        network,
-        database,
-        executor,
-        upkeep,
-        clock,
-        closed=lambda: (*ledger.outages(), *watch.warnings),
-        concurrency=concurrency,
+        network, database, executor, upkeep, clock, closed=closed, concurrency=concurrency
     )
-    return AutomationNetwork(paymaster, watch, delegates, channels, steps, executor, scheduler)
+    needs = _sponsoring(ledger, paymaster, limits)
+    sessions = session_services(needs, rpc, database, clock, ledger.contracts, signing)
+    return AutomationNetwork(
+        paymaster, watch, delegates, channels, steps, executor, scheduler, sessions
+    )
+
+
+def _watch(
+    ledger: AutomationLedger,
+    paymaster: Paymaster,
+    limits: AutomationLimitsOfNetwork,
+    database: Database,
+    clock: Clock,
+) -> PaymasterWatch:
+    return PaymasterWatch(
+        ledger.network,
+        paymaster.address,
+        database,
+        clock,
+        account=ledger.rpc.account,
+        floor=limits.floor,
+    )
+
+
+def _sponsoring(
+    ledger: AutomationLedger, paymaster: Paymaster, limits: AutomationLimitsOfNetwork
+) -> SponsorNeeds:
+    return SponsorNeeds(
+        ledger.network,
+        paymaster,
+        ledger.submitter,
+        RunSimulator(ledger.simulator),
+        ledger.ledgers,
+        ledger.rpc.account_sequence,
+        ledger.fee_stats,
+        SponsorLimits(limits.install_fees, limits.budgets),
+    )
 
 
 def _builder(
@@ -133,14 +192,15 @@ def _builder(
     paymaster: Paymaster,
     limits: AutomationLimitsOfNetwork,
     presigned: PresignedAuthority,
-    simulator: RunSimulator,
+    signed: Authorities,
 ) -> RunBuilder:
     return RunBuilder(
         {
             AuthorityMode.OPEN: OpenAuthority(paymaster.executor),
             AuthorityMode.PRESIGNED: presigned,
+            **signed,
         },
-        simulator,
+        RunSimulator(ledger.simulator),
         ledger.operators,
         limits.fees,
         ledger_now=ledger.ledgers.now,
@@ -148,35 +208,44 @@ def _builder(
     )
 
 
-def _steps(
+def _sending(
     ledger: AutomationLedger,
     paymaster: Paymaster,
     journal: RunJournal,
     channels: RunChannels,
     clock: Clock,
     sealer: BytesSealer,
-    builder: RunBuilder,
-) -> RunExecution:
+    used: UsedAuthorizations,
+) -> RunSending:
     failures = RunFailures(journal, clock)
-    resolver = RunResolver(ledger.submitter, ledger.rpc, journal, failures, clock)
-    sending = RunSending(
+    return RunSending(
         paymaster=paymaster,
         channels=channels,
         journal=journal,
         failures=failures,
-        resolver=resolver,
+        resolver=RunResolver(ledger.submitter, used, journal, failures, clock),
         submitter=ledger.submitter,
         sealer=sealer,
         ledgers=ledger.ledgers,
         account_sequence=ledger.rpc.account_sequence,
     )
+
+
+def _steps(
+    ledger: AutomationLedger,
+    sending: RunSending,
+    clock: Clock,
+    builder: RunBuilder,
+    drift: DriftCheck,
+) -> RunExecution:
     return RunExecution(
-        journal=journal,
+        journal=sending.journal,
         check=ConditionCheck(RunSimulator(ledger.simulator)),
         builder=builder,
         sender=RunSender(sending, clock),
-        failures=failures,
-        resolver=resolver,
+        failures=sending.failures,
+        resolver=sending.resolver,
         ledger=ledger.rpc,
         ledgers=ledger.ledgers,
+        drift=drift,
     )

@@ -15,7 +15,11 @@ from farebox.app.network_services import NetworkServices
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.app.vault_services import AutomationSealers
 from farebox.automation.paymaster.budget_store import AutomationBudgets
-from farebox.automation.paymaster.paymaster_watch import PaymasterWatch
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.wire import Venue
+from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.automation.sessions.contracts_watch import AutomationContracts
+from farebox.automation.sessions.installing import NetworkInstallations
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.stellar.fees import FeePolicy
@@ -30,6 +34,14 @@ class AutomationServices:
 
     networks: Mapping[Network, AutomationNetwork]
     tasks: Sequence[Loop] = ()
+
+    @property
+    def installations(self) -> Mapping[AuthorityMode, NetworkInstallations]:
+        """What installs the sessions of each mode that has one."""
+        installing = NetworkInstallations(
+            {name: each.sessions.installations for name, each in self.networks.items()}
+        )
+        return dict.fromkeys((AuthorityMode.SESSION, AuthorityMode.MANDATE), installing)
 
     async def close(self, *, within_s: float) -> None:
         """Claim no more runs, and wait for those in progress."""
@@ -55,9 +67,9 @@ def build_automation(
             services.part.warn(lambda: (NO_MASTER_KEYS,))
             continue
         network = build_automation_network(
-            _ledger(name, services), paymaster, _limits(own), pools.runs, clock, sealers
+            _ledger(name, services, own), paymaster, _limits(own), pools.runs, clock, sealers
         )
-        services.part.warn(_warnings_of(network.watch))
+        services.part.warn(_warnings_of(network))
         built[name] = network
     return AutomationServices(
         built,
@@ -69,11 +81,11 @@ def build_automation(
     )
 
 
-def _warnings_of(watch: PaymasterWatch) -> Callable[[], tuple[str, ...]]:
-    return lambda: watch.warnings
+def _warnings_of(network: AutomationNetwork) -> Callable[[], tuple[str, ...]]:
+    return lambda: (*network.watch.warnings, *network.sessions.contracts.warnings)
 
 
-def _ledger(network: Network, services: NetworkServices) -> AutomationLedger:
+def _ledger(network: Network, services: NetworkServices, own: NetworkSettings) -> AutomationLedger:
     """The network as settlement uses it: nodes, clock, submitter and slots are shared."""
     return AutomationLedger(
         network=network,
@@ -84,6 +96,22 @@ def _ledger(network: Network, services: NetworkServices) -> AutomationLedger:
         operators=services.operators,
         fee_stats=lambda: services.verified.market.fees,
         outages=lambda: services.part.outages,
+        contracts=_contracts(own),
+    )
+
+
+def _contracts(own: NetworkSettings) -> AutomationContracts:
+    """What the operator has named of the contracts and the venues."""
+    contracts = {
+        ServiceContract.GUARD: own.session_guard,
+        ServiceContract.VERIFIER: own.ed25519_verifier,
+        ServiceContract.INSTALLER: own.session_installer,
+        ServiceContract.FACTORY: own.mandate_factory,
+    }
+    routers = {Venue.SOROSWAP: own.soroswap_router, Venue.AQUARIUS: own.aquarius_router}
+    return AutomationContracts(
+        {each: at for each, at in contracts.items() if at is not None},
+        {each: at for each, at in routers.items() if at is not None},
     )
 
 
@@ -102,4 +130,8 @@ def _limits(own: NetworkSettings) -> AutomationLimitsOfNetwork:
             total=own.automation_budget_total, owner=own.automation_budget_owner
         ),
         floor=own.automation_balance_floor,
+        install_fees=FeePolicy(
+            ceiling=own.automation_install_fee,
+            inclusion_cap=min(own.max_inclusion_fee, own.automation_install_fee),
+        ),
     )

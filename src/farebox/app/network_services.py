@@ -64,7 +64,6 @@ class NetworkServices:
     """The constructed services of one network; nothing runs yet."""
 
     verified: VerificationNetwork
-    simulations: SimulationSlots
     rpc: RpcNodes
     ledgers: LedgerClock
     submitter: Submitter
@@ -73,6 +72,7 @@ class NetworkServices:
     operators: OperatorAccounts
     foreign: ForeignLandingSearch
     leases: ChannelLeases
+    simulations: SimulationSlots
     tasks: tuple[Loop, ...]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from farebox.app.assembly import Loop
 from farebox.app.automation_network import AutomationNetwork
@@ -33,6 +33,7 @@ from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.automation.proposing.record_proposal import ProposalRecorder
 from farebox.automation.proposing.session_materials import SessionMaterials
 from farebox.automation.proposing.target_code import TargetReader
+from farebox.automation.sessions.contracts_watch import NEEDED
 from farebox.ingress.rate_limiter import ActionQuota, RateLimiter, change_limit
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -45,6 +46,7 @@ class ProposingServices:
     """The constructed routes of proposing; it has no loops of its own."""
 
     endpoints: Sequence[Endpoint]
+    reader: ProposalReader
     tasks: Sequence[Loop] = ()
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
@@ -60,7 +62,10 @@ def build_proposing(
 ) -> ProposingServices:
     """Build the routes of proposing; networks without a paymaster answer that they have none."""
     built = {
-        name: _network(name, services[name], each, fee_policy(settings.networks[name]), clock)
+        name: replace(
+            _network(name, services[name], each, fee_policy(settings.networks[name]), clock),
+            is_free=quotes.is_free(name),
+        )
         for name, each in automation.networks.items()
     }
     networks = ProposingNetworks(built, tuple(services))
@@ -68,7 +73,7 @@ def build_proposing(
     recorder = ProposalRecorder(pools.accounts, quotes, changes, LIMITS)
     proposing = Proposing(pools.accounts, clock, networks, quotes, recorder)
     reader = ProposalReader(pools.accounts, clock, networks, quotes)
-    return ProposingServices(proposal_endpoints(proposing, reader, networks, LIMITS))
+    return ProposingServices(proposal_endpoints(proposing, reader, networks, LIMITS), reader)
 
 
 def _network(
@@ -80,7 +85,7 @@ def _network(
 ) -> ProposingNetwork:
     targets = TargetReader(name, services.rpc)
     drafting = PlanDrafting(
-        PlanResolution(targets, venues=None),
+        PlanResolution(targets, automation.sessions.venues),
         services.operators,
         LIMITS,
         executor=automation.paymaster.executor,
@@ -95,6 +100,9 @@ def _network(
         preflight=_preflight(name, services, automation, targets, fees),
         materials=ModeMaterials(_materials(name, services, automation, clock)),
         delegates=automation.delegates,
+        kinds=automation.sessions.kinds,
+        contracts=automation.sessions.bodies,
+        venues=[*automation.sessions.contracts.named.routers],
     )
 
 
@@ -125,4 +133,12 @@ def _materials(
     presigned = PresignedMaterials(
         automation.paymaster.nonce_key, life, ledger_now=services.ledgers.now
     )
-    return {AuthorityMode.OPEN: OpenMaterials(), AuthorityMode.PRESIGNED: presigned}
+    materials: dict[AuthorityMode, SessionMaterials] = {
+        AuthorityMode.OPEN: OpenMaterials(),
+        AuthorityMode.PRESIGNED: presigned,
+    }
+    sessions, named = automation.sessions, automation.sessions.contracts.named.contracts
+    for mode in (AuthorityMode.SESSION, AuthorityMode.MANDATE):
+        if named.keys() >= set(NEEDED[mode]):
+            materials[mode] = sessions.materials
+    return materials

@@ -11,6 +11,7 @@ from datetime import UTC, date, timedelta
 from typing import Final
 
 from farebox.accounts import session_store
+from farebox.automation.lifecycle import upkeep_store
 from farebox.facilitator.budgets import budget_store
 from farebox.facilitator.budgets.budget import oldest_day, utc_day
 from farebox.facilitator.journal.retention import EnvelopeRetention
@@ -29,7 +30,7 @@ USERS_KEPT: Final = timedelta(days=30)  # since the last sign-in; sessions live 
 
 
 def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneRule]:
-    """Make the rules of the service's prune loop."""
+    """Make the rules of the service's prune loop, but those of plans."""
 
     def today() -> date:
         return clock.now().astimezone(UTC).date()
@@ -67,3 +68,15 @@ def prune_rules(clock: Clock, ledgers: Mapping[Network, Ledgers]) -> list[PruneR
         PruneRule("gateway_responses", responses),
         PruneRule("gateway_requests", requests),
     ]
+
+
+def plan_rules(kept: timedelta) -> list[PruneRule]:
+    """Make the rules of plans that have ended."""
+
+    async def attempts(db: Connection, limit: int) -> int:
+        return await upkeep_store.delete_attempts(db, kept=kept, limit=limit)
+
+    async def events(db: Connection, limit: int) -> int:
+        return await upkeep_store.delete_events(db, kept=kept, limit=limit)
+
+    return [PruneRule("automation_attempts", attempts), PruneRule("automation_events", events)]

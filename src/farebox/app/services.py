@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -10,6 +11,7 @@ import structlog
 from farebox.app.account_services import build_accounts
 from farebox.app.agent_services import build_agents
 from farebox.app.assembly import Loop, Services, join_features
+from farebox.app.automation_lifecycle import build_lifecycle
 from farebox.app.automation_services import AutomationServices, build_automation
 from farebox.app.catalog_services import build_catalog
 from farebox.app.console import check_console, read_console
@@ -21,7 +23,7 @@ from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices, SharedWiring, build_network
 from farebox.app.proposing_services import build_proposing
-from farebox.app.retention import prune_rules
+from farebox.app.retention import plan_rules, prune_rules
 from farebox.app.run_payment_services import build_run_payments
 from farebox.app.settings import Settings
 from farebox.app.sign_in_services import AccountNetworks, build_sign_in
@@ -38,6 +40,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock, SystemClock
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
+from farebox.stellar.ledger_clock import LedgerClock
 from farebox.stellar.signers import read_signers
 from farebox.storage.database_clock import DatabaseClock
 from farebox.storage.pool import Database
@@ -93,11 +96,11 @@ def build_services(settings: Settings) -> Services:
     wallets = build_wallets(networks, pools.upkeep, clock)
     runs = build_run_payments(settings, pools, clock, automation, settler)
     plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)
-    callers = (agents, wallets, build_skills(settings), plans, runs)
+    lives = build_lifecycle(pools, clock, networks, automation, vault.automation, plans.reader)
+    callers = (agents, wallets, build_skills(settings), plans, runs, lives)
     others = (accounts, sign_in, ingress, vault, gateway, *callers)
     features = join_features(facilitator, catalog, *others)
-    pruner = Pruner(pools.upkeep, clock, prune_rules(clock, ledgers))
-    pruning = restart_on_failure(Loop("prune", pruner.run), clock)
+    pruning = _pruning(settings, pools, clock, ledgers)
     return Services(
         endpoints=features.endpoints,
         tasks=[*_loops(clock, networks), *features.tasks, *automation.tasks, pruning],
@@ -109,6 +112,15 @@ def build_services(settings: Settings) -> Services:
         console=_console_files(settings),
         leave=partial(_shut_down, settler, automation, shared, networks),
     )
+
+
+def _pruning(
+    settings: Settings, pools: Pools, clock: Clock, ledgers: Mapping[Network, LedgerClock]
+) -> Loop:
+    kept = timedelta(days=settings.automation_days)
+    rules = [*prune_rules(clock, ledgers), *plan_rules(kept)]
+    pruner = Pruner(pools.upkeep, clock, rules)
+    return restart_on_failure(Loop("prune", pruner.run), clock)
 
 
 def _pools(settings: Settings) -> Pools:

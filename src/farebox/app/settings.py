@@ -75,6 +75,10 @@ class NetworkSettings:
         differs_from=_RELAYERS)
     automation_max_fee: Stroops = setting("AUTOMATION_MAX_FEE_STROOPS_<NETWORK>", _FEE, "5000000",
         "the most one transaction of a run may cost, fee bump included; a plan may set less")
+    automation_install_fee: Stroops = setting(
+        "AUTOMATION_INSTALL_FEE_STROOPS_<NETWORK>", _FEE, "50000000",
+        "the same for installing or closing the session of a plan, which also pays to keep its "
+        "entries on the ledger until the plan ends")
     automation_budget_total: Stroops = setting(
         "AUTOMATION_BUDGET_TOTAL_STROOPS_<NETWORK>", _BUDGET, "2000000000",
         "the most that the runs of a UTC day may cost; 0 = off, here and below")
@@ -101,6 +105,19 @@ class NetworkSettings:
         {Network.TESTNET: "0", Network.PUBNET: "4000000"},
         "base units of that token for one XLM: a run costs three times its simulated network fee, "
         "and `FAREBOX_RUN_PRICE_<NETWORK>` at least")
+    session_guard: Address | None = optional("SESSION_GUARD_<NETWORK>", rules.contract,
+        "the contract that bounds the sessions of smart accounts, as `farebox automation deploy` "
+        "prints it; this and the two below are needed for plans of the mode `session`")
+    ed25519_verifier: Address | None = optional("ED25519_VERIFIER_<NETWORK>", rules.contract,
+        "the contract that verifies the keys of sessions")
+    session_installer: Address | None = optional("SESSION_INSTALLER_<NETWORK>", rules.contract,
+        "the contract by which an owner installs a session with one signature")
+    mandate_factory: Address | None = optional("MANDATE_FACTORY_<NETWORK>", rules.contract,
+        "the contract that makes mandates; without it there are no plans of the mode `mandate`")
+    soroswap_router: Address | None = optional("SOROSWAP_ROUTER_<NETWORK>", rules.contract,
+        "the router by which plans trade on Soroswap")
+    aquarius_router: Address | None = optional("AQUARIUS_ROUTER_<NETWORK>", rules.contract,
+        "the same on Aquarius")
     max_fee: Stroops = setting("MAX_FEE_STROOPS_<NETWORK>", _FEE, "500000",
         "the most one settlement may cost, fee bump included")
     max_inclusion_fee: Stroops = setting("MAX_INCLUSION_FEE_STROOPS_<NETWORK>", _FEE, "100000",
@@ -279,6 +296,9 @@ class Settings:
         "(see Master keys); without any the vault answers 503")
     audit_days: int = setting("AUDIT_DAYS", rules.whole(1, 36_500), "400",
         "how many days the audit trail is kept")
+    automation_days: int = setting("AUTOMATION_DAYS", rules.whole(1, 36_500), "90",
+        "how many days attempts and events are kept of a plan that has ended; its runs, receipts "
+        "and payments stay")
     console_dir: Path | None = optional("CONSOLE_DIR", rules.some_path,
         "the folder of another build of the console", "the one in the package", is_local=True)
     outbound: OutboundSettings

@@ -33,6 +33,12 @@ class Action(StrEnum):
     CHANNELS_RETIRED = "channels.retired"
     AUTOMATION_PROPOSED = "automation.proposed"
     LISTING_TAKEN_OVER = "listing.taken_over"
+    PLAN_ACTIVATED = "automation.activated"
+    PLAN_PAUSED = "automation.paused"
+    PLAN_RESUMED = "automation.resumed"
+    PLAN_CANCELLED = "automation.cancelled"
+    PLAN_RUN_REPEATED = "automation.run_repeated"
+    PLANS_CLOSED = "automation.closed"
 
 
 @dataclass(frozen=True, slots=True)

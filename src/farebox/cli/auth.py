@@ -8,10 +8,9 @@ import click
 from farebox.accounts.deploy_web_auth import DeployedContract
 from farebox.app.auth_tools import AuthTools, auth_tools
 from farebox.app.settings import NetworkSettings, Settings
-from farebox.buyer.wallet import open_wallet
 from farebox.cli.exits import load_settings
 from farebox.cli.networks import NetworkName
-from farebox.cli.operator_commands import configured_network, run_sending
+from farebox.cli.operator_commands import configured_network, read_payer, run_sending
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.stellar.signers import SigningAccount, read_signers
@@ -58,19 +57,13 @@ def _deploy(settings: Settings, own: NetworkSettings, source: Path | None) -> De
         return opened[0].ledger.unresolved if opened else None
 
     async def work() -> DeployedContract:
-        payer, signer = _payer(own, source), _signer(settings)
+        payer, signer = read_payer(own, source), _signer(settings)
         async with auth_tools(settings, own, payer, _print) as tools:
             opened.append(tools)
             await tools.ledger.check_node()
             return await tools.deployment.deploy(signer)
 
     return run_sending(work(), unresolved, user_faults=Refusal)
-
-
-def _payer(own: NetworkSettings, source: Path | None) -> SigningAccount:
-    if source is None:
-        return read_signers(own.relayer_secret, own.paymaster_secret).relayer
-    return read_signers(open_wallet(source).seed, None).relayer
 
 
 def _signer(settings: Settings) -> SigningAccount | None:

@@ -19,6 +19,7 @@ _MODULES: Final = MappingProxyType(
         "pay": "pay",
         "channels": "channels",
         "sponsor": "sponsor",
+        "automation": "automation",
         "vault": "vault",
         "auth": "auth",
     }

@@ -1,17 +1,19 @@
 """Commands by which the operator changes something: their network, audit events and endings."""
 
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Final, TypeVar
 
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.audit.audit_store import insert_event
 from farebox.audit.event import Action, AuditEvent
+from farebox.buyer.wallet import open_wallet
 from farebox.cli.exits import CommandFailed, UserActionRequired, run
 from farebox.facilitator.channels.operator_ledger import OutcomeUnknown
 from farebox.kernel.caller import COMMANDS, Caller, CallerKind
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
-from farebox.stellar.signers import BadSigner
+from farebox.stellar.signers import BadSigner, SigningAccount, read_signers
 from farebox.storage.pool import Connection
 
 T = TypeVar("T")
@@ -23,6 +25,17 @@ class TransactionPending(CommandFailed):
     """A transaction was sent and may still take effect."""
 
     exit_code = 3
+
+
+def read_payer(own: NetworkSettings, source: Path | None) -> SigningAccount:
+    """The account that pays: that of a wallet file, or the network's relayer.
+
+    Raises:
+        UserActionRequired: the wallet file cannot be opened.
+    """
+    if source is None:
+        return read_signers(own.relayer_secret, own.paymaster_secret).relayer
+    return read_signers(open_wallet(source).seed, None).relayer
 
 
 def configured_network(settings: Settings, network: Network) -> NetworkSettings:

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from farebox.kernel.addresses import Address
-from farebox.stellar.scval import ScBytes, ScKind, ScMap, ScNumber, ScOther, ScValue, read_value
-from farebox.stellar.xdr_reader import Malformed, XdrReader
-from farebox.stellar.xdr_writer import address_value, sc_address, symbol_value, uint32
+from farebox.stellar.contract_data import data_key, read_data
+from farebox.stellar.scval import ScBytes, ScKind, ScMap, ScNumber, ScOther, ScValue, ScVec
+from farebox.stellar.scval_writer import address_of, symbol_of
 
-_CONTRACT_DATA: Final = 6  # LedgerEntryType, and the arm of its key
-_PERSISTENT: Final = 1  # ContractDataDurability
 _TRUE: Final = ScOther(ScKind.BOOL, (1).to_bytes(4, "big"))
 
 
@@ -24,24 +22,13 @@ class ContractBalance:
 
 def balance_key(token: Address, holder: Address) -> bytes:
     """The ledger key (XDR) of the balance of a C… holder at an asset contract."""
-    name = uint32(ScKind.VEC) + uint32(1) + uint32(2) + symbol_value(b"Balance")
-    key = name + address_value(holder)
-    return uint32(_CONTRACT_DATA) + sc_address(token) + key + uint32(_PERSISTENT)
+    return data_key(token, ScVec((symbol_of("Balance"), address_of(holder))))
 
 
 def read_contract_balance(data: bytes, key: bytes) -> ContractBalance | None:
     """Read the balance under `key`; None when `data` is not that."""
-    reader = XdrReader(data)
-    try:
-        reader.expect(_CONTRACT_DATA)
-        reader.expect(0)  # the one extension
-        if not reader.take(key[4:]):
-            return None
-        value = read_value(reader)
-        reader.finish()
-    except Malformed:
-        return None
-    return _balance(value)
+    value = read_data(data, key)
+    return None if value is None else _balance(value)
 
 
 def _balance(value: ScValue) -> ContractBalance | None:

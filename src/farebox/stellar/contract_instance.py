@@ -20,6 +20,7 @@ from farebox.stellar.xdr_reader import Malformed, XdrReader
 _CONTRACT_DATA: Final = 6  # LedgerEntryType, and the arm of its key
 _CONTRACT: Final = 1  # SCAddressType
 _PERSISTENT: Final = 1  # ContractDataDurability
+_MAX_ITEMS: Final = 8_000
 
 
 class _Executable(IntEnum):
@@ -71,6 +72,22 @@ def read_contract_code(data: bytes, contract: Address) -> ContractCode | None:
             return None
         reader.expect(ScKind.CONTRACT_INSTANCE)
         return _read_code(reader)
+    except Malformed:
+        return None
+
+
+def read_instance_storage(data: bytes, contract: Address) -> ScMap | None:
+    """Read what a contract with code of its own keeps in its instance; None for any other data."""
+    reader = XdrReader(data, max_items=_MAX_ITEMS)
+    try:
+        reader.expect(_CONTRACT_DATA)
+        reader.expect(0)  # the one extension
+        if not reader.take(instance_key(contract)[4:]):
+            return None
+        reader.expect(ScKind.CONTRACT_INSTANCE)
+        reader.expect(_Executable.WASM)
+        reader.skip(32)
+        return ScMap(read_map_entries(reader))
     except Malformed:
         return None
 

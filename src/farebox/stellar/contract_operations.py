@@ -6,6 +6,8 @@ from typing import Final
 
 from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.networks import Network
+from farebox.stellar.scval import ScValue
+from farebox.stellar.scval_writer import write_value
 from farebox.stellar.signers import SigningAccount
 from farebox.stellar.transactions import (
     SignedTransaction,
@@ -22,7 +24,9 @@ _ONE: Final = (1).to_bytes(4, "big")
 _FROM_ADDRESS: Final = bytes(4)  # ContractIDPreimageType
 _WASM: Final = bytes(4)  # ContractExecutableType
 _SOURCE_ACCOUNT: Final = bytes(4)  # SorobanCredentialsType
-_CREATE: Final = (1).to_bytes(4, "big")  # of a host function and of an authorized one alike
+# HostFunctionType and SorobanAuthorizedFunctionType
+_CREATE: Final = (1).to_bytes(4, "big"), (1).to_bytes(4, "big")
+_CREATE_WITH_ARGUMENTS: Final = (3).to_bytes(4, "big"), (2).to_bytes(4, "big")
 _UPLOAD: Final = (2).to_bytes(4, "big")
 _INVOKE_HOST_FUNCTION: Final = (24).to_bytes(4, "big")
 _CONTRACT_CODE: Final = (7).to_bytes(4, "big")  # LedgerEntryType
@@ -41,11 +45,18 @@ def upload_code(wasm: bytes) -> HostCall:
     return HostCall(_UPLOAD + opaque(wasm), _NONE)
 
 
-def create_contract(deployer: Address, wasm_hash: bytes, salt: bytes) -> HostCall:
-    """Create a contract of this code, without constructor, at `contract_of` the same."""
-    arguments = _preimage(deployer, salt) + _WASM + wasm_hash
-    authorized = _ONE + _SOURCE_ACCOUNT + _CREATE + arguments + _NONE
-    return HostCall(_CREATE + arguments, authorized)
+def create_contract(
+    deployer: Address, wasm_hash: bytes, salt: bytes, arguments: tuple[ScValue, ...] = ()
+) -> HostCall:
+    """Create a contract of this code at `contract_of` the same; `arguments` of its constructor."""
+    created = _preimage(deployer, salt) + _WASM + wasm_hash
+    function, authorized_function = _CREATE
+    if arguments:
+        function, authorized_function = _CREATE_WITH_ARGUMENTS
+        listed = b"".join(map(write_value, arguments))
+        created += len(arguments).to_bytes(4, "big") + listed
+    authorized = _ONE + _SOURCE_ACCOUNT + authorized_function + created + _NONE
+    return HostCall(function + created, authorized)
 
 
 def contract_of(network: Network, deployer: Address, salt: bytes) -> Address:

@@ -115,6 +115,11 @@ def transaction_hash(unsigned: UnsignedTransaction, network_id: bytes) -> bytes:
     return hashlib.sha256(network_id + _TX + unsigned.raw).digest()
 
 
+def unsigned_bytes(unsigned: UnsignedTransaction) -> bytes:
+    """The envelope (XDR) of a transaction that nobody has signed yet, for a wallet to sign."""
+    return _TX + unsigned.raw + _NONE
+
+
 def sign(
     unsigned: UnsignedTransaction,
     key: Secret[SigningKey],

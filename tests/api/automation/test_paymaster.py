@@ -25,6 +25,8 @@ from support.vault import VAULT_SETTING
 from support.waiting import until
 
 TABLES = (
+    "run_credits",
+    "automation_payments",
     "automation_leases",
     "automation_attempts",
     "automation_channels",

@@ -8,16 +8,16 @@ from typing import Final
 import pytest
 from stellar_sdk import Keypair
 
-from farebox.accounts.deploy_web_auth import (
-    DeployRefused,
-    TransactionParameters,
-    WebAuthDeployment,
-    deployed_address,
-)
+from farebox.accounts.deploy_web_auth import WebAuthDeployment, deployed_address
 from farebox.kernel.addresses import Address
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.stellar.account_entry import account_key
+from farebox.stellar.contract_deployment import (
+    ContractDeployment,
+    DeployRefused,
+    TransactionParameters,
+)
 from farebox.stellar.contract_instance import instance_key
 from farebox.stellar.contract_operations import code_key
 from farebox.stellar.rpc import LedgerEntries, LedgerEntry, RawSimulation, RpcUnavailable
@@ -70,7 +70,8 @@ class Ledger(FakeRpc):
 
 
 def _deployment(ledger: Ledger) -> WebAuthDeployment:
-    return WebAuthDeployment(NETWORK, PAYER, ledger, ledger, ManualClock(), lambda line: None)
+    contracts = ContractDeployment(NETWORK, PAYER, ledger, ledger, ManualClock(), lambda line: None)
+    return WebAuthDeployment(contracts)
 
 
 @pytest.mark.parametrize("there", [ALL, ALL[1:]], ids=["all", "code of another deployment"])

@@ -49,6 +49,8 @@ def run(*arguments: str, answer: str = "") -> Result:
         ("channels", "retire", "--help"),
         ("auth", "--help"),
         ("auth", "deploy", "--help"),
+        ("automation", "--help"),
+        ("automation", "deploy", "--help"),
         ("sponsor", "stop", "--help"),
         ("sponsor", "start", "--help"),
         ("sponsor", "status", "--help"),

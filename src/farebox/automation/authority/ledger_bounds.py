@@ -75,6 +75,14 @@ def outlives(now: LedgerReading, end_ledger: int, until: datetime) -> bool:
     return now.sequence + ledgers_until(now, until) + LEAST_LEFT <= end_ledger
 
 
+def still_lives(now: LedgerReading, end_ledger: int, until: datetime) -> bool:
+    """Whether what was issued for longer still lives past a run, at the cadence of now.
+
+    `outlives` leaves room for a faster cadence, which what was issued before may have used up.
+    """
+    return not ends_early(now, end_ledger - LEAST_LEFT, until)
+
+
 def bound_attempt(
     now: LedgerReading, *, deadline: datetime, end_ledger: int | None
 ) -> AttemptBounds:

@@ -3,8 +3,8 @@
 A plan's calls are made once, at the proposal; a run only fills in its own values.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from farebox.automation.plans.call_check import CallValue, RunValue, RunValueKind
@@ -103,6 +103,23 @@ def resolve(planned: PlannedCalls, context: RunContext) -> Invocation:
         _invoke(each, context) for each in planned.calls if each.allowed.under == context.root
     )
     return _invoke(root, context, nested)
+
+
+def resolve_recorded(
+    planned: PlannedCalls, context: RunContext, amounts: Mapping[int, int]
+) -> Invocation:
+    """The tree of a run's root call with those calls below it that a recording has shown.
+
+    `amounts` are theirs, by the index of the planned call, in the order of the recording.
+
+    Raises:
+        ValueMissing: the root call needs a value that the context does not have.
+    """
+    nested = tuple(
+        _invoke(planned.calls[index], replace(context, amount=amount))
+        for index, amount in amounts.items()
+    )
+    return _invoke(planned.calls[context.root], context, nested)
 
 
 def actor_rule(mode: AuthorityMode) -> ArgumentRule:

@@ -25,6 +25,11 @@ class RunQuotes:
     def __init__(self, database: Database, sales: Mapping[Network, RunSale]) -> None:
         self._database, self._sales = database, sales
 
+    def is_free(self, network: Network) -> bool:
+        """Whether runs cost nothing on a network."""
+        sale = self._sales.get(network)
+        return sale is None or sale.pay_to is None
+
     async def estimate(
         self, owner: OwnerId, network: Network, *, runs: int, fee: Stroops, now: datetime
     ) -> OfferedQuote:

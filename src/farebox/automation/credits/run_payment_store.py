@@ -43,14 +43,7 @@ async def add_quote(
     is_top_up: bool,
 ) -> RunPayment:
     """Insert a quote of a plan that the caller has locked; the oldest unpaid ones are deleted."""
-    await db.execute(
-        """
-        DELETE FROM automation_payments
-        WHERE proposal_id = $1 AND state = 'quoted' AND quote_revision <= $2
-        """,
-        terms.id,
-        quote.revision - _QUOTES_KEPT,
-    )
+    await _delete_old_quotes(db, terms.id, before=quote.revision)
     row = await db.fetchrow(
         f"""
         INSERT INTO automation_payments AS y (
@@ -79,6 +72,17 @@ async def add_quote(
     if row is None:
         raise ValueError("an insert returns its row")
     return _read(row)
+
+
+async def _delete_old_quotes(db: Connection, proposal_id: str, *, before: int) -> None:
+    await db.execute(
+        """
+        DELETE FROM automation_payments
+        WHERE proposal_id = $1 AND state = 'quoted' AND quote_revision <= $2
+        """,
+        proposal_id,
+        before - _QUOTES_KEPT,
+    )
 
 
 async def find_latest(db: Connection, proposal_id: str) -> RunPayment | None:

@@ -8,9 +8,11 @@ from farebox.automation.authority.stored_calls import RunCalls
 from farebox.automation.execution.run_authority import (
     Authorities,
     PreparedRun,
+    RunAuthority,
     RunNotPrepared,
 )
 from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.classify_error import (
     ContractRole,
@@ -63,12 +65,13 @@ class BuiltRun:
 class RunNotBuilt:
     """Nothing may be sent for the run now; `code` says why.
 
-    `used_nonce` is the nonce of the run's authorization where the ledger knows it already.
+    `is_used`: the run's authorization seems to be used already; `nonce` is that of an entry.
     """
 
     error: ErrorClass
     code: str
-    used_nonce: int | None = None
+    is_used: bool = False
+    nonce: int | None = None
 
 
 class RunBuilder:
@@ -92,6 +95,17 @@ class RunBuilder:
         self._operators, self._fees = operators, fees
         self._ledger_now, self._fee_stats = ledger_now, fee_stats
 
+    def with_authority(self, mode: AuthorityMode, authority: RunAuthority) -> "RunBuilder":
+        """The same builder with another authority of one mode: what a dry run sends."""
+        return RunBuilder(
+            {**self._authorities, mode: authority},
+            self._simulator,
+            self._operators,
+            self._fees,
+            ledger_now=self._ledger_now,
+            fee_stats=self._fee_stats,
+        )
+
     async def build(self, terms: PlanTerms, calls: RunCalls, run: Run) -> BuiltRun | RunNotBuilt:
         """Build a run as of the newest ledger.
 
@@ -104,7 +118,7 @@ class RunBuilder:
         try:
             prepared = await authority.prepare(terms, calls, run, self._ledger_now())
             if isinstance(prepared, RunNotPrepared):
-                return RunNotBuilt(prepared.error, prepared.code)
+                return RunNotBuilt(prepared.error, prepared.code, prepared.is_used)
             if not self._is_allowed(prepared):
                 return RunNotBuilt(ErrorClass.PROGRAM, "entry_not_allowed")
             return await self._simulate(terms, calls, run, prepared)
@@ -131,8 +145,8 @@ class RunBuilder:
             number = getattr(simulation, "contract_error", None)
             code = code if number is None else f"contract_{number}"
             is_used = code == RefusalKind.NONCE_USED.value
-            nonce = prepared.nonce if is_used else None
-            return RunNotBuilt(classify_simulation(simulation, _NUMBERS), code, nonce)
+            error = classify_simulation(simulation, _NUMBERS)
+            return RunNotBuilt(error, code, is_used, prepared.nonce)
         fault = self._judge_effects(calls, run, prepared, simulation.events)
         if fault is not None:
             return RunNotBuilt(ErrorClass.PROGRAM, fault)

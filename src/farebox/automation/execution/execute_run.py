@@ -1,7 +1,7 @@
 """Execute one claimed run, from its check to its end (3.10)."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -20,7 +20,9 @@ from farebox.automation.execution.fail_run import RunFailures
 from farebox.automation.execution.resolve_run import RunResolver
 from farebox.automation.execution.send_run import RunSender, SimulationOld
 from farebox.automation.plans.proposal_state import PauseReason
-from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.materialise import next_poll
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
@@ -28,13 +30,19 @@ from farebox.automation.runs.run_journal import RunEnd, RunJournal
 from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.clock import Clock
-from farebox.stellar.ledger_clock import ClockStale, Ledgers
+from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers
 
 _REBUILDS: Final = 3  # of one execution, each after a wait for a channel
 _NEXT_LEDGER_S: Final = 15.0
 _POLL_S: Final = 0.25
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+class DriftCheck(Protocol):
+    """Asks whether a portfolio has drifted from its weights."""
+
+    async def ask(self, terms: PlanTerms, now: LedgerReading) -> ConditionAnswer: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,7 @@ class RunExecution:
     resolver: RunResolver
     ledger: EntryReader
     ledgers: Ledgers
+    drift: DriftCheck
 
 
 class RunExecutor:
@@ -105,7 +114,7 @@ class RunExecutor:
         for _ in range(_REBUILDS):
             built = await self._steps.builder.build(plan.terms, calls, building)
             if isinstance(built, RunNotBuilt):
-                return await self._refuse(building, built)
+                return await self._refuse(building, plan, built)
             try:
                 return await self._steps.sender.send(building, plan.terms, built)
             except SimulationOld:
@@ -115,10 +124,11 @@ class RunExecutor:
     async def _ask(self, plan: StoredPlan, calls: RunCalls) -> ConditionAnswer | None:
         """The target's answer; None where the plan has no check.
 
-        A condition must hold in two ledgers, so that one that flickers starts no run.
+        A condition must hold in two ledgers, so that one that flickers starts no run. A portfolio
+        is asked for its drift.
         """
         if calls.check is None:
-            return None
+            return await self._ask_drift(plan, calls)
         first = await self._steps.check.ask(calls.check, plan.terms.owner)
         is_polled = isinstance(plan.terms.schedule, ConditionSchedule)
         if not (is_polled and isinstance(first, ConditionHolds)):
@@ -131,6 +141,15 @@ class RunExecutor:
                     return second
             await self._clock.sleep(_POLL_S)
         return CheckBroken(ErrorClass.TRANSPORT, "no_new_ledger")
+
+    async def _ask_drift(self, plan: StoredPlan, calls: RunCalls) -> ConditionAnswer | None:
+        is_open = plan.terms.mode is AuthorityMode.OPEN
+        if plan.terms.kind is not PlanKind.REBALANCE or is_open:
+            return None
+        try:
+            return await self._steps.drift.ask(plan.terms, self._steps.ledgers.now())
+        except ClockStale:
+            return CheckBroken(ErrorClass.TRANSPORT, "network_unavailable")
 
     def _newest_ledger(self) -> int:
         try:
@@ -149,9 +168,9 @@ class RunExecutor:
             return await journal.move(run, RunTrigger.MISS, declined)
         return await journal.move(run, RunTrigger.POLL_DECLINED, polled)
 
-    async def _refuse(self, run: Run, refused: RunNotBuilt) -> Run | None:
-        if refused.used_nonce is not None:
-            return await self._steps.resolver.find_used(run, refused.used_nonce)
+    async def _refuse(self, run: Run, plan: StoredPlan, refused: RunNotBuilt) -> Run | None:
+        if refused.is_used:
+            return await self._steps.resolver.find_used(run, plan.terms, refused.nonce)
         return await self._fail(run, refused.error, refused.code)
 
     async def _fail(self, run: Run, error: ErrorClass, code: str) -> Run | None:

@@ -1,6 +1,6 @@
 """From the fate of an envelope to the end of its run, by what the ledger proves (3.8).
 
-What an absence proves is `submission`'s; here the nonce of the run's authorization is added. A run
+What an absence proves is `submission`'s; here the use of the run's authorization is added. A run
 whose outcome is unknown is observed until it is proven, for an hour at most, and never tried again.
 """
 
@@ -13,15 +13,17 @@ import structlog
 
 from farebox.automation.authority.ledger_bounds import ATTEMPT_LEDGERS, AttemptBounds
 from farebox.automation.authority.stored_calls import decode_calls
-from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.execution.fail_run import RunFailures
+from farebox.automation.execution.used_authorizations import (
+    AuthorizationUse,
+    UsedAuthorizations,
+)
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.attempt import (
     AttemptDead,
     AttemptEvidence,
     AttemptUnprovable,
     AttemptUsed,
-    NonceReading,
     judge_attempt,
 )
 from farebox.automation.runs.classify_error import classify_result
@@ -34,8 +36,7 @@ from farebox.automation.runs.run_state import RunState, RunTrigger
 from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.clock import Clock
 from farebox.stellar.events import decode_contract_event
-from farebox.stellar.rpc import LedgerStatus, RpcUnavailable, TransactionFound
-from farebox.stellar.transfer_search import nonce_key
+from farebox.stellar.rpc import LedgerStatus, TransactionFound
 from farebox.submission.deliver import BAD_SEQUENCE
 from farebox.submission.fate import (
     Dead,
@@ -66,12 +67,12 @@ class RunResolver:
     def __init__(
         self,
         watcher: FateWatcher,
-        ledger: EntryReader,
+        used: UsedAuthorizations,
         journal: RunJournal,
         failures: RunFailures,
         clock: Clock,
     ) -> None:
-        self._watcher, self._ledger, self._journal = watcher, ledger, journal
+        self._watcher, self._used, self._journal = watcher, used, journal
         self._failures, self._clock = failures, clock
 
     async def resolve(self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Fate) -> Run | None:
@@ -97,14 +98,14 @@ class RunResolver:
             until = self._clock.monotonic() + _LOOK_S
             fate = await self._watcher.wait(attempt.sent, until=until)
 
-    async def find_used(self, run: Run, nonce: int) -> Run | None:
-        """End a run whose nonce a simulation says is used, if the ledger shows it.
+    async def find_used(self, run: Run, terms: PlanTerms, nonce: int | None) -> Run | None:
+        """End a run whose authorization a simulation says is used, if the ledger shows it.
 
         Raises:
             DatabaseUnavailable: the lease passes.
         """
-        reading = await self._read_nonce(replace(run, auth_nonce=nonce))
-        if reading is None or not reading.is_present:
+        use = await self._used.read(replace(run, auth_nonce=nonce), terms)
+        if use is None or not use.was_used:
             return await self._failures.fail(run, ErrorClass.SEQUENCE, "nonce_used")
         log.warning("automation.run_by_third_party", run=run.id)
         return await self._journal.move(run, RunTrigger.FIND_USED, _by_another(run))
@@ -115,7 +116,7 @@ class RunResolver:
             case TransactionFound(status=LedgerStatus.SUCCESS):
                 return await self._succeed(run, terms, attempt, fate)
             case TransactionFound():
-                return await self._fail_on_ledger(run, attempt, fate)
+                return await self._fail_on_ledger(run, terms, attempt, fate)
             case NotSent():
                 ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "not_sent")
                 return await self._failures.fail(run, ErrorClass.TRANSPORT, "not_sent", ended=ended)
@@ -125,18 +126,23 @@ class RunResolver:
                     run = run.without_channel()
                 return await self._failures.fail(run, classify_result(code), code, ended=ended)
             case Dead() | Unproven():
-                return await self._judge_absence(run, attempt, fate)
+                return await self._judge_absence(run, terms, attempt, fate)
             case Indeterminate():
                 return run
 
-    async def _judge_absence(self, run: Run, attempt: Attempt, fate: Dead | Unproven) -> Run | None:
-        sent = attempt.sent
+    async def _judge_absence(
+        self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Dead | Unproven
+    ) -> Run | None:
+        sent, use = attempt.sent, await self._used.read(run, terms)
+        if use is None and run.auth_nonce is None and isinstance(fate, Dead):
+            return run  # without the mandate's state an absence proves nothing
         bounds = AttemptBounds(
             max_time=sent.max_time,
             max_ledger=sent.sent_after_ledger + ATTEMPT_LEDGERS,
             authorized_until=attempt.authorized_until or sent.sent_after_ledger,
         )
-        evidence = AttemptEvidence(fate, run.auth_nonce is not None, await self._read_nonce(run))
+        seen = use or AuthorizationUse()
+        evidence = AttemptEvidence(fate, run.auth_nonce is not None, seen.nonce, seen.counter)
         match judge_attempt(bounds, evidence):
             case AttemptDead():
                 ended = EndedAttempt(attempt, AttemptOutcome.DEAD, "too_late")
@@ -148,17 +154,6 @@ class RunResolver:
                 return await self._abandon(run, attempt)
             case _:
                 return run
-
-    async def _read_nonce(self, run: Run) -> NonceReading | None:
-        """Whether the nonce of the run's authorization is on the ledger; None while unknown."""
-        if run.auth_nonce is None or run.account is None:
-            return None
-        key = nonce_key(run.account, run.auth_nonce)
-        try:
-            found = await self._ledger.ledger_entries([key])
-        except RpcUnavailable:
-            return None
-        return NonceReading(any(each.key == key for each in found.entries), found.latest_ledger)
 
     async def _succeed(
         self, run: Run, terms: PlanTerms, attempt: Attempt, found: TransactionFound
@@ -182,7 +177,7 @@ class RunResolver:
         return await self._journal.move(run, RunTrigger.SUCCEED, after, end)
 
     async def _fail_on_ledger(
-        self, run: Run, attempt: Attempt, found: TransactionFound
+        self, run: Run, terms: PlanTerms, attempt: Attempt, found: TransactionFound
     ) -> Run | None:
         """Our transaction failed: perhaps because another one had used the authorization.
 
@@ -197,10 +192,10 @@ class RunResolver:
             tx_hash=bytes.fromhex(found.hash),
             ledger=found.ledger,
         )
-        reading = await self._read_nonce(run)
-        if run.auth_nonce is not None and reading is None:
+        use = await self._used.read(run, terms)
+        if use is None:
             return run  # it is looked at again
-        if reading is not None and reading.is_present:
+        if use.was_used:
             return await self._record_other(run, ended)
         return await self._failures.fail(failed, ErrorClass.MARKET, code, ended=ended)
 

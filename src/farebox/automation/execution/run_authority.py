@@ -43,10 +43,14 @@ class PreparedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunNotPrepared:
-    """Nothing may be sent for the run; `code` says why."""
+    """Nothing may be sent for the run; `code` says why.
+
+    `is_used`: the ledger shows that the run's authorization was used.
+    """
 
     error: ErrorClass
     code: str
+    is_used: bool = False
 
 
 class RunAuthority(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from farebox.facilitator.verification.verify import Simulator
-from farebox.kernel.addresses import ZERO_ACCOUNT
+from farebox.kernel.addresses import ZERO_ACCOUNT, Address
 from farebox.kernel.caller import OwnerId
 from farebox.stellar.auth_entries import MAX_ENTRIES, AuthEntry, read_entry
 from farebox.stellar.returned_value import read_returned_value
@@ -53,13 +53,15 @@ class RunSimulator:
     def __init__(self, slots: RecordingSimulator) -> None:
         self._slots = slots
 
-    async def simulate(self, call: AuthorizedCall, owner: OwnerId) -> SimulatedCall:
-        """Simulate a call with its entries as they will be sent.
+    async def simulate(
+        self, call: AuthorizedCall, owner: OwnerId, *, source: Address = ZERO_ACCOUNT
+    ) -> SimulatedCall:
+        """Simulate a call with its entries as they will be sent, by default as a source of nobody.
 
         Raises:
             RpcUnavailable: no node gave a usable answer.
         """
-        envelope = simulation_envelope(call, source=ZERO_ACCOUNT, sequence=_SEQUENCE)
+        envelope = simulation_envelope(call, source=source, sequence=_SEQUENCE)
         raw = await self._slots.simulate(envelope, Requester(SimulationPurpose.AUTOMATION, owner))
         returned = read_returned_value(raw.result, max_bytes=_MAX_RETURNED_BYTES)
         return SimulatedCall(read_simulation(raw.result), returned)

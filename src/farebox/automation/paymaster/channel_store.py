@@ -32,7 +32,8 @@ async def take_channel(db: Connection, network: Network, run_id: str) -> RunChan
         """
         WITH free AS MATERIALIZED (
             SELECT address, used_sequence FROM automation_channels
-            WHERE network = $1 AND (run_id = $2 OR (run_id IS NULL AND state = 'active'))
+            WHERE network = $1 AND sponsored_id IS NULL
+              AND (run_id = $2 OR (run_id IS NULL AND state = 'active'))
             ORDER BY run_id IS NULL, freed_at, derivation_index
             LIMIT 1 FOR UPDATE SKIP LOCKED
         )
@@ -89,7 +90,8 @@ async def list_channels(db: Connection, network: Network, *, now: datetime) -> l
     del now  # a run's channel has no lease that ends
     rows = await db.fetch(
         """
-        SELECT address, derivation_index, state, run_id IS NULL AS is_free
+        SELECT address, derivation_index, state,
+               run_id IS NULL AND sponsored_id IS NULL AS is_free
         FROM automation_channels WHERE network = $1 ORDER BY derivation_index
         """,
         network.value,
@@ -146,7 +148,8 @@ async def fence_drained(
     is_idle = await db.fetchval(
         """
         SELECT true FROM automation_channels
-        WHERE network = $1 AND address = $2 AND state = 'draining' AND run_id IS NULL
+        WHERE network = $1 AND address = $2 AND state = 'draining'
+          AND run_id IS NULL AND sponsored_id IS NULL
         """,
         network.value,
         address,

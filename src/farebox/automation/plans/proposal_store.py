@@ -134,6 +134,14 @@ async def find_owned(db: Connection, owner: OwnerId, proposal_id: str) -> Stored
     return None if row is None else read_plan_row(row)
 
 
+async def find_payload(db: Connection, proposal_id: str) -> str | None:
+    """The payload of a plan as it was proposed (JSON)."""
+    payload: str | None = await db.fetchval(
+        "SELECT spec FROM automation_proposals WHERE id = $1", proposal_id
+    )
+    return payload
+
+
 async def list_overdue(
     db: Connection, network: Network, *, now: datetime, limit: int
 ) -> Sequence[str]:

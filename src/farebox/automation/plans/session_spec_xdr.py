@@ -4,7 +4,6 @@ A struct is a map of symbols in the order of their bytes, a variant a vector tha
 symbol, and a missing value is void.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Final, assert_never
 
@@ -25,10 +24,8 @@ from farebox.automation.plans.session_spec import (
     TimeWithin,
     TokenCap,
 )
-from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits
 from farebox.stellar.scval import (
-    ScAddress,
     ScBytes,
     ScKind,
     ScMap,
@@ -37,12 +34,19 @@ from farebox.stellar.scval import (
     ScVec,
     read_value,
 )
+from farebox.stellar.scval_reader import (
+    address_in,
+    bytes_in,
+    items_in,
+    members_in,
+    number_in,
+    symbol_in,
+)
 from farebox.stellar.scval_writer import VOID, address_of, struct_of, symbol_of, write_value
 from farebox.stellar.xdr_reader import Malformed, XdrReader
 
 MAX_SPEC_BYTES: Final = 65_536
 _MAX_ITEMS: Final = 8_000
-_SYMBOL: Final = re.compile(rb"[A-Za-z0-9_]{1,32}\Z")
 
 
 def spec_value(spec: SessionSpec) -> ScMap:
@@ -84,22 +88,22 @@ def read_spec(raw: bytes) -> SessionSpec:
 
 
 def _read_spec_value(value: ScValue) -> SessionSpec:
-    members = _members(value)
+    members = members_in(value)
     if members.get("version") != _u32(VERSION):
         raise Malformed
-    mode = _symbol(members.get("mode"))
+    mode = symbol_in(members.get("mode"))
     if mode not in set(AuthorityMode):
         raise Malformed
     return SessionSpec(
-        account=_address(members.get("account")),
+        account=address_in(members.get("account")),
         mode=AuthorityMode(mode),
-        delegate=_bytes(members.get("delegate")),
-        calls=tuple(_read_call(each) for each in _items(members.get("calls"))),
-        caps=tuple(_read_cap(each) for each in _items(members.get("caps"))),
-        interval_s=_number(members.get("interval"), ScKind.U64),
-        max_uses=_number(members.get("max_uses"), ScKind.U32),
-        not_before=_number(members.get("not_before"), ScKind.U64),
-        not_after=_number(members.get("not_after"), ScKind.U64),
+        delegate=bytes_in(members.get("delegate")),
+        calls=tuple(_read_call(each) for each in items_in(members.get("calls"))),
+        caps=tuple(_read_cap(each) for each in items_in(members.get("caps"))),
+        interval_s=number_in(members.get("interval"), ScKind.U64),
+        max_uses=number_in(members.get("max_uses"), ScKind.U32),
+        not_before=number_in(members.get("not_before"), ScKind.U64),
+        not_after=number_in(members.get("not_after"), ScKind.U64),
     )
 
 
@@ -115,13 +119,13 @@ def _call_value(call: SessionCall) -> ScMap:
 
 
 def _read_call(value: ScValue) -> SessionCall:
-    members = _members(value)
+    members = members_in(value)
     return SessionCall(
-        contract=_address(members.get("contract")),
-        function=_symbol(members.get("function")),
-        rules=tuple(_read_rule(each) for each in _items(members.get("args"))),
+        contract=address_in(members.get("contract")),
+        function=symbol_in(members.get("function")),
+        rules=tuple(_read_rule(each) for each in items_in(members.get("args"))),
         amount=_read_optional(members.get("amount")),
-        rows=tuple(_items(row) for row in _items(members.get("rows"))),
+        rows=tuple(items_in(row) for row in items_in(members.get("rows"))),
         under=_read_optional(members.get("under")),
     )
 
@@ -133,11 +137,11 @@ def _cap_value(cap: TokenCap) -> ScMap:
 
 
 def _read_cap(value: ScValue) -> TokenCap:
-    members = _members(value)
+    members = members_in(value)
     return TokenCap(
-        token=_address(members.get("token")),
-        per_run=BaseUnits(_number(members.get("per_run"), ScKind.I128)),
-        total=BaseUnits(_number(members.get("total"), ScKind.I128)),
+        token=address_in(members.get("token")),
+        per_run=BaseUnits(number_in(members.get("per_run"), ScKind.I128)),
+        total=BaseUnits(number_in(members.get("total"), ScKind.I128)),
     )
 
 
@@ -174,7 +178,7 @@ _PLAIN_RULES: Final[Mapping[type[ArgumentRule], str]] = {
 
 
 def _read_rule(value: ScValue) -> ArgumentRule:
-    match _items(value):
+    match items_in(value):
         case (ScBytes(ScKind.SYMBOL, b"Any"),):
             return AnyValue()
         case (ScBytes(ScKind.SYMBOL, b"Account"),):
@@ -223,16 +227,16 @@ def _floor_value(floor: OracleFloor) -> ScMap:
 
 
 def _read_floor(value: ScValue) -> OracleFloor:
-    members = _members(value)
+    members = members_in(value)
     return OracleFloor(
-        in_argument=_number(members.get("in_arg"), ScKind.U32),
-        oracle=_address(members.get("oracle")),
-        sell=_address(members.get("sell")),
-        buy=_address(members.get("buy")),
-        bps=_number(members.get("bps"), ScKind.U32),
-        max_age_s=_number(members.get("max_age"), ScKind.U64),
-        scale_numerator=_number(members.get("scale_num"), ScKind.I128),
-        scale_denominator=_number(members.get("scale_den"), ScKind.I128),
+        in_argument=number_in(members.get("in_arg"), ScKind.U32),
+        oracle=address_in(members.get("oracle")),
+        sell=address_in(members.get("sell")),
+        buy=address_in(members.get("buy")),
+        bps=number_in(members.get("bps"), ScKind.U32),
+        max_age_s=number_in(members.get("max_age"), ScKind.U64),
+        scale_numerator=number_in(members.get("scale_num"), ScKind.I128),
+        scale_denominator=number_in(members.get("scale_den"), ScKind.I128),
     )
 
 
@@ -253,43 +257,4 @@ def _optional(value: int | None) -> ScValue:
 
 
 def _read_optional(value: ScValue | None) -> int | None:
-    return None if value == VOID else _number(value, ScKind.U32)
-
-
-def _members(value: ScValue) -> Mapping[str, ScValue]:
-    if not isinstance(value, ScMap) or value.entries is None:
-        raise Malformed
-    return {_symbol(name): member for name, member in value.entries}
-
-
-def _items(value: ScValue | None) -> tuple[ScValue, ...]:
-    if not isinstance(value, ScVec) or value.items is None:
-        raise Malformed
-    return value.items
-
-
-def _number(value: ScValue | None, kind: ScKind) -> int:
-    if not isinstance(value, ScNumber) or value.kind is not kind:
-        raise Malformed
-    return value.value
-
-
-def _symbol(value: ScValue | None) -> str:
-    if not isinstance(value, ScBytes) or value.kind is not ScKind.SYMBOL:
-        raise Malformed
-    if not _SYMBOL.match(value.raw):
-        raise Malformed
-    return value.raw.decode()
-
-
-def _bytes(value: ScValue | None) -> bytes:
-    if not isinstance(value, ScBytes) or value.kind is not ScKind.BYTES:
-        raise Malformed
-    return value.raw
-
-
-def _address(value: ScValue | None) -> Address:
-    plain = value.plain if isinstance(value, ScAddress) else None
-    if plain is None:
-        raise Malformed
-    return plain
+    return None if value == VOID else number_in(value, ScKind.U32)

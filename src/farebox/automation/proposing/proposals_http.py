@@ -13,15 +13,15 @@ from farebox.automation.plan_body import (
     PreflightBody,
     ProposalDetailBody,
     proposal_body,
-    quote_body,
 )
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.proposing import examples
+from farebox.automation.proposing.detail_body import detail_body
 from farebox.automation.proposing.limits_body import limits_in_force
 from farebox.automation.proposing.list_filter import STATUSES, read_filter
 from farebox.automation.proposing.preflight_report import preflight_body
 from farebox.automation.proposing.preview_body import preview_body
-from farebox.automation.proposing.propose import ProposalDetail, Proposing
+from farebox.automation.proposing.propose import Proposing
 from farebox.automation.proposing.proposing_network import ProposingNetworks
 from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.automation.proposing.wire import (
@@ -205,7 +205,7 @@ class CreateProposal:
             key=key,
             client=quota_client(scope),
         )
-        await send_json(send, 201, _encode(_detail_body(detail, self._reader)))
+        await send_json(send, 201, _encode(detail_body(detail, self._reader.clock.now())))
 
 
 class PreviewProposal:
@@ -262,7 +262,7 @@ class ShowProposal(_ReaderHandler):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         detail = await self._reader.find(caller_of(scope).owner, scope["path_params"]["id"])
-        await send_json(send, 200, _encode(_detail_body(detail, self._reader)))
+        await send_json(send, 200, _encode(detail_body(detail, self._reader.clock.now())))
 
 
 class ShowSession(_ReaderHandler):
@@ -297,15 +297,6 @@ def proposal_endpoints(
         Endpoint(SESSION, ShowSession(reader)),
         Endpoint(PREFLIGHT, JudgeProposal(reader)),
     ]
-
-
-def _detail_body(detail: ProposalDetail, reader: ProposalReader) -> ProposalDetailBody:
-    return ProposalDetailBody(
-        proposal=proposal_body(detail.row, reader.clock.now()),
-        quote=None if detail.quote is None else quote_body(detail.quote),
-        session=detail.session,
-        preflight=None if detail.report is None else preflight_body(detail.report),
-    )
 
 
 async def _read_request(receive: Receive) -> ProposeRequest:

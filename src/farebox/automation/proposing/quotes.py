@@ -14,6 +14,10 @@ from farebox.storage.pool import Connection
 class Quotes(Protocol):
     """Quotes the runs of plans; `fee` is the highest network fee of all transactions of a run."""
 
+    def is_free(self, network: Network) -> bool:
+        """Whether runs cost nothing on a network."""
+        ...
+
     async def estimate(
         self, owner: OwnerId, network: Network, *, runs: int, fee: Stroops, now: datetime
     ) -> OfferedQuote:

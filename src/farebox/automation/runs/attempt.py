@@ -38,7 +38,10 @@ class NonceReading:
 
 @dataclass(frozen=True, slots=True)
 class CounterReading:
-    """The uses of the guard, or the last run index of the mandate, before the attempt and now."""
+    """A contract's own count of uses before the attempt and now.
+
+    Of a mandate it is how often the index of the run was used: 0 before.
+    """
 
     before: int
     now: int

@@ -27,7 +27,7 @@ COLUMNS: Final[LiteralString] = """
     r.id, r.proposal_id, r.run_index, r.leg_index, r.network, r.owner, r.account, r.scheduled_for,
     r.deadline_at, r.state, r.due_at, r.lease_epoch, r.attempts, r.state_reason, r.error_class,
     r.error_code, r.checked_ledger, r.auth_nonce, r.channel, r.channel_sequence, r.tx_hash,
-    r.ledger, r.fee_charged, r.effects, r.result, r.executed_by, r.receipt
+    r.ledger, r.fee_charged, r.effects, r.result, r.executed_by, r.receipt, r.is_charged
 """
 
 
@@ -199,4 +199,5 @@ def read_run_row(row: Row) -> Run:
         result=row["result"],
         executed_by=None if executed_by is None else ExecutedBy(executed_by),
         receipt=row["receipt"],
+        is_charged=row["is_charged"],
     )

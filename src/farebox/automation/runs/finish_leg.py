@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from farebox.automation.plans.stored_plan import PlanCounters, PlanTerms, StoredPlan
+from farebox.automation.plans.wire import OnLegError
 from farebox.automation.runs import run_store
 from farebox.automation.runs.legs import next_leg, run_state_of, uses_credit
 from farebox.automation.runs.run import Run
@@ -40,8 +41,15 @@ async def finish_leg(
         await run_store.make_due(db, legs[following].id, now)
         return counters
     await run_store.skip_legs(db, after.proposal_id, after.run_index, reason=_LEG_BEFORE)
-    earlier = [before.state if leg.leg_index == after.leg_index else leg.state for leg in legs]
-    return _count_run(counters, run_state_of(earlier, rule), run_state_of(states, rule))
+    return _count_run(counters, _state_before(legs, before, rule), run_state_of(states, rule))
+
+
+def _state_before(legs: Sequence[Run], before: Run, rule: OnLegError) -> RunState:
+    """The run's state before this leg ended; a repeated run that used its credit was partial."""
+    if any(leg.is_charged for leg in legs):
+        return RunState.PARTIAL
+    states = [before.state if leg.leg_index == before.leg_index else leg.state for leg in legs]
+    return run_state_of(states, rule)
 
 
 async def _read_legs(db: Connection, terms: PlanTerms, run: Run) -> Sequence[Run]:

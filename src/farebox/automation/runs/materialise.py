@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs import run_store
 from farebox.automation.runs.run import Run
@@ -25,9 +26,11 @@ async def materialise(db: Connection, plan: StoredPlan, now: datetime) -> bool:
     indices = {run.run_index for run in waiting}
     ahead = _POLLED_AHEAD if isinstance(terms.schedule, ConditionSchedule) else _AHEAD
     room = min(ahead, plan.counters.runs_left) - len(indices)
+    newest = await run_store.find_newest(db, terms.id)
+    index, after = (-1, None) if newest is None else newest
+    if terms.mode is AuthorityMode.PRESIGNED:  # no run without an entry of its own
+        room = min(room, terms.run_limit - 1 - index)
     if room > 0:
-        newest = await run_store.find_newest(db, terms.id)
-        index, after = (-1, None) if newest is None else newest
         slots = next_slots(
             terms.schedule, terms.window, terms.rule, after=after, now=now, count=room
         )

@@ -59,6 +59,8 @@ async def move_plan(
     if transition.to in TERMINAL_STATES:
         moved = replace(moved, is_cancelling=False)
     if ProposalEffect.STOP_RUNS in effects:
+        if trigger is ProposalTrigger.PAUSE:
+            await run_store.forget_future(db, plan.terms.id, now=now)
         moved = await _stop_runs(db, moved, reason or trigger.value)
     if ProposalEffect.RETURN_RUNS in effects:
         moved = await _return_runs(db, moved)
@@ -111,7 +113,8 @@ async def _stop_runs(db: Connection, plan: StoredPlan, reason: str) -> StoredPla
     await channel_store.free_finished(db, plan.terms.id)
     for index in waiting if plan.terms.legs > 1 else ():
         legs = await run_store.list_legs(db, plan.terms.id, index)
-        if all(leg.is_final for leg in legs) and any(leg.has_happened for leg in legs):
+        is_over, is_charged = all(leg.is_final for leg in legs), any(leg.is_charged for leg in legs)
+        if is_over and not is_charged and any(leg.has_happened for leg in legs):
             counters = plan.counters
             counters = replace(counters, runs_consumed=counters.runs_consumed + 1)
             plan = replace(plan, counters=counters)

@@ -23,7 +23,8 @@ class Run:
 
     `due_at` is None for a final run, and for one that waits for an earlier one of its plan. The
     lease of `lease_epoch` is needed for every change. `channel` and `channel_sequence` are kept by
-    all attempts until the run is resolved. In `checked_ledger` a condition held last.
+    all attempts until the run is resolved. In `checked_ledger` a condition held last. `is_charged`:
+    the run was partial, and used its credit, before the owner repeated this leg.
     """
 
     id: str
@@ -53,6 +54,7 @@ class Run:
     result: bytes | None = field(default=None, repr=False)
     executed_by: ExecutedBy | None = None
     receipt: str | None = field(default=None, repr=False)
+    is_charged: bool = False
 
     @property
     def is_final(self) -> bool:

@@ -27,6 +27,7 @@ from farebox.automation.runs.receipt import TokenChange
 from farebox.automation.runs.receipts import ReceiptSigner, sign_receipt
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
 from farebox.automation.runs.run_state import RunEffect, RunState, RunTrigger, move_run
+from farebox.automation.runs.session_codes import CLOSED
 from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
@@ -239,8 +240,14 @@ class RunJournal:
             plan = replace(plan, counters=counters)
             await proposal_store.write_counters(db, plan.terms.id, counters)
         reason = end.pause or _pause_reason(plan, after, effects)
-        facts = ProposalFacts(is_cancelling=plan.is_cancelling)
-        if reason is not None and may_move(plan.state, ProposalTrigger.PAUSE, facts):
+        facts = ProposalFacts(
+            is_cancelling=plan.is_cancelling,
+            has_unresolved_run=await run_store.has_unresolved(db, plan.terms.id),
+        )
+        is_revoked = RunEffect.STOP_PLAN in effects and after.error_code == CLOSED
+        if is_revoked and may_move(plan.state, ProposalTrigger.FAIL, facts):
+            await move_plan(db, plan, ProposalTrigger.FAIL, facts, now=now, reason=CLOSED)
+        elif reason is not None and may_move(plan.state, ProposalTrigger.PAUSE, facts):
             await move_plan(db, plan, ProposalTrigger.PAUSE, facts, now=now, reason=reason.value)
         elif after.is_final or plan.is_cancelling:
             await settle_plan(db, plan, now)

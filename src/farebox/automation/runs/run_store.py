@@ -170,6 +170,21 @@ async def withdraw_waiting(db: Connection, proposal_id: str, *, reason: str) -> 
     return len(rows)
 
 
+async def forget_future(db: Connection, proposal_id: str, *, now: datetime) -> None:
+    """Delete the runs of a locked plan that are not due and were never begun.
+
+    A plan that is resumed makes them again, with the same indexes.
+    """
+    await db.execute(
+        """
+        DELETE FROM automation_runs
+        WHERE proposal_id = $1 AND state = 'scheduled' AND lease_epoch = 0 AND scheduled_for > $2
+        """,
+        proposal_id,
+        now,
+    )
+
+
 async def skip_legs(db: Connection, proposal_id: str, run_index: int, *, reason: str) -> None:
     """End the legs of a run that have not begun, because an earlier one has failed."""
     await db.execute(

@@ -290,3 +290,41 @@ async def test_network_that_is_down_says_so_and_reads_go_on(
     finally:
         network.node.reset()
         await until_paid_for(proposing.client)
+
+
+async def test_free_accounts_share_a_quota_by_their_address(
+    proposing: ProposingStage, keeper: str
+) -> None:
+    wallet = await proposing.wallet()
+    made = await proposing.propose(wallet, keeper_plan(keeper))
+    query = proposing.stage.query
+    await query(
+        """
+        INSERT INTO automation_proposals
+        SELECT (jsonb_populate_record(p, jsonb_build_object(
+            'id', 'auto_' || lpad('q' || n, 22, '0'), 'owner', 'user_of_many',
+            'policy_id', '\\x' || encode(sha256(('q' || n)::bytea), 'hex')))).*
+        FROM automation_proposals p, generate_series(1, 50) n WHERE p.id = $1
+        """,
+        made["proposal"]["id"],
+    )
+    another = await proposing.wallet()
+    refused = await proposing.refusal(another.headers, keeper_plan(keeper))
+    assert refused[:2] == (409, "quota_reached")
+    await query("UPDATE users SET was_on_ledger = true WHERE id = $1", another.owner)
+    await proposing.propose(another, keeper_plan(keeper))
+    await query("DELETE FROM automation_proposals WHERE owner = 'user_of_many'")
+
+
+async def test_owner_proposes_only_so_often(
+    stage: Stage, kept_proposing: ProposingStage, keeper: str
+) -> None:
+    environment = kept_proposing.environment | await own_relayer(stage)
+    wallet = await kept_proposing.wallet()
+    async with service(environment | {"FAREBOX_CHANGES_PER_MINUTE": "1"}) as client:
+        await until_paid_for(client)
+        first = await client.post(PLANS, keeper_plan(keeper), wallet.headers)
+        assert first.status == 201, first.body
+        second = await client.post(PLANS, keeper_plan(keeper, runLimit=2), wallet.headers)
+        assert second.status == 429
+        assert int(second.headers["retry-after"]) >= 1

@@ -5,6 +5,7 @@ import hashlib
 
 from stellar_sdk import xdr
 
+from farebox.kernel.addresses import ZERO_ACCOUNT
 from farebox.kernel.ids import new_id
 from farebox.kernel.networks import Network
 from support.payments import Json
@@ -137,7 +138,10 @@ async def test_preview_writes_nothing_and_shows_what_would_be(proposing: Proposi
     assert made["proposal"]["nextRuns"] == shown["schedule"]
     raw = base64.b64decode(made["session"]["policySpecXdr"])
     assert raw, "a preview's key is not the plan's"
-    assert made["session"]["permissions"][2:] == shown["permissions"][2:]
+    key, none = made["proposal"]["delegate"], ZERO_ACCOUNT
+    unkeyed = [each.replace(key, none) for each in made["session"]["permissions"]]
+    assert unkeyed[1:] == shown["permissions"][1:]
+    assert none in shown["permissions"][0]
 
 
 async def test_list_is_filtered_and_paged(proposing: ProposingStage) -> None:
@@ -178,5 +182,6 @@ async def test_limits_are_those_in_force(proposing: ProposingStage) -> None:
     networks = {each["network"]: each for each in shown["networks"]}
     testnet = networks["stellar:testnet"]
     assert testnet["isAvailable"] is True
+    assert testnet["isFree"] is True
     assert {"open", "presigned"} <= set(testnet["modes"])
     assert networks["stellar:pubnet"]["isAvailable"] is False

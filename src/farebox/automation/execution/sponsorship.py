@@ -1,0 +1,306 @@
+"""Sends a call that the paymaster pays for and that is no run: an installation, or a closing.
+
+It goes through the paymaster's own channels and budgets, and its row is committed before the
+network sees it. Nothing is sent twice for one row: a lost process's envelope is only observed.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final, Protocol
+
+import structlog
+
+from farebox.automation.authority.ledger_bounds import ATTEMPT_LIFE
+from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.paymaster import budget_store, sponsored_store
+from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.paymaster.channel_store import RunChannel
+from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope
+from farebox.automation.paymaster.sponsored_store import (
+    SponsoredOutcome,
+    SponsoredPurpose,
+    SponsoredRow,
+)
+from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.kernel.clock import Clock
+from farebox.kernel.ids import new_id
+from farebox.kernel.networks import Network
+from farebox.stellar.fees import FeeOverCeiling, FeePolicy, plan_fees
+from farebox.stellar.ledger_clock import Ledgers
+from farebox.stellar.rpc import FeeStats, LedgerStatus, TransactionFound
+from farebox.stellar.simulation import Simulated, SimulationRefused
+from farebox.stellar.transactions import AuthorizedCall
+from farebox.storage.faults import Conflict
+from farebox.storage.pool import Database
+from farebox.submission.fate import (
+    Dead,
+    Fate,
+    NotSent,
+    ObservedFate,
+    Refused,
+    SentEnvelope,
+    Unproven,
+)
+
+_FEE_SHARE: Final = (115, 100)
+_FEE_BYTES: Final = 8  # the resource fee ends the resource data
+_WAIT_S: Final = 20.0  # of a caller; then it is pending
+_LOST_AFTER: Final = timedelta(seconds=120)
+_BATCH: Final = 20
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
+
+
+class SponsorSubmitter(Protocol):
+    """Delivers envelopes, and looks for their fates."""
+
+    async def submit(
+        self, sent: SentEnvelope, *, until: float, on_taken: Callable[[], Awaitable[object]]
+    ) -> Fate: ...
+
+    async def observe(self, sent: SentEnvelope) -> ObservedFate: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SponsorLimits:
+    """The operator's limits: of one transaction, and of a day."""
+
+    fees: FeePolicy
+    budgets: AutomationBudgets
+
+
+@dataclass(frozen=True, slots=True)
+class SponsoredLanded:
+    """It is on the ledger, and succeeded."""
+
+    tx_hash: bytes
+    ledger: int
+
+
+@dataclass(frozen=True, slots=True)
+class SponsoredPending:
+    """It was sent, or is being sent, and is not final."""
+
+    tx_hash: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class SponsoredRefused:
+    """Nothing happened on the ledger; `code` says why."""
+
+    code: str
+
+
+SponsoredResult = SponsoredLanded | SponsoredPending | SponsoredRefused
+
+
+@dataclass(frozen=True, slots=True)
+class SponsorNeeds:
+    """What sponsoring needs of one network."""
+
+    network: Network
+    paymaster: Paymaster
+    submitter: SponsorSubmitter
+    simulator: RunSimulator
+    ledgers: Ledgers
+    account_sequence: Callable[[Address], Awaitable[int | None]]
+    fee_stats: Callable[[], FeeStats | None]
+    limits: SponsorLimits
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """What a simulation has shown that the call costs."""
+
+    simulated: Simulated
+    resource_fee: int
+
+
+class Sponsorship:
+    """Sends calls on one network."""
+
+    def __init__(self, needs: SponsorNeeds, database: Database, clock: Clock) -> None:
+        self._needs, self._database, self._clock = needs, database, clock
+
+    async def send(
+        self, terms: PlanTerms, purpose: SponsoredPurpose, call: AuthorizedCall
+    ) -> SponsoredResult:
+        """Simulate a call with its entries enforced, send it, and wait for it, 20 s at most.
+
+        Raises:
+            RpcUnavailable, ClockStale: no node answers; nothing was sent.
+            DatabaseUnavailable: a later look finds what was sent.
+        """
+        simulated = (await self._needs.simulator.simulate(call, terms.owner)).simulation
+        if isinstance(simulated, SimulationRefused):
+            number = simulated.contract_error
+            return SponsoredRefused(
+                simulated.kind.value if number is None else f"contract_{number}"
+            )
+        if not isinstance(simulated, Simulated):
+            return SponsoredRefused("not_simulated")
+        fee = -(-simulated.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+        row = SponsoredRow(
+            new_id("aspo"),
+            terms.id,
+            purpose,
+            self._needs.network,
+            terms.owner,
+            SponsoredOutcome.TAKEN,
+        )
+        channel = await self._take(row)
+        if not isinstance(channel, RunChannel):
+            return channel
+        try:
+            prepared = await self._prepare(row, channel, call, _Priced(simulated, fee))
+        except BaseException:
+            await self._finish(row, SponsoredOutcome.DEAD)
+            raise
+        if isinstance(prepared, SponsoredRefused):
+            await self._finish(row, SponsoredOutcome.DEAD)
+            return prepared
+        if prepared.sent is None:
+            raise ValueError("a prepared row has its envelope")
+        log.info("automation.sponsored_sending", plan=terms.id, purpose=purpose.value)
+        until = self._clock.monotonic() + _WAIT_S
+        fate = await self._needs.submitter.submit(prepared.sent, until=until, on_taken=_nothing)
+        return await self._conclude(prepared, fate)
+
+    async def look(self, tx_hash: bytes) -> SponsoredResult | None:
+        """The outcome of an envelope of ours as of now; None for a hash that is not of one.
+
+        Raises:
+            DatabaseUnavailable: a later look finds it.
+        """
+        async with self._database.connection() as db:
+            row = await sponsored_store.find_by_hash(db, tx_hash)
+        if row is None or row.sent is None:
+            return None
+        if row.outcome in (SponsoredOutcome.FAILED, SponsoredOutcome.DEAD):
+            return SponsoredRefused(f"transaction_{row.outcome}")
+        return await self._conclude(row, await self._needs.submitter.observe(row.sent))
+
+    async def recover(self) -> None:
+        """Resolve rows that were left open: what was not signed is over, the rest is observed.
+
+        Raises:
+            DatabaseUnavailable: the next pass finds the same rows.
+        """
+        before = self._clock.now() - _LOST_AFTER
+        async with self._database.connection() as db:
+            lost = await sponsored_store.list_lost(
+                db, self._needs.network, before=before, limit=_BATCH
+            )
+        for row in lost:
+            if row.sent is None:
+                await self._finish(row, SponsoredOutcome.DEAD)
+            else:
+                await self._conclude(row, await self._needs.submitter.observe(row.sent))
+
+    async def _take(self, row: SponsoredRow) -> RunChannel | SponsoredResult:
+        try:
+            return await self._add(row)
+        except _NotTaken as refused:
+            return SponsoredRefused(refused.code)
+        except Conflict:
+            async with self._database.connection() as db:
+                other = await sponsored_store.find_open(db, row.proposal_id, row.purpose)
+            sent = None if other is None else other.sent
+            return SponsoredPending(None if sent is None else sent.tx_hash)
+
+    async def _add(self, row: SponsoredRow) -> RunChannel:
+        async with self._database.transaction() as db:
+            if await budget_store.read_stop_time(db, row.network) is not None:
+                raise _NotTaken("automation_stopped")
+            channel = await sponsored_store.add_row(db, row)
+            if channel is None:
+                raise _NotTaken("no_channel")
+            return channel
+
+    async def _prepare(
+        self, row: SponsoredRow, channel: RunChannel, call: AuthorizedCall, priced: _Priced
+    ) -> SponsoredRow | SponsoredRefused:
+        needs, limits = self._needs, self._needs.limits
+        used = channel.used_sequence
+        if used is None:
+            used = await needs.account_sequence(channel.address)
+        fee = plan_fees(priced.resource_fee, needs.fee_stats(), limits.fees, fee_bumped=True)
+        if used is None:
+            return SponsoredRefused("channel_missing")
+        if isinstance(fee, FeeOverCeiling):
+            log.warning("automation.fee_over_ceiling", plan=row.proposal_id, fee=fee.lowest_charge)
+            return SponsoredRefused("fee_ceiling")
+        now = needs.ledgers.now()
+        raised = priced.simulated.soroban_data[:-_FEE_BYTES]
+        envelope = RunEnvelope(
+            call=call,
+            fee=fee,
+            soroban_data=raised + priced.resource_fee.to_bytes(_FEE_BYTES, "big"),
+            sequence=used + 1,
+            max_time=(now.close_at + ATTEMPT_LIFE).replace(microsecond=0),
+            sent_after_ledger=now.sequence,
+        )
+        prepared = replace(
+            row,
+            outcome=SponsoredOutcome.PREPARED,
+            sent=needs.paymaster.sign(channel, envelope),
+            budget_on=self._clock.now().date(),
+        )
+        try:
+            await self._record(prepared)
+        except _NotTaken as used_up:
+            return SponsoredRefused(used_up.code)
+        return prepared
+
+    async def _record(self, prepared: SponsoredRow) -> None:
+        async with self._database.transaction() as db:
+            budgets = self._needs.limits.budgets
+            scope = await sponsored_store.record_sent(db, prepared, budgets)
+            if scope is not None:
+                raise _NotTaken(f"budget_{scope.value}")
+
+    async def _conclude(self, row: SponsoredRow, fate: Fate | ObservedFate) -> SponsoredResult:
+        sent = row.sent
+        if sent is None:
+            return SponsoredRefused("not_signed")
+        match fate:
+            case TransactionFound(status=LedgerStatus.SUCCESS):
+                await self._finish(row, SponsoredOutcome.SUCCESS, _fee_of(sent, fate))
+                return SponsoredLanded(sent.tx_hash, fate.ledger)
+            case TransactionFound():
+                await self._finish(row, SponsoredOutcome.FAILED, _fee_of(sent, fate))
+                return SponsoredRefused("transaction_failed")
+            case Dead() | NotSent() | Refused():
+                await self._finish(row, SponsoredOutcome.DEAD)
+                return SponsoredRefused("transaction_dead")
+            case Unproven():
+                await self._finish(row, SponsoredOutcome.UNKNOWN)
+                return SponsoredPending(sent.tx_hash)
+            case _:
+                return SponsoredPending(sent.tx_hash)
+
+    async def _finish(
+        self, row: SponsoredRow, outcome: SponsoredOutcome, fee: Stroops = NO_STROOPS
+    ) -> None:
+        async with self._database.transaction() as db:
+            await sponsored_store.finish_row(db, row, outcome, fee_charged=fee)
+
+
+class _NotTaken(Exception):
+    """A transaction of the database is rolled back; `code` says why."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _fee_of(sent: SentEnvelope, found: TransactionFound) -> Stroops:
+    """What the paymaster paid: nothing where a stranger's fee bump carried the transaction."""
+    return found.fee_charged if found.hash == sent.tx_hash.hex() else NO_STROOPS

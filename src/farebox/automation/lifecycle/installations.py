@@ -1,0 +1,80 @@
+"""The installation of a session or mandate, as activation asks for it (3.5 row 6, 3.15)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from farebox.automation.plans.stored_plan import StoredPlan
+
+
+@dataclass(frozen=True, slots=True)
+class InstallTransaction:
+    """The owner has sent the installation: its hash (32 bytes)."""
+
+    tx_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SignedInstallation:
+    """The owner has signed the entries (XDR in base64); the paymaster sends them."""
+
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedMandate:
+    """The owner names the mandate that is open."""
+
+    mandate_id: str
+
+
+InstallRequest = InstallTransaction | SignedInstallation | OpenedMandate
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What was read back from the ledger, and equals the plan's policy.
+
+    `valid_until` and `valid_until_ledger` are the session's end; None where it has none.
+    """
+
+    ledger: int
+    valid_until: datetime | None = None
+    valid_until_ledger: int | None = None
+    rule_ids: tuple[int, ...] = ()
+    guard_id: str | None = None
+    verifier_id: str | None = None
+    mandate_id: str | None = None
+    installer_tx: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstallPending:
+    """The installation was sent and is not final; a loop asks again with its hash."""
+
+    tx_hash: bytes
+
+
+class Installations(Protocol):
+    """Installs and reads back the sessions of one mode."""
+
+    async def activate(
+        self, plan: StoredPlan, request: InstallRequest
+    ) -> Installed | InstallPending:
+        """Send the installation where it was not, and read it back; the same request may be made
+        again after any answer.
+
+        Raises:
+            AutomationRefused: `session_mismatch` or `session_expires_too_soon`.
+            NetworkUnavailable: no node answers.
+            Outage: the database, the node or the vault is unavailable.
+        """
+        ...
+
+    async def is_installed(self, plan: StoredPlan) -> bool:
+        """Whether the session that was read back is still on the ledger, before a resume.
+
+        Raises:
+            NetworkUnavailable: no node answers.
+        """
+        ...

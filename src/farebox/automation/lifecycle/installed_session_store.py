@@ -1,0 +1,117 @@
+"""The session of a plan as its life changes it (table `automation_sessions`)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from farebox.automation.lifecycle.installations import Installed
+from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """When a session ends, as it was read back; None where it has no end of that kind."""
+
+    ledger: int | None
+    at: datetime | None
+
+
+async def write_installed(
+    db: Connection, terms: PlanTerms, installed: Installed, *, presigned: int = 0
+) -> None:
+    """Record what was read back of a locked plan's session."""
+    await db.execute(
+        """
+        INSERT INTO automation_sessions AS s (
+            proposal_id, mode, state, rule_ids, guard_id, verifier_id, mandate_id, installer_tx,
+            installed_ledger, valid_until_ledger, valid_until, presigned_total)
+        VALUES ($1, $2, 'installed', $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        ON CONFLICT (proposal_id) DO UPDATE
+        SET state = 'installed', rule_ids = excluded.rule_ids,
+            guard_id = coalesce(excluded.guard_id, s.guard_id),
+            verifier_id = coalesce(excluded.verifier_id, s.verifier_id),
+            mandate_id = coalesce(excluded.mandate_id, s.mandate_id),
+            installer_tx = coalesce(excluded.installer_tx, s.installer_tx),
+            installed_ledger = excluded.installed_ledger,
+            valid_until_ledger = excluded.valid_until_ledger, valid_until = excluded.valid_until,
+            presigned_total = excluded.presigned_total, updated_at = clock_timestamp()
+        """,
+        terms.id,
+        terms.mode.value,
+        list(installed.rule_ids),
+        installed.guard_id,
+        installed.verifier_id,
+        installed.mandate_id,
+        installed.installer_tx,
+        installed.ledger,
+        installed.valid_until_ledger,
+        installed.valid_until,
+        presigned,
+    )
+
+
+async def write_pending(db: Connection, terms: PlanTerms, tx_hash: bytes | None) -> None:
+    """Record the installation that a locked plan waits for; None: it waits for none any more."""
+    await db.execute(
+        """
+        INSERT INTO automation_sessions (proposal_id, mode, installer_tx) VALUES ($1, $2, $3)
+        ON CONFLICT (proposal_id) DO UPDATE
+        SET installer_tx = excluded.installer_tx, updated_at = clock_timestamp()
+        WHERE automation_sessions.state = 'material_issued'
+        """,
+        terms.id,
+        terms.mode.value,
+        tx_hash,
+    )
+
+
+async def list_pending(db: Connection, network: Network, *, limit: int) -> list[tuple[str, bytes]]:
+    """Plans that wait for the transaction of their installation, the longest waiting first."""
+    rows = await db.fetch(
+        """
+        SELECT s.proposal_id, s.installer_tx FROM automation_sessions s
+        JOIN automation_proposals p ON p.id = s.proposal_id
+        WHERE s.state = 'material_issued' AND s.installer_tx IS NOT NULL
+          AND p.network = $1 AND p.status = 'paid'
+        ORDER BY s.updated_at LIMIT $2
+        """,
+        network.value,
+        limit,
+    )
+    return [(row["proposal_id"], row["installer_tx"]) for row in rows]
+
+
+async def touch_pending(db: Connection, proposal_id: str) -> None:
+    """Let the other waiting plans come first the next time."""
+    await db.execute(
+        "UPDATE automation_sessions SET updated_at = clock_timestamp() WHERE proposal_id = $1",
+        proposal_id,
+    )
+
+
+async def find_end(db: Connection, proposal_id: str) -> SessionEnd | None:
+    """When the plan's installed session ends; None while none is installed."""
+    row = await db.fetchrow(
+        """
+        SELECT valid_until_ledger, valid_until FROM automation_sessions
+        WHERE proposal_id = $1 AND state = 'installed'
+        """,
+        proposal_id,
+    )
+    return None if row is None else SessionEnd(row["valid_until_ledger"], row["valid_until"])
+
+
+async def find_entry_end(db: Connection, proposal_id: str) -> int | None:
+    """The last ledger of the plan's next unused pre-signed entry; None when none is left."""
+    last: int | None = await db.fetchval(
+        """
+        SELECT e.expiration_ledger FROM automation_presigned e
+        WHERE e.proposal_id = $1 AND e.state = 'ready'
+          AND e.run_index > coalesce((SELECT max(r.run_index) FROM automation_runs r
+                                      WHERE r.proposal_id = $1), -1)
+        ORDER BY e.run_index, e.leg_index LIMIT 1
+        """,
+        proposal_id,
+    )
+    return last

@@ -1,0 +1,94 @@
+"""Repeat the failed legs of a run, when its owner asks and while it may still land (3.18)."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from farebox.audit.audit_store import insert_event
+from farebox.audit.event import Action, AuditEvent
+from farebox.automation.lifecycle import run_history_store
+from farebox.automation.lifecycle.lifecycle_network import LifecycleNetworks, usable_network
+from farebox.automation.lifecycle.owned_plans import check_id, lock_owned, read_owned
+from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.refusal import AutomationRefused
+from farebox.automation.runs import run_store
+from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.legs import run_state_of
+from farebox.automation.runs.run import Run
+from farebox.automation.runs.run_state import RunState, RunTrigger, move_run
+from farebox.kernel.caller import Caller
+from farebox.kernel.clock import Clock
+from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import NotFound
+from farebox.storage.pool import Database
+
+_MOST_ATTEMPTS: Final = 50  # of one leg, its repetitions included
+_REPEATABLE: Final = (RunState.FAILED, RunState.PARTIAL)
+
+
+class RunRepeat:
+    """Makes failed runs due again; each change and its audit event are one transaction."""
+
+    def __init__(self, database: Database, clock: Clock, networks: LifecycleNetworks) -> None:
+        self._database, self._clock, self._networks = database, clock, networks
+
+    async def repeat(
+        self, caller: Caller, request_id: str, proposal_id: str, run_index: int
+    ) -> Run:
+        """Make the failed legs of a run due now, and those that were skipped after them.
+
+        A leg that succeeded is not repeated, and the run uses one credit in all.
+
+        Raises:
+            NotFound: the caller has no such run.
+            AutomationRefused: `illegal_transition`.
+            NetworkUnavailable: no node answers.
+            AutomationUnavailable: no funded paymaster is there.
+        """
+        check_id(proposal_id)
+        async with self._database.connection() as db:
+            plan = (await read_owned(db, caller.owner, proposal_id)).plan
+            if not await run_store.list_legs(db, proposal_id, run_index):
+                raise NotFound
+        usable_network(self._networks, plan.terms.network)
+        now = self._clock.now()
+        async with self._database.transaction() as db:
+            plan = await lock_owned(db, caller.owner, proposal_id)
+            legs = await run_store.list_legs(db, proposal_id, run_index)
+            state = _check(plan, legs, now)
+            if await run_store.has_unresolved(db, proposal_id):
+                raise _refused("A run of the plan is in progress: ask again when it has ended.")
+            failed = [leg for leg in legs if leg.state is not RunState.SUCCEEDED]
+            await run_history_store.repeat_legs(
+                db,
+                proposal_id,
+                [leg.id for leg in failed],
+                at=now,
+                is_charged=state is RunState.PARTIAL,
+            )
+            await add_event(db, proposal_id, "run.repeated", {"runIndex": run_index})
+            event = AuditEvent(caller, Action.PLAN_RUN_REPEATED, proposal_id, request_id)
+            await insert_event(db, event)
+            return (await run_store.list_legs(db, proposal_id, run_index))[failed[0].leg_index]
+
+
+def _check(plan: StoredPlan, legs: Sequence[Run], now: datetime) -> RunState:
+    """The state of a run that may be repeated."""
+    state = run_state_of([leg.state for leg in legs], plan.terms.on_leg_error)
+    if state not in _REPEATABLE:
+        raise _refused(f"A run that is {state} is not repeated.")
+    if plan.state is not ProposalState.ACTIVE or not plan.may_run:
+        raise _refused("Only runs of an active plan with paid runs left are repeated.")
+    if any(leg.deadline_at <= now for leg in legs):
+        raise _refused("The time in which the run may land has passed.")
+    if any(leg.attempts >= _MOST_ATTEMPTS for leg in legs):
+        raise _refused("The run was tried too often.")
+    for leg in legs:
+        if leg.state is RunState.FAILED:
+            move_run(leg.state, RunTrigger.REPEAT)
+    return state
+
+
+def _refused(why: str) -> AutomationRefused:
+    return AutomationRefused(ErrorCode.ILLEGAL_TRANSITION, why)

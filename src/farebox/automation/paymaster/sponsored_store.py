@@ -1,0 +1,221 @@
+"""What the paymaster sends besides runs, in PostgreSQL: rows, and the channels that they hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from enum import StrEnum
+
+from farebox.automation.paymaster import budget_store
+from farebox.automation.paymaster.budget_store import AutomationBudgets, RunCharge, SpendScope
+from farebox.automation.paymaster.channel_store import RunChannel
+from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.kernel.caller import OwnerId
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.storage.pool import Connection, Row
+from farebox.submission.fate import SentEnvelope
+
+
+class SponsoredPurpose(StrEnum):
+    """What is sent."""
+
+    INSTALL = "install"
+    CLOSE = "close"
+
+
+class SponsoredOutcome(StrEnum):
+    """The outcome of a row."""
+
+    TAKEN = "taken"  # it has a channel, and nothing is signed
+    PREPARED = "prepared"  # it may be with the network
+    SUCCESS = "success"
+    FAILED = "failed"
+    DEAD = "dead"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SponsoredRow:
+    """One row; `sent` is without the envelope's bytes, None while nothing is signed."""
+
+    id: str
+    proposal_id: str
+    purpose: SponsoredPurpose
+    network: Network
+    owner: OwnerId
+    outcome: SponsoredOutcome
+    budget_on: date | None = None
+    sent: SentEnvelope | None = None
+
+
+async def add_row(db: Connection, row: SponsoredRow) -> RunChannel | None:
+    """Insert a row that takes a free channel; None where none is free. Call it in a transaction.
+
+    Raises:
+        Conflict: the plan has such a row that is open.
+    """
+    await db.execute(
+        """
+        INSERT INTO automation_sponsored (id, proposal_id, purpose, network, owner)
+        VALUES ($1, $2, $3, $4, $5)
+        """,
+        row.id,
+        row.proposal_id,
+        row.purpose.value,
+        row.network.value,
+        row.owner,
+    )
+    taken = await db.fetchrow(
+        """
+        WITH free AS MATERIALIZED (
+            SELECT address, used_sequence FROM automation_channels
+            WHERE network = $1 AND run_id IS NULL AND sponsored_id IS NULL AND state = 'active'
+            ORDER BY freed_at, derivation_index LIMIT 1 FOR UPDATE SKIP LOCKED
+        )
+        UPDATE automation_channels c SET sponsored_id = $2, used_sequence = NULL
+        FROM free WHERE c.network = $1 AND c.address = free.address
+        RETURNING c.address, c.derivation_index, free.used_sequence
+        """,
+        row.network.value,
+        row.id,
+    )
+    if taken is None:
+        return None
+    return RunChannel(Address(taken["address"]), taken["derivation_index"], taken["used_sequence"])
+
+
+async def record_sent(
+    db: Connection, row: SponsoredRow, budgets: AutomationBudgets
+) -> SpendScope | None:
+    """Record the envelope before the network sees it, and reserve its fee.
+
+    Returns the budget that is used up; then the caller rolls its transaction back.
+    """
+    sent, budget_on = row.sent, row.budget_on
+    if sent is None or budget_on is None:
+        raise ValueError("nothing is signed")
+    await db.execute(
+        """
+        UPDATE automation_sponsored
+        SET outcome = 'prepared', tx_hash = $2, inner_hash = $3, source = $4, source_sequence = $5,
+            max_time = $6, sent_after_ledger = $7, fee_limit = $8, budget_on = $9
+        WHERE id = $1 AND outcome = 'taken'
+        """,
+        row.id,
+        sent.tx_hash,
+        sent.inner_hash,
+        sent.source,
+        sent.source_sequence,
+        sent.max_time,
+        sent.sent_after_ledger,
+        sent.fee_limit,
+        budget_on,
+    )
+    charge = RunCharge(row.network, row.owner, budget_on, sent.fee_limit)
+    return await budget_store.reserve(db, charge, budgets)
+
+
+async def finish_row(
+    db: Connection,
+    row: SponsoredRow,
+    outcome: SponsoredOutcome,
+    *,
+    fee_charged: Stroops = NO_STROOPS,
+) -> bool:
+    """Record the outcome of an open row, free its channel, and give back what it did not cost.
+
+    Call it in a transaction. False where another process was first.
+    """
+    ended = await db.fetchval(
+        """
+        UPDATE automation_sponsored
+        SET outcome = $2, fee_charged = $3, finished_at = clock_timestamp()
+        WHERE id = $1 AND finished_at IS NULL RETURNING true
+        """,
+        row.id,
+        outcome.value,
+        fee_charged,
+    )
+    if ended is None:
+        return False
+    landed = outcome in (SponsoredOutcome.SUCCESS, SponsoredOutcome.FAILED)
+    await db.execute(
+        """
+        UPDATE automation_channels
+        SET sponsored_id = NULL, used_sequence = $2, freed_at = clock_timestamp()
+        WHERE sponsored_id = $1
+        """,
+        row.id,
+        row.sent.source_sequence if landed and row.sent is not None else None,
+    )
+    unspent = 0 if row.sent is None else row.sent.fee_limit - fee_charged
+    if unspent > 0 and row.budget_on is not None and outcome is not SponsoredOutcome.UNKNOWN:
+        charge = RunCharge(row.network, row.owner, row.budget_on, Stroops(unspent))
+        await budget_store.give_back(db, charge)
+    return True
+
+
+async def find_by_hash(db: Connection, tx_hash: bytes) -> SponsoredRow | None:
+    """The row of an envelope, by its outer or inner hash."""
+    row = await db.fetchrow(
+        "SELECT * FROM automation_sponsored WHERE tx_hash = $1 OR inner_hash = $1", tx_hash
+    )
+    return None if row is None else _read(row)
+
+
+async def find_open(
+    db: Connection, proposal_id: str, purpose: SponsoredPurpose
+) -> SponsoredRow | None:
+    """The plan's row of a purpose that is under way."""
+    row = await db.fetchrow(
+        """
+        SELECT * FROM automation_sponsored
+        WHERE proposal_id = $1 AND purpose = $2 AND finished_at IS NULL
+        """,
+        proposal_id,
+        purpose.value,
+    )
+    return None if row is None else _read(row)
+
+
+async def list_lost(
+    db: Connection, network: Network, *, before: datetime, limit: int
+) -> Sequence[SponsoredRow]:
+    """Rows that are open since a time: their process has ended, or the network has not answered."""
+    rows = await db.fetch(
+        """
+        SELECT * FROM automation_sponsored
+        WHERE network = $1 AND finished_at IS NULL AND created_at < $2
+        ORDER BY created_at LIMIT $3
+        """,
+        network.value,
+        before,
+        limit,
+    )
+    return [_read(row) for row in rows]
+
+
+def _read(row: Row) -> SponsoredRow:
+    found = SponsoredRow(
+        id=row["id"],
+        proposal_id=row["proposal_id"],
+        purpose=SponsoredPurpose(row["purpose"]),
+        network=Network(row["network"]),
+        owner=OwnerId(row["owner"]),
+        outcome=SponsoredOutcome(row["outcome"]),
+        budget_on=row["budget_on"],
+    )
+    if row["tx_hash"] is None:
+        return found
+    sent = SentEnvelope(
+        tx_hash=row["tx_hash"],
+        inner_hash=row["inner_hash"],
+        envelope=Secret(b""),
+        source=Address(row["source"]),
+        source_sequence=row["source_sequence"],
+        max_time=row["max_time"],
+        fee_limit=Stroops(row["fee_limit"]),
+        sent_after_ledger=row["sent_after_ledger"],
+    )
+    return replace(found, sent=sent)

@@ -1,0 +1,129 @@
+"""`farebox automation`: list plans, pause and resume them, and close compromised ones."""
+
+from typing import Final
+
+import click
+
+from farebox.audit.event import Action
+from farebox.automation.lifecycle import operator_store
+from farebox.automation.lifecycle.operator_plans import close_plans, resume_plans
+from farebox.automation.lifecycle.operator_store import OperatorFilter
+from farebox.automation.lifecycle.stop_plans import pause_plans
+from farebox.automation.plans.proposal_state import PauseReason, ProposalState
+from farebox.cli.automation_deploy import deploy
+from farebox.cli.database import run_with_database
+from farebox.cli.exits import UserActionRequired
+from farebox.cli.networks import NetworkName
+from farebox.cli.operator_commands import write_command
+from farebox.kernel.clock import SystemClock
+from farebox.kernel.networks import Network
+from farebox.storage.pool import Database
+
+_SHOWN: Final = 500
+_network_option = click.option("--network", type=NetworkName(), help="testnet or pubnet.")
+_owner_option = click.option("--owner", help="The owner of the plans, as list prints it.")
+
+
+@click.group("automation")
+def command() -> None:
+    """List the plans of automation, pause, resume or close them, and deploy their contracts.
+
+    Configured like serve. Takes effect in every process on the database, without a restart.
+    `farebox sponsor stop --for automation` stops a whole network at once.
+    """
+
+
+command.add_command(deploy)
+
+
+@command.command("list")
+@_network_option
+@_owner_option
+@click.option(
+    "--status",
+    type=click.Choice([state.value for state in ProposalState]),
+    help="Only plans in this state.",
+)
+def list_plans(network: Network | None, owner: str | None, status: str | None) -> None:
+    """List plans, the newest first: id, network, state and reason, mode, runs, owner.
+
+    Runs are those that were used, of those that are paid. At most 500 plans are listed.
+    """
+    wanted = OperatorFilter(network, owner, status)
+
+    async def read(database: Database) -> list[str]:
+        async with database.connection() as db:
+            return [each.line for each in await operator_store.list_plans(db, wanted, _SHOWN)]
+
+    for line in run_with_database(lambda _, database: read(database), is_read_only=True):
+        click.echo(line)
+
+
+@command.command("pause")
+@_network_option
+@_owner_option
+def pause(network: Network | None, owner: str | None) -> None:
+    """Pause every active plan of a network or an owner: only resume lets them go on."""
+    target = _target(network, owner)
+
+    async def work(database: Database) -> int:
+        async with database.transaction() as db:
+            await write_command(db, Action.PLAN_PAUSED, target)
+        reason = PauseReason.OPERATOR
+        return await pause_plans(database, SystemClock(), network, owner=owner, reason=reason)
+
+    click.echo(f"{run_with_database(lambda _, database: work(database))} plans are paused")
+
+
+@command.command("resume")
+@_network_option
+@_owner_option
+def resume(network: Network | None, owner: str | None) -> None:
+    """Leave the plans that the operator has paused to their owners, who resume them."""
+    target = _target(network, owner)
+
+    async def work(database: Database) -> int:
+        async with database.transaction() as db:
+            await write_command(db, Action.PLAN_RESUMED, target)
+        return await resume_plans(database, OperatorFilter(network, owner))
+
+    count = run_with_database(lambda _, database: work(database))
+    click.echo(f"{count} plans may be resumed by their owners")
+
+
+@command.command("close")
+@_network_option
+@_owner_option
+@click.option("--yes", is_flag=True, help="Close them: nothing opens them again.")
+def close(network: Network | None, owner: str | None, *, yes: bool) -> None:
+    """End plans whose delegate keys are compromised, and print whom to notify.
+
+    Every plan of the network or owner that has not ended is paused and its pre-signed entries are
+    destroyed; one without a run under way is cancelled, and its unused runs become credit. Sessions
+    and mandates are then closed on the ledger by serve, which signs with the delegate. Owners
+    remove the rules of a session themselves. Each line is a plan: id, network, owner, account.
+    """
+    target = _target(network, owner)
+    if not yes:
+        raise UserActionRequired("Nothing was closed: say --yes, since no plan is opened again.")
+
+    async def work(database: Database) -> list[str]:
+        async with database.transaction() as db:
+            await write_command(db, Action.PLANS_CLOSED, target)
+        closed = await close_plans(database, SystemClock(), OperatorFilter(network, owner))
+        return [each.line for each in closed]
+
+    for line in run_with_database(lambda _, database: work(database)):
+        click.echo(line)
+
+
+def _target(network: Network | None, owner: str | None) -> str:
+    """The subject of the audit event; a command without any would mean every plan.
+
+    Raises:
+        UserActionRequired: neither was given.
+    """
+    words = [text for text in (network.value if network else None, owner) if text]
+    if not words:
+        raise UserActionRequired("Say which plans: --network, --owner or both.")
+    return " ".join(words)

@@ -1,0 +1,122 @@
+"""A mandate from its proposal to its closing, over HTTP, on the contracts of the command."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from stellar_sdk import Keypair, scval
+from stellar_sdk.auth import authorize_entry
+
+from farebox.automation.plans import proposal_store
+from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
+from farebox.automation.runs.move_plan import move_plan
+from farebox.kernel.networks import Network
+from support.command import run_farebox
+from support.plan_service import PlanService, plan_service
+from support.session_desk import Entry
+from support.stage import Stage, environment_for, own_relayer
+from support.stage_fixtures import Networks
+from support.waiting import until
+
+AMOUNT = 1_000
+
+
+@pytest.fixture
+async def service(
+    stage_client: object, stage_networks: Networks, stage_database: str
+) -> AsyncIterator[PlanService]:
+    """A service that knows the contracts which `farebox automation deploy` has deployed."""
+    environment = environment_for(stage_networks, stage_database)
+    stage = Stage(stage_client, stage_networks, environment)  # type: ignore[arg-type]
+    words = ("automation", "deploy", "--network", "testnet")
+    made = await asyncio.to_thread(
+        run_farebox, *words, settings=environment | await own_relayer(stage)
+    )
+    assert made.code == 0, made.err
+    settings = dict(line.split("=") for line in made.out.splitlines())
+    async with plan_service(stage, **settings) as opened:
+        yield opened
+
+
+def body(account: str, keeper: str, asset: str) -> dict[str, Any]:
+    start = datetime.now(UTC) + timedelta(seconds=8)  # activated by then
+    return {
+        "network": "stellar:testnet",
+        "account": account,
+        "kind": "contract_call",
+        "title": "Feed the keeper",
+        "authorityMode": "mandate",
+        "schedule": {"type": "interval", "everySeconds": 60, "startAt": start.isoformat()},
+        "expiresAt": (start + timedelta(days=1)).isoformat(),
+        "missedRuns": "catch_up_all",
+        "runLimit": 2,
+        "spec": {
+            "contract": keeper,
+            "function": "feed",
+            "args": [
+                {"type": "address", "value": "$account"},
+                {"type": "address", "value": asset},
+                {"type": "i128", "value": str(AMOUNT)},
+            ],
+            "effects": {"maxDebit": [{"token": asset, "amount": str(AMOUNT)}]},
+        },
+    }
+
+
+async def waive(service: PlanService, proposal_id: str) -> None:
+    """The runs cost nothing on this network."""
+    async with service.database.transaction() as db:
+        plan = await proposal_store.lock_plan(db, proposal_id)
+        assert plan is not None
+        free = ProposalFacts(price_is_zero=True)
+        now = datetime.now(UTC)
+        await move_plan(db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=2)
+
+
+async def test_mandate_is_proposed_signed_run_and_closed(service: PlanService) -> None:
+    scene = await service.stage.networks[Network.TESTNET].devnet.scene(payers=1, payees=1)
+    payer = Keypair.from_secret(scene.payers[0].secret.reveal())
+    keeper = await service.keeper()
+    wallet = await service.wallet(payer.public_key)
+    made = await service.call(wallet, "POST", "", body(payer.public_key, keeper, scene.asset))
+    assert made.status == 201, made.body
+    proposal, session = made.json()["proposal"], made.json()["session"]
+    assert session["mode"] == "mandate"
+    assert [each["isAudited"] for each in session["contracts"]] == [False, False]
+    assert made.json()["preflight"]["ok"], made.json()["preflight"]
+    await waive(service, proposal["id"])
+
+    (issued,) = session["install"]["entries"]
+    entry = authorize_entry(
+        Entry.from_xdr(issued["entryXdr"]),
+        payer,
+        issued["expirationLedger"],
+        Network.TESTNET.passphrase,
+    )
+    path = f"{proposal['id']}/activate"
+    answer = await service.call(wallet, "POST", path, {"signedEntriesXdr": [entry.to_xdr()]})
+    assert answer.status == 200, answer.body
+    assert answer.json()["proposal"]["status"] in ("active", "executing")
+    await until(lambda: _has_run(service, keeper), 30)
+
+    cancelled = await service.call(wallet, "POST", f"{proposal['id']}/cancel", {})
+    assert cancelled.status == 200, cancelled.body
+    await until(lambda: _is_closed(service, proposal["id"]), 30)
+    mandate = session["contracts"][-1]["id"]
+    await service.stage.ledger().invoke(
+        await service.stage.ledger().account(), mandate, "sweep", scval.to_address(scene.asset)
+    )
+
+
+async def _has_run(service: PlanService, keeper: str) -> bool:
+    return await service.count(keeper) == 1
+
+
+async def _is_closed(service: PlanService, proposal_id: str) -> bool:
+    async with service.database.connection() as db:
+        state = await db.fetchval(
+            "SELECT state FROM automation_sessions WHERE proposal_id = $1", proposal_id
+        )
+    return bool(state == "closed_by_service")

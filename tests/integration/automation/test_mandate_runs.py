@@ -1,0 +1,151 @@
+"""Plans whose owner opened a mandate, on the real host: every kind runs, and its effects land."""
+
+import pytest
+
+from farebox.automation.authority.installation import revoke_mandate
+from farebox.automation.plans.policy_id import mandate_address
+from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.session_spec_xdr import read_spec
+from farebox.automation.plans.wire import PlanKind
+from farebox.automation.sessions.contract_codes import ServiceContract
+from support.automation import read_plan, read_runs
+from support.automation_world import NET, AutomationWorld, has_consumed, until_state
+from support.session_desk import PRICE, SOLD, SessionDesk, by_key
+from support.session_runs import build_next, land_as_stranger, make_due, passed_minimums
+from support.waiting import until
+
+MODE = AuthorityMode.MANDATE
+
+
+@pytest.fixture
+async def desk(world: AutomationWorld) -> SessionDesk:
+    return await SessionDesk.deploy(world)
+
+
+async def test_contract_call_takes_from_the_owner_what_the_target_takes(desk: SessionDesk) -> None:
+    world, asset = desk.world, desk.scene.asset
+    plan = await desk.with_mandate(desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE, due=3))
+    held = await desk.balance(asset, desk.payer.public_key)
+    async with world.running(world.network(), world.network()):
+        await until(lambda: has_consumed(world, plan, 3), 60)
+    assert await world.count(desk.keeper) == 3
+    assert await desk.balance(asset, desk.keeper) == 3 * SOLD
+    assert await desk.balance(asset, desk.payer.public_key) == held - 3 * SOLD
+    rows = await read_runs(world.database, plan)
+    assert {row["executed_by"] for row in rows} == {"service"}
+    assert {row["auth_nonce"] for row in rows} == {None}
+
+
+async def test_disbursement_pays_each_leg_in_its_order(desk: SessionDesk) -> None:
+    world = desk.world
+    body = desk.disbursement()
+    plan = await desk.with_mandate(desk.draft(PlanKind.DISBURSEMENT, body, MODE, runs=2, due=2))
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 2), 60)
+    paid = [await desk.balance(desk.scene.asset, each.address) for each in desk.scene.payees[:2]]
+    assert paid == [200, 202]
+    counters = (await read_plan(world.database, plan)).counters
+    assert (counters.runs_consumed, counters.auths_used) == (2, 4)
+
+
+async def test_purchase_gets_at_least_the_quote_less_the_slippage(desk: SessionDesk) -> None:
+    world, scene, owner = desk.world, desk.scene, desk.payer.public_key
+    plan = await desk.with_mandate(desk.draft(PlanKind.DCA, desk.dca(), MODE, due=3))
+    held = [await desk.balance(token, owner) for token in (scene.asset, scene.native)]
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 3), 60)
+    assert await desk.balance(scene.asset, owner) == held[0] - 3 * SOLD
+    bought = await desk.balance(scene.native, owner) - held[1]
+    assert bought > 3 * SOLD * 98 // 100
+    calls = await passed_minimums(world, plan)
+    assert len(calls) == 3
+    assert all(each >= SOLD * 98 // 100 for each in calls), "the owner's rate alone is half"
+
+
+@pytest.mark.parametrize("bought_price", [PRICE // 2, 0])
+async def test_purchase_below_the_oracles_floor_is_not_made(
+    desk: SessionDesk, bought_price: int
+) -> None:
+    """The pool gives one for one; the oracle says that two are due, or nothing of now."""
+    world, scene = desk.world, desk.scene
+    floor = {"oracle": desk.oracle, "maxDeviationBps": 100, "maxAgeSeconds": 600}
+    old = 0 if bought_price else 3_600
+    await desk.set_price(scene.native, bought_price or PRICE, age_s=old)
+    draft = desk.draft(PlanKind.DCA, desk.dca(oracleFloor=floor), MODE)
+    plan = await desk.with_mandate(draft)
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "retry_wait")
+        assert (row["error_class"], row["tx_hash"]) == ("market", None)
+        code = "price_below_limit" if bought_price else "price_unknown"
+        assert row["error_code"] == code
+        await desk.set_price(scene.native, PRICE)
+        await make_due(world)
+        await until(lambda: has_consumed(world, plan, 1), 60)
+
+
+async def test_rebalance_sells_what_is_above_its_weight_up_to_its_limit(desk: SessionDesk) -> None:
+    world, scene, owner = desk.world, desk.scene, desk.payer.public_key
+    tokens = (scene.asset, scene.native)
+    held = [await desk.balance(token, owner) for token in tokens]
+    draft = desk.draft(PlanKind.REBALANCE, desk.rebalance(), MODE, runs=2, due=2)
+    plan = await desk.with_mandate(draft)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 2), 60)
+    changes = [
+        await desk.balance(token, owner) - before
+        for token, before in zip(tokens, held, strict=True)
+    ]
+    assert changes[0] == -2 * SOLD
+    assert changes[1] > 2 * SOLD * 98 // 100
+
+
+async def test_rebalance_below_its_threshold_is_skipped_and_not_charged(desk: SessionDesk) -> None:
+    world, scene, owner = desk.world, desk.scene, desk.payer.public_key
+    tokens = (scene.asset, scene.native)
+    held = [await desk.balance(token, owner) for token in tokens]
+    share = 10_000 * held[0] // sum(held)
+    weights = zip(tokens, (share, 10_000 - share), strict=True)
+    assets = [{"token": token, "weightBps": bps} for token, bps in weights]
+    draft = desk.draft(PlanKind.REBALANCE, desk.rebalance(assets=assets), MODE)
+    plan = await desk.with_mandate(draft)
+    async with world.running(world.network()):
+        await until_state(world, plan, "skipped")
+    assert await desk.balance(scene.asset, owner) == held[0]
+    assert (await read_plan(world.database, plan)).counters.runs_consumed == 0
+
+
+async def test_run_that_a_stranger_lands_counts_as_the_run(desk: SessionDesk) -> None:
+    world = desk.world
+    plan = await desk.with_mandate(desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE))
+    built = await build_next(world, plan)
+    await land_as_stranger(world, built)
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "succeeded")
+    assert (row["executed_by"], row["tx_hash"]) == ("third_party", None)
+    assert await world.count(desk.keeper) == 1
+    assert (await read_plan(world.database, plan)).counters.runs_consumed == 1
+
+
+async def test_closed_mandate_fails_its_plan_and_a_revoked_allowance_its_run(
+    desk: SessionDesk,
+) -> None:
+    world = desk.world
+    plan = await desk.with_mandate(desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE))
+    raw = plan.terms.session_spec
+    assert raw is not None
+    mandate = mandate_address(NET, desk.at(ServiceContract.FACTORY), plan.terms.policy_id)
+    close, approval = revoke_mandate(read_spec(raw), mandate)
+    await desk.land_signed(approval, by_key(desk.payer))
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "failed")
+        assert row["error_class"] == "user_funds"
+    await desk.land_signed(close, by_key(desk.payer))
+    again = await desk.with_mandate(desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE))
+    closing = mandate_address(NET, desk.at(ServiceContract.FACTORY), again.terms.policy_id)
+    await desk.land_signed(revoke_mandate(read_spec(raw), closing)[0], by_key(desk.payer))
+    async with world.running(world.network()):
+        row = await until_state(world, again, "failed")
+    assert (row["error_class"], row["error_code"]) == ("session", "session_closed")
+    after = await read_plan(world.database, again)
+    assert (after.state, after.reason) == (ProposalState.FAILED, "session_closed")

@@ -1,0 +1,157 @@
+"""Plans with a session on smart accounts of both generations, on the real host."""
+
+import pytest
+
+from farebox.automation.authority.installation import close_session, remove_session
+from farebox.automation.execution.build_run import RunNotBuilt
+from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.session_spec_xdr import read_spec
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.plans.wire import PlanKind
+from farebox.automation.sessions import session_store
+from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.stellar.auth_entries import read_entry
+from support.automation import read_plan, read_runs
+from support.automation_world import AutomationWorld, has_consumed, until_state
+from support.session_desk import SOLD, DeskAccount, SessionDesk
+from support.session_runs import build_next, land_as_stranger, try_next
+from support.smart_accounts import GENERATIONS
+from support.waiting import until
+
+MODE = AuthorityMode.SESSION
+
+
+@pytest.fixture
+async def desk(world: AutomationWorld) -> SessionDesk:
+    return await SessionDesk.deploy(world)
+
+
+@pytest.fixture
+async def account(desk: SessionDesk, request: pytest.FixtureRequest) -> DeskAccount:
+    """A smart account of generation C, or of the one that the test names."""
+    return await desk.smart_account(getattr(request, "param", "c"))
+
+
+async def fed(desk: SessionDesk, account: DeskAccount, *, due: int = 1) -> StoredPlan:
+    """An active plan that feeds the keeper from the account."""
+    draft = desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=account.address, due=due)
+    return await desk.with_session(draft, account)
+
+
+@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
+async def test_contract_call_moves_what_the_target_takes(
+    desk: SessionDesk, account: DeskAccount
+) -> None:
+    world, asset = desk.world, desk.scene.asset
+    plan = await fed(desk, account, due=3)
+    async with world.running(world.network(), world.network()):
+        await until(lambda: has_consumed(world, plan, 3), 60)
+    assert await world.count(desk.keeper) == 3
+    assert await desk.balance(asset, account.address) == 7 * SOLD
+    rows = [row for row in await read_runs(world.database, plan) if row["run_index"] < 3]
+    assert len({row["auth_nonce"] for row in rows} - {None}) == 3
+
+
+@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
+async def test_purchase_is_made_from_the_account(desk: SessionDesk, account: DeskAccount) -> None:
+    world, scene = desk.world, desk.scene
+    draft = desk.draft(PlanKind.DCA, desk.dca(), MODE, account=account.address, due=2)
+    plan = await desk.with_session(draft, account)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 2), 60)
+    assert await desk.balance(scene.asset, account.address) == 8 * SOLD
+    assert await desk.balance(scene.native, account.address) > 2 * SOLD * 98 // 100
+
+
+@pytest.mark.parametrize("account", GENERATIONS, indirect=True)
+async def test_disbursement_pays_every_leg(desk: SessionDesk, account: DeskAccount) -> None:
+    world = desk.world
+    draft = desk.draft(
+        PlanKind.DISBURSEMENT, desk.disbursement(), MODE, account=account.address, runs=1
+    )
+    plan = await desk.with_session(draft, account)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 1), 60)
+    paid = [await desk.balance(desk.scene.asset, each.address) for each in desk.scene.payees[:2]]
+    assert paid == [100, 101]
+    after = await read_plan(world.database, plan)
+    assert (after.counters.auths_used, after.state) == (2, ProposalState.COMPLETED)
+
+
+async def test_run_that_a_stranger_lands_counts_as_the_run(
+    desk: SessionDesk, account: DeskAccount
+) -> None:
+    world = desk.world
+    plan = await fed(desk, account)
+    await land_as_stranger(world, await build_next(world, plan))
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "succeeded")
+    assert (row["executed_by"], row["tx_hash"]) == ("third_party", None)
+    assert await world.count(desk.keeper) == 1
+
+
+async def test_every_attempt_of_a_run_signs_the_same_nonce(
+    desk: SessionDesk, account: DeskAccount
+) -> None:
+    """Also in another process and in a later ledger; another run has another nonce."""
+    world = desk.world
+    plan = await fed(desk, account, due=2)
+    first = await build_next(world, plan)
+    await world.ledger.wait_past(await world.ledger.latest() + 2)
+    again = await build_next(world, plan)
+    entries = [read_entry(each.prepared.call.entries[0].raw) for each in (first, again)]
+    assert entries[0].nonce == entries[1].nonce == first.prepared.nonce
+    assert entries[0].expires_at_ledger < entries[1].expires_at_ledger
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 1), 60)
+    await world.ledger.wait_past(await world.ledger.latest() + 2)  # the interval passes
+    following = await build_next(world, plan)
+    assert following.prepared.nonce != first.prepared.nonce
+
+
+async def test_session_that_its_owner_closed_fails_the_plan(
+    desk: SessionDesk, account: DeskAccount
+) -> None:
+    world = desk.world
+    plan = await fed(desk, account)
+    raw = plan.terms.session_spec
+    assert raw is not None
+    await build_next(world, plan)
+    guard = desk.at(ServiceContract.GUARD)
+    closing = close_session(read_spec(raw), plan.terms.policy_id, guard)
+    await desk.land_signed(closing, account.by_owner)
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "failed")
+    assert (row["error_class"], row["error_code"]) == ("session", "session_closed")
+    after = await read_plan(world.database, plan)
+    assert (after.state, after.reason) == (ProposalState.FAILED, "session_closed")
+
+
+async def test_removed_rule_closes_the_session(desk: SessionDesk, account: DeskAccount) -> None:
+    world = desk.world
+    plan = await fed(desk, account)
+    raw = plan.terms.session_spec
+    assert raw is not None
+    async with world.database.connection() as db:
+        session = await session_store.find_session(db, plan.terms.id)
+    assert session is not None
+    removing = remove_session(read_spec(raw), desk.at(ServiceContract.INSTALLER), session.rule_ids)
+    await desk.land_signed(removing, account.by_owner)
+    refused = await try_next(world, plan)
+    assert isinstance(refused, RunNotBuilt)
+    assert refused.code == "session_closed"
+
+
+async def test_session_of_other_rules_than_were_read_back_pauses_the_plan(
+    desk: SessionDesk, account: DeskAccount
+) -> None:
+    world = desk.world
+    plan = await fed(desk, account)
+    async with world.database.connection() as db:
+        await db.execute("UPDATE automation_sessions SET rule_ids = '{7,8}'")
+    async with world.running(world.network()):
+        row = await until_state(world, plan, "failed")
+    assert row["error_code"] == "session_differs"
+    after = await read_plan(world.database, plan)
+    assert (after.state, after.reason) == (ProposalState.PAUSED, "session_drift")

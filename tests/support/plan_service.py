@@ -1,0 +1,303 @@
+"""A service with automation on testnet, and plans of signed-in wallets, for tests over HTTP."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from stellar_sdk import Keypair, scval, xdr
+from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+
+from farebox.automation.authority.delegate_keys import DelegateKeys
+from farebox.automation.authority.issued_entries import IssuedEntry, issue_entries
+from farebox.automation.authority.stored_calls import RunCalls, decode_calls, encode_calls
+from farebox.automation.lifecycle.operator_plans import close_plans
+from farebox.automation.lifecycle.operator_store import OperatorFilter
+from farebox.automation.paymaster.paymaster import Paymaster
+from farebox.automation.plans import proposal_store
+from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
+from farebox.automation.plans.session_spec import AuthorityMode, SessionSpec
+from farebox.automation.plans.session_spec_xdr import write_spec
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs.move_plan import move_plan
+from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
+from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.clock import SystemClock
+from farebox.kernel.networks import Network
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import Party, Scene
+from farebox.stellar.ledger_clock import LedgerReading
+from farebox.stellar.signers import SigningAccount, parse_secret_seed
+from farebox.storage.pool import Database
+from farebox.vault.sealed_bytes import ByteSealer
+from farebox.vault.sealing import Sealer
+from support.asgi import Answer, AsgiClient
+from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read_plan
+from support.automation_world import read_state
+from support.callers import Wallet, send_request, sign_in_wallet
+from support.command import Ran, run_farebox
+from support.contracts import wasm_of
+from support.entries import key_signatures
+from support.planted_secrets import plant_secret
+from support.presigned_plans import Leg, calls_of
+from support.stage import Stage, own_relayer, service
+from support.vault import OLD, VAULT_SETTING, keys
+from support.waiting import until
+
+AUTOMATIONS: Final = "/v1/automations"
+CADENCE_S: Final = 0.2  # of the devnet that tests share
+TABLES: Final = (
+    "automation_leases",
+    "automation_attempts",
+    "automation_channels",
+    "automation_sponsored",
+    "automation_events",
+    "automation_outages",
+    "automation_presigned",
+    "automation_sessions",
+    "run_credits",
+    "automation_payments",
+    "automation_runs",
+    "automation_proposals",
+    "automation_owners",
+    "automation_spend",
+    "automation_stops",
+    "audit_trail",
+    "sessions",
+    "users",
+)
+DELEGATES: Final = DelegateKeys(ByteSealer(Sealer(keys(OLD), domain="automation delegate")))
+
+
+@dataclass(slots=True)
+class PlanService:
+    """A running service with a paymaster, its database and the devnet behind it."""
+
+    stage: Stage
+    client: AsgiClient
+    database: Database
+    environment: dict[str, str]
+    paymaster: Paymaster
+
+    async def wallet(self, address: str | None = None) -> Wallet:
+        """Sign a wallet in."""
+        return await sign_in_wallet(self.database, address=address)
+
+    async def call(
+        self,
+        wallet: Wallet | None,
+        method: str,
+        path: str,
+        value: object = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a request below `/v1/automations`."""
+        sent = (wallet.headers if wallet else {}) | dict(headers or {})
+        url = f"{AUTOMATIONS}/{path}" if path else AUTOMATIONS
+        return await send_request(self.client, method, url, sent, value)
+
+    async def post(
+        self, wallet: Wallet, plan: StoredPlan, verb: str, value: object = None
+    ) -> dict[str, Any]:
+        """Change a plan; the response's body with its status under `http`."""
+        answer = await self.call(wallet, "POST", f"{plan.terms.id}/{verb}", value or {})
+        return answer.json() | {"http": answer.status}
+
+    async def get(self, wallet: Wallet, plan: StoredPlan, rest: str) -> dict[str, Any]:
+        """Read about a plan: 200."""
+        answer = await self.call(wallet, "GET", f"{plan.terms.id}/{rest}")
+        assert answer.status == 200, answer.body
+        return answer.json()
+
+    async def keeper(self, *, demands: bool = False, gap: int = 0) -> str:
+        """Deploy a keeper: its counter rises by one with each run."""
+        ledger = self.stage.ledger()
+        arguments = (scval.to_bool(demands), scval.to_uint64(gap))
+        return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
+
+    async def faulty_keeper(self, fault: int) -> str:
+        """Deploy a keeper that breaks the convention."""
+        ledger = self.stage.ledger()
+        return await ledger.deploy(
+            await ledger.account(), wasm_of("faulty_keeper"), scval.to_uint32(fault)
+        )
+
+    async def count(self, keeper: str) -> int:
+        """How many runs a keeper has seen."""
+        state = await asyncio.to_thread(read_state, self.stage.ledger(), keeper)
+        return int(scval.from_uint32(state["count"]))
+
+    async def open_plan(
+        self, wallet: Wallet, keeper: str, *, check: bool = True, runs: int = 3, **changes: Any
+    ) -> StoredPlan:
+        """A paid plan of a keeper that runs every minute from now on, all missed runs caught up."""
+        now = datetime.now(UTC)
+        calls = open_calls(Address(keeper), check=check)
+        draft = draft_plan(
+            now=now, owner=wallet.owner, account=Address(wallet.caller.address or "")
+        )
+        rule = LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30))
+        terms = {"calls": encode_calls(calls), "rule": rule} | changes
+        return await self._paid(draft.but(**terms), calls, runs)
+
+    async def presigned_plan(
+        self,
+        wallet: Wallet,
+        scene: Scene,
+        payer: Party,
+        legs: list[Leg],
+        *,
+        runs: int = 3,
+        **changes: Any,
+    ) -> StoredPlan:
+        """A paid plan of transfers that the payer signs in advance."""
+        now = datetime.now(UTC)
+        draft = draft_plan(now=now, owner=wallet.owner, account=payer.address)
+        calls: RunCalls = calls_of(scene.asset, legs)
+        terms: dict[str, Any] = {
+            "mode": AuthorityMode.PRESIGNED,
+            "calls": encode_calls(calls),
+            "rule": LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=30)),
+            "legs": len(legs),
+            "run_limit": runs,
+            "auth_limit": runs * len(legs),
+            "window": replace(draft.terms.window, not_after=now + timedelta(hours=1)),
+        }
+        return await self._paid(draft.but(**terms | changes), calls, runs)
+
+    async def issued(self, plan: StoredPlan) -> tuple[IssuedEntry, ...]:
+        """The entries that the plan asks its owner for."""
+        terms, now = plan.terms, datetime.now(UTC)
+        assert terms.account is not None
+        latest = await self.stage.ledger().latest()
+        reading = LedgerReading(latest, now.replace(microsecond=0), CADENCE_S, 0.0)
+        planned = decode_calls(terms.calls).planned
+        key = self.paymaster.nonce_key
+        return issue_entries(terms, planned, terms.account, key, reading, at=now)
+
+    async def sign_all(self, plan: StoredPlan, *signers: Keypair) -> list[str]:
+        """Every entry that the plan asks for, signed by the public SDK."""
+        return [sign_entry(each.unsigned.entry, *signers) for each in await self.issued(plan)]
+
+    async def _paid(self, draft: PlanDraft, calls: RunCalls, runs: int) -> StoredPlan:
+        terms, now = draft.terms, datetime.now(UTC)
+        assert terms.account is not None
+        public, sealed = DELEGATES.make(terms.owner, terms.id)
+        spec = SessionSpec(
+            account=terms.account,
+            mode=terms.mode,
+            delegate=public,
+            calls=calls.planned.allowed,
+            caps=(),
+            interval_s=1,
+            max_uses=terms.auth_limit,
+            not_before=int(terms.window.not_before.timestamp()),
+            not_after=int(terms.window.not_after.timestamp()),
+        )
+        draft = draft.but(delegate=public, session_spec=write_spec(spec))
+        draft = replace(draft, sealed_key=sealed, runs=runs)
+        async with self.database.transaction() as db:
+            plan = await put_plan(db, draft, now=now)
+        return await self.pay_for(terms.id, runs=runs) if runs else plan
+
+    async def pay_for(self, proposal_id: str, *, runs: int) -> StoredPlan:
+        """Waive the price of a plan that was proposed."""
+        free = ProposalFacts(price_is_zero=True)
+        async with self.database.transaction() as db:
+            plan = await proposal_store.lock_plan(db, proposal_id)
+            assert plan is not None
+            return await move_plan(
+                db,
+                plan,
+                ProposalTrigger.WAIVE_PAYMENT,
+                free,
+                now=datetime.now(UTC),
+                credited=runs,
+            )
+
+    async def state(self, plan: StoredPlan) -> StoredPlan:
+        """The plan as its row is now."""
+        return await read_plan(self.database, plan)
+
+    async def until_consumed(self, plan: StoredPlan, count: int, *, within_s: float = 30) -> None:
+        """Wait until so many runs have used their credit."""
+
+        async def is_met() -> bool:
+            return (await self.state(plan)).counters.runs_consumed >= count
+
+        await until(is_met, within_s)
+
+    async def make_due(self, plan: StoredPlan) -> None:
+        """Let the plan's next run be due now."""
+        await self.stage.query(
+            "UPDATE automation_runs SET due_at = now() WHERE proposal_id = $1"
+            " AND due_at IS NOT NULL",
+            plan.terms.id,
+        )
+
+    async def until_available(self) -> None:
+        """Wait until the network can be used, and its paymaster pays."""
+        await until(lambda: _is_paid_for(self.client))
+
+    async def end_all(self) -> None:
+        """Cancel every open plan, and wait until no run of one is under way."""
+        await close_plans(self.database, SystemClock(), OperatorFilter(Network.TESTNET))
+
+        async def is_quiet() -> bool:
+            rows = await self.stage.query("SELECT sum(running) AS n FROM automation_owners")
+            return not rows[0]["n"]
+
+        await until(is_quiet, 30)
+
+    async def farebox(self, *words: str) -> Ran:
+        """Run a command with the service's settings."""
+        return await asyncio.to_thread(run_farebox, *words, settings=self.environment)
+
+
+@contextlib.asynccontextmanager
+async def plan_service(stage: Stage, **settings: str) -> AsyncIterator[PlanService]:
+    """Start a service with a funded paymaster and two channels; what it wrote is removed."""
+    paymaster: Keypair = await stage.ledger().account()
+    plant_secret(paymaster.secret)
+    own = {"FAREBOX_PAYMASTER_SECRET_TESTNET": paymaster.secret}
+    environment = stage.environment | await own_relayer(stage) | own | VAULT_SETTING | settings
+    words = ("channels", "create", "--for", "automation", "--count", "2", "--network", "testnet")
+    made = await asyncio.to_thread(run_farebox, *words, settings=environment)
+    assert made.code == 0, made.err
+    url = Secret(environment["FAREBOX_DATABASE_URL"])
+    try:
+        async with service(environment) as client, Database(url, connections=4) as database:
+            await until(lambda: _is_paid_for(client))
+            signing = parse_secret_seed(paymaster.secret)
+            assert signing is not None
+            address = account_address(bytes(signing.reveal().verify_key))
+            own_keys = Paymaster(Network.TESTNET, SigningAccount(address, signing))
+            yield PlanService(stage, client, database, environment, own_keys)
+    finally:
+        for table in TABLES:
+            await stage.query(f"DELETE FROM {table}")
+
+
+async def _is_paid_for(client: AsgiClient) -> bool:
+    ready = await client.get("/health/ready")
+    reasons = ready.json()["parts"][Network.TESTNET.value].get("reasons", [])
+    return not [each for each in reasons if each.startswith(("auto", "paym"))]
+
+
+def sign_entry(unsigned: bytes, *signers: Keypair, passphrase: str | None = None) -> str:
+    """Sign an entry as a wallet does: base64 of its XDR."""
+    entry = xdr.SorobanAuthorizationEntry.from_xdr_bytes(unsigned)
+    credentials = entry.credentials.address
+    assert credentials is not None
+    expires_at = credentials.signature_expiration_ledger.uint32
+    ordered = sorted(signers, key=lambda key: key.raw_public_key())
+
+    def sign(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
+        digest = authorization_payload_hash(preimage)
+        return key_signatures([(key.raw_public_key(), key.sign(digest)) for key in ordered])
+
+    network = passphrase or Network.TESTNET.passphrase
+    return authorize_entry(entry, sign, expires_at, network).to_xdr()

@@ -1,0 +1,371 @@
+"""A network with the contracts of sessions, a market, an oracle and a keeper, and plans on it.
+
+Plans are made by the product's own rules; owners sign with the public SDK.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+from stellar_sdk import InvokeHostFunction, Keypair, SorobanServer, TransactionBuilder, scval, xdr
+from stellar_sdk.auth import authorize_entry
+
+from farebox.automation.authority.build_spec import build_spec
+from farebox.automation.authority.installation import (
+    SessionContracts,
+    install_session,
+    open_mandate,
+)
+from farebox.automation.authority.plan_calls import ResolvedPlan, plan_calls
+from farebox.automation.authority.stored_calls import RunCalls, encode_calls
+from farebox.automation.lifecycle.installations import Installed
+from farebox.automation.limits import LIMITS
+from farebox.automation.plan_window import PlanWindow
+from farebox.automation.plans.call_check import CallValue, check_call
+from farebox.automation.plans.plan import (
+    ContractCallPlan,
+    Plan,
+    run_effects,
+    transactions_per_run,
+)
+from farebox.automation.plans.plan_rules import read_plan
+from farebox.automation.plans.policy_id import compute_policy_id, mandate_address
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.plans.session_spec_xdr import read_spec, write_spec
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.plans.wire import SPECS, PlanKind, Venue
+from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
+from farebox.automation.schedules.schedule import IntervalSchedule
+from farebox.automation.sessions import session_store
+from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.automation.sessions.contracts_watch import AutomationContracts
+from farebox.kernel.addresses import Address
+from farebox.local.devnet import Scene
+from farebox.stellar.contract_code import find_custom_section
+from farebox.stellar.contract_interface import read_interface
+from farebox.stellar.invocations import Invocation
+from farebox.stellar.scval_writer import write_value
+from support.automation import PlanDraft, activate, draft_plan
+from support.automation_world import NET, AutomationWorld, soon
+from support.contracts import wasm_of
+from support.payments import Json
+from support.smart_accounts import sign_by_external, signer, tree_size
+
+SOLD: Final = 1_000
+LIQUIDITY: Final = 10_000_000
+LIFE: Final = 100_000  # ledgers that approvals and rules live
+PRICE: Final = 10**14  # of both tokens
+_GUARD: Final = ServiceContract.GUARD
+_VERIFIER: Final = ServiceContract.VERIFIER
+_INSTALLER: Final = ServiceContract.INSTALLER
+_FACTORY: Final = ServiceContract.FACTORY
+Entry = xdr.SorobanAuthorizationEntry
+Sign = Callable[[Entry, int], Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDesk:
+    """The contracts of one network, and the keys of its payer."""
+
+    world: AutomationWorld
+    scene: Scene
+    payer: Keypair
+    contracts: AutomationContracts
+    pair: Address
+    oracle: Address
+    keeper: Address
+
+    @classmethod
+    async def deploy(cls, world: AutomationWorld) -> "SessionDesk":
+        """Deploy everything, fill the pool, and set both prices."""
+        scene = await world.devnet.scene(payers=1, payees=3)
+        payer, ledger = Keypair.from_secret(scene.payers[0].secret.reveal()), world.ledger
+        keys = await ledger.account()
+
+        async def put(name: str, *args: xdr.SCVal) -> Address:
+            return Address(await ledger.deploy(keys, wasm_of(name), *args))
+
+        mandate = await ledger.upload(keys, wasm_of("mandate"))
+        contracts = {
+            ServiceContract.GUARD: await put("session_guard"),
+            ServiceContract.VERIFIER: await put("ed25519_verifier"),
+            ServiceContract.INSTALLER: await put("session_installer"),
+            ServiceContract.FACTORY: await put("mandate_factory", scval.to_bytes(mandate)),
+        }
+        tokens = [scval.to_address(token) for token in (scene.asset, scene.native)]
+        pair = await put("pool", *tokens)
+        router = await put("router", scval.to_vec([scval.to_address(pair)]))
+        oracle = await put("price_feed")
+        keeper = await put("keeper", scval.to_bool(True), scval.to_uint64(0))
+        named = AutomationContracts(contracts, {Venue.SOROSWAP: router})
+        desk = cls(world, scene, payer, named, pair, oracle, keeper)
+        for token in (scene.asset, scene.native):
+            await desk.give(token, pair, LIQUIDITY)
+            await desk.set_price(token, PRICE)
+        await ledger.invoke(keys, pair, "sync")
+        return desk
+
+    @property
+    def router(self) -> Address:
+        """The router of the market."""
+        return self.contracts.routers[Venue.SOROSWAP]
+
+    def at(self, contract: ServiceContract) -> Address:
+        """Where a contract of the service is."""
+        return self.contracts.contracts[contract]
+
+    async def give(self, token: str, to: str, amount: int) -> None:
+        """Transfer from the payer."""
+        parties = scval.to_address(self.payer.public_key), scval.to_address(to)
+        await self.world.ledger.invoke(
+            self.payer, token, "transfer", *parties, scval.to_int128(amount)
+        )
+
+    async def set_price(self, token: str, price: int, *, age_s: int = 0) -> None:
+        """Set the oracle's price of a token as of now, or earlier."""
+        asset = scval.to_vec([scval.to_symbol("Stellar"), scval.to_address(token)])
+        at = int(self.world.ledgers.now().close_at.timestamp()) - age_s
+        keys = await self.world.ledger.account()
+        await self.world.ledger.invoke(
+            keys, self.oracle, "set", asset, scval.to_int128(price), scval.to_uint64(at)
+        )
+
+    async def balance(self, token: str, holder: str) -> int:
+        """Read a balance."""
+        return await self.world.ledger.balance(token, holder)
+
+    # payloads, as callers send them
+
+    def dca(self, **changes: object) -> Json:
+        """Sell a thousand of the asset for coin, at half of it at least."""
+        return {
+            "venue": "soroswap",
+            "tokenIn": self.scene.asset,
+            "tokenOut": self.scene.native,
+            "amountIn": str(SOLD),
+            "slippageBps": 100,
+            "minRate": {"num": "1", "den": "2"},
+            **changes,
+        }
+
+    def feed(self, **changes: object) -> Json:
+        """Feed the keeper with some of the asset."""
+        return {
+            "contract": self.keeper,
+            "function": "feed",
+            "args": [
+                {"type": "address", "value": "$account"},
+                {"type": "address", "value": self.scene.asset},
+                {"type": "i128", "value": str(SOLD)},
+            ],
+            "effects": {
+                "maxDebit": [{"token": self.scene.asset, "amount": str(SOLD)}],
+                "minCredit": [],
+            },
+            **changes,
+        }
+
+    def disbursement(self, **changes: object) -> Json:
+        """Pay two accounts."""
+        legs = [
+            {"to": each.address, "amount": str(100 + number)}
+            for number, each in enumerate(self.scene.payees[:2])
+        ]
+        return {"token": self.scene.asset, "legs": legs, **changes}
+
+    def rebalance(self, **changes: object) -> Json:
+        """Keep half in the asset, of which the payer has more."""
+        tokens = (self.scene.asset, self.scene.native)
+        return {
+            "assets": [
+                {"token": token, "weightBps": bps}
+                for token, bps in zip(tokens, (5_000, 5_000), strict=True)
+            ],
+            "driftBps": 100,
+            "maxTradePerRun": [{"token": token, "amount": str(SOLD)} for token in tokens],
+            "oracle": self.oracle,
+            "maxSlippageBps": 500,
+            "venue": "soroswap",
+            **changes,
+        }
+
+    # plans
+
+    def draft(
+        self,
+        kind: PlanKind,
+        body: Json,
+        mode: AuthorityMode,
+        *,
+        account: str | None = None,
+        runs: int = 3,
+        due: int = 1,
+        now: datetime | None = None,
+    ) -> PlanDraft:
+        """A plan before it has a row, of which `due` runs are due now."""
+        now = now or soon()
+        owner = Address(account or self.payer.public_key)
+        start = now - timedelta(seconds=60 * (due - 1))
+        draft = draft_plan(now=start, account=owner)
+        window = PlanWindow(start - timedelta(seconds=10), start + timedelta(days=1))
+        plan = read_plan(_payload(kind, body), owner, LIMITS)
+        planned = plan_calls(plan, self._resolve(plan), mode)
+        spec = build_spec(
+            plan,
+            planned,
+            account=owner,
+            mode=mode,
+            delegate=draft.terms.delegate,
+            window=window,
+            interval_s=1,
+            runs=runs,
+        )
+        raw, legs = write_spec(spec), transactions_per_run(plan)
+        effects = tuple(run_effects(plan, leg) for leg in range(legs))
+        changed = draft.but(
+            kind=kind,
+            mode=mode,
+            calls=encode_calls(RunCalls(planned, effects)),
+            session_spec=raw,
+            policy_id=compute_policy_id(NET, raw),
+            schedule=IntervalSchedule(every_seconds=60, start_at=start),
+            window=window,
+            rule=LatenessRule(MissedRuns.CATCH_UP_ALL, timedelta(seconds=45)),
+            legs=legs,
+            run_limit=runs,
+            auth_limit=runs * legs,
+        )
+        return replace(changed, runs=runs, payload=body)
+
+    def _resolve(self, plan: Plan) -> ResolvedPlan:
+        values: tuple[CallValue, ...] = ()
+        if isinstance(plan, ContractCallPlan) and plan.function is not None:
+            section = find_custom_section(wasm_of("keeper"), "contractspecv0")
+            assert section is not None
+            values = check_call(read_interface(section), plan.function, plan.arguments)
+        pairs = (self.scene.asset, self.scene.native)
+        pools = {pairs: self.pair, pairs[::-1]: self.pair}
+        return ResolvedPlan(values=values, router=self.router, pools=pools)
+
+    async def with_mandate(self, draft: PlanDraft) -> StoredPlan:
+        """An active plan whose mandate its owner, the payer, has opened."""
+        raw, terms = draft.terms.session_spec, draft.terms
+        assert raw is not None
+        factory = self.at(ServiceContract.FACTORY)
+        mandate = mandate_address(NET, factory, terms.policy_id)
+        until = await self.world.ledger.latest() + LIFE
+        tree = open_mandate(read_spec(raw), factory, mandate, live_until=until)
+        await self.land_signed(tree, by_key(self.payer))
+        plan = await activate(self.world.database, draft, now=soon())
+        await self.installed(plan, mandate=mandate, until=until)
+        return plan
+
+    async def smart_account(self, generation: str) -> "DeskAccount":
+        """A smart account with some of the asset, and its owner's key."""
+        key, ledger = Keypair.random(), self.world.ledger
+        verifier = self.at(ServiceContract.VERIFIER)
+        signers = scval.to_vec([signer(verifier, key)])
+        deployer = await ledger.account()
+        code = wasm_of(f"smart_account_{generation}")
+        address = await ledger.deploy(deployer, code, signers)
+        await self.give(self.scene.asset, address, 10 * SOLD)
+        return DeskAccount(generation, address, verifier, key)
+
+    async def with_session(self, draft: PlanDraft, account: "DeskAccount") -> StoredPlan:
+        """An active plan whose session its owner has installed with one signature."""
+        raw, terms = draft.terms.session_spec, draft.terms
+        assert raw is not None
+        until = await self.world.ledger.latest() + LIFE
+        contracts = SessionContracts(
+            *(self.at(each) for each in (_GUARD, _VERIFIER, _INSTALLER, _FACTORY))
+        )
+        tree = install_session(read_spec(raw), terms.policy_id, contracts, valid_until=until)
+        ids = await self.land_signed(tree, account.by_owner)
+        plan = await activate(self.world.database, draft, now=soon())
+        rules = tuple(scval.from_uint32(each) for each in scval.from_vec(ids))
+        await self.installed(plan, until=until, rule_ids=rules)
+        return plan
+
+    async def installed(
+        self,
+        plan: StoredPlan,
+        *,
+        until: int,
+        mandate: Address | None = None,
+        rule_ids: tuple[int, ...] = (),
+    ) -> None:
+        """Record the session of a plan as installed."""
+        is_session = plan.terms.mode is AuthorityMode.SESSION
+        installed = Installed(
+            ledger=await self.world.ledger.latest(),
+            valid_until=plan.terms.window.not_after,
+            valid_until_ledger=until,
+            rule_ids=rule_ids,
+            guard_id=self.at(ServiceContract.GUARD) if is_session else None,
+            verifier_id=self.at(ServiceContract.VERIFIER) if is_session else None,
+            mandate_id=mandate,
+        )
+        async with self.world.database.connection() as db:
+            await session_store.record_read_back(db, plan.terms, installed)
+
+    async def land_signed(self, tree: Invocation, sign: Sign) -> xdr.SCVal:
+        """Land a call whose owner signs what a recording asks for; what it returns."""
+        return await asyncio.to_thread(self._land_signed, tree, sign)
+
+    def _land_signed(self, tree: Invocation, sign: Sign) -> xdr.SCVal:
+        server, keys = SorobanServer(self.world.devnet.rpc_url), Keypair.random()
+        asyncio.run(self.world.ledger.fund(keys.public_key))
+        args = [xdr.SCVal.from_xdr_bytes(write_value(each)) for each in tree.arguments]
+        builder = TransactionBuilder(
+            server.load_account(keys.public_key), NET.passphrase, base_fee=1_000_000
+        )
+        builder.append_invoke_contract_function_op(tree.contract, tree.function, args)
+        recorded = server.simulate_transaction(builder.set_timeout(300).build())
+        assert recorded.results, recorded.error
+        entries = [Entry.from_xdr(each) for each in recorded.results[0].auth or []]
+        until = recorded.latest_ledger + 100
+        operation = builder.operations[0]
+        assert isinstance(operation, InvokeHostFunction)
+        operation.auth[:] = [sign(each, until) for each in entries]
+        envelope = TransactionBuilder(
+            server.load_account(keys.public_key), NET.passphrase, base_fee=1_000_000
+        )
+        envelope.append_operation(operation).set_timeout(300)
+        prepared = server.prepare_transaction(envelope.build())
+        prepared.sign(keys)
+        found = self.world.ledger._deliver(prepared)
+        assert found.result_meta_xdr is not None
+        meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr).v4
+        assert meta is not None
+        assert meta.soroban_meta is not None
+        assert meta.soroban_meta.return_value is not None
+        return meta.soroban_meta.return_value
+
+
+@dataclass(frozen=True, slots=True)
+class DeskAccount:
+    """A smart account of a generation, with its owner's key as rule 0."""
+
+    generation: str
+    address: str
+    verifier: str
+    owner: Keypair
+
+    def by_owner(self, entry: Entry, until: int) -> Entry:
+        """Sign an entry with the owner's key, for every call in it."""
+        ids = [0] * tree_size(entry.root_invocation)
+        return sign_by_external(
+            entry, self.owner, ids, until, (self.generation, self.address, self.verifier)
+        )
+
+
+def by_key(key: Keypair) -> Sign:
+    """How a classic account signs."""
+    return lambda entry, until: authorize_entry(entry, key, until, NET.passphrase)
+
+
+def _payload(kind: PlanKind, body: Json) -> Any:
+    return msgspec.convert(body, SPECS[kind])
