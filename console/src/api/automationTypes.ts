@@ -76,45 +76,10 @@ export interface RunPaymentResult {
   payment: Schema<"RunPaymentBody">;
 }
 
-// Until the routes of runs and events are in the schema.
-export interface Run {
-  id: string;
-  runIndex: number;
-  legIndex: number;
-  scheduledFor: string;
-  deadlineAt: string;
-  state: string;
-  reason: string | null;
-  errorClass: string | null;
-  errorCode: string | null;
-  attempts: number;
-  transaction: string | null;
-  ledger: number | null;
-  feeStroops: string;
-  effects: TokenAmount[];
-  executedBy: string | null;
-  finishedAt: string | null;
-}
-
-export interface Attempt {
-  number: number;
-  transaction: string;
-  outcome: string;
-  errorCode: string | null;
-  feeLimitStroops: string;
-  feeStroops: string | null;
-  maxTime: string;
-  sentAt: string | null;
-}
-
-export type RunDetail = Run & { attemptList: Attempt[] };
-
-export interface PlanEvent {
-  number: number;
-  kind: string;
-  data: Record<string, unknown>;
-  at: string;
-}
+export type Run = Schema<"RunBody">;
+export type Attempt = Schema<"AttemptBody">;
+export type RunDetail = Schema<"RunDetailBody">;
+export type PlanEvent = Omit<Schema<"EventBody">, "data"> & { data: Record<string, unknown> };
 
 export interface Page<Item> {
   items: Item[];

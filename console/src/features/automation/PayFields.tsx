@@ -91,7 +91,7 @@ export function PayFields({ form }: { form: PlanForm }) {
   const text = form.draft["recipients"] ?? "";
   const lines = readRecipients(text, form.tokenOf(form.draft["token"] ?? "").decimals);
   return (
-    <Section title="Recipients" description="Paste a line each: address, amount, reference. Columns of a spreadsheet work as they are.">
+    <Section title="Payments" description="Paste a line each: address, amount, reference. Columns of a spreadsheet work as they are.">
       <div className="stack">
         <TokenField form={form} name="token" label="Token" />
         <div className={styles["code"]}>

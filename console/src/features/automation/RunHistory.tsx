@@ -34,12 +34,12 @@ const columnsOf = (plan: Plan, open: (index: number) => void): Column<Run>[] => 
     label: "Transaction",
     cell: (each) => (each.transaction === null ? "" : <Identifier id={each.transaction} name="the transaction hash" network={plan.network} />),
   },
-  { id: "effects", label: "Effects", align: "end", cell: (each) => <RunEffects effects={each.effects} network={plan.network} /> },
+  { id: "effects", label: "Effects", align: "end", cell: (each) => each.finishedAt !== null && <RunEffects effects={each.effects} network={plan.network} /> },
   {
     id: "fee",
     label: "Network fee",
     align: "end",
-    cell: (each) => (each.feeStroops === "0" ? <span className="soft">none</span> : <Money amount={each.feeStroops} decimals={7} code="XLM" />),
+    cell: (each) => (each.feeStroops === "0" ? each.finishedAt !== null && <span className="soft">none</span> : <Money amount={each.feeStroops} decimals={7} code="XLM" />),
   },
 ];
 

@@ -90,7 +90,7 @@ test("a refusal stands at the field of the member that it names", () => {
   expect(fieldOfMember(draft, "spec.args[7]")).toBeNull();
   expect(fieldOfMember(draft, "schedule")).toBe("every");
   expect(fieldOfMember({ ...draft, kind: "disbursement" }, "spec.legs[3].to")).toBe("recipients");
-  const members = { status: 422, code: "spec_mismatch", message: "It is no u32.", requestId: null, retryAfterSeconds: null };
+  const members = { status: 422, code: "spec_mismatch", message: "Look at spec.legs[3].to. It is no u32.", requestId: null, retryAfterSeconds: null };
   const refused = new ApiError({ ...members, details: { field: "spec.legs[3].to" } });
   expect(readRefusal({ ...draft, kind: "disbursement" }, refused)).toEqual({ field: "recipients", text: "Recipient 4: It is no u32." });
   expect(readRefusal(draft, new ApiError({ ...members, details: null }))).toBeNull();

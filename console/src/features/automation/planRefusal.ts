@@ -78,6 +78,7 @@ export function readRefusal(draft: Draft, failure: unknown): { field: string; te
   if (typeof field !== "string") return null;
   const found = fieldOfMember(draft, field);
   if (found === null) return null;
+  const said = failure.message.replace(/^Look at [\w.[\]]{1,100}\.\s+/, "");
   const [, line] = /^spec\.legs\[(\d+)\]/.exec(field) ?? [];
-  return { field: found, text: line === undefined ? failure.message : `Recipient ${Number(line) + 1}: ${failure.message}` };
+  return { field: found, text: line === undefined ? said : `Recipient ${Number(line) + 1}: ${said}` };
 }

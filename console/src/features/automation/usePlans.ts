@@ -1,15 +1,15 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { Plan, PlanDetail } from "@/api/automationTypes";
+import type { Plan, PlanDetail, Run } from "@/api/automationTypes";
 import type { PlanQuery } from "@/api/automations";
 import { judgePlan, listPlans, listRuns, readCredits, readPlan, readRun } from "@/api/automations";
 import { useCursorList } from "@/api/cursorList";
 import { keys } from "@/api/keys";
-import type { Run } from "@/api/automationTypes";
 import { mayMove } from "./planStates";
 import { isOpenRun } from "./runStates";
 
 const SOON_MS = 5_000;
 const LATER_MS = 20_000;
+const NEAR_MS = 120_000;
 const MOST_FOLLOWED = 100; // rows: a longer list is not read again by itself
 
 /** The plans of the filters, newest first. */
@@ -26,7 +26,9 @@ export function usePlan(id: string) {
     queryFn: ({ signal }) => readPlan(id, signal),
     refetchInterval: ({ state: { data } }) => {
       if (!data || !mayMove(data.proposal)) return false;
-      return data.proposal.status === "active" ? LATER_MS : SOON_MS;
+      const [next] = data.proposal.nextRuns;
+      const isFar = next !== undefined && Date.parse(next.at) - Date.now() > NEAR_MS;
+      return data.proposal.status === "active" && isFar ? LATER_MS : SOON_MS;
     },
   });
 }
