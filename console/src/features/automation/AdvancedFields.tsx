@@ -7,7 +7,7 @@ import type { PlanForm } from "./usePlanForm";
 const NAMES = ["authorityMode", "maxFee", "lateness", "startsAt", "expiresAt"];
 
 /** What most plans leave as it is: mode, fee limit, lateness, first and last day. */
-export function AdvancedFields({ form, modes }: { form: PlanForm; modes: readonly AuthorityMode[] }) {
+export function AdvancedFields({ form, modes, days }: { form: PlanForm; modes: readonly AuthorityMode[]; days: number }) {
   const hasError = NAMES.some((name) => form.field(name).error !== undefined);
   const mode = form.draft["authorityMode"] as AuthorityMode | "";
   return (
@@ -24,7 +24,7 @@ export function AdvancedFields({ form, modes }: { form: PlanForm; modes: readonl
           <Field label="Largest network fee of a transaction" unit="XLM" inputMode="decimal" hint="The service pays it. Above it a run waits; twice pauses the plan." {...form.field("maxFee")} />
           <Field label="A run may be late by" unit="minutes" inputMode="numeric" hint="Empty: half an interval, an hour at most." {...form.field("lateness")} />
           <Field label="Not before (your local time)" type="datetime-local" {...form.field("startsAt")} />
-          <Field label="Ends (your local time)" type="datetime-local" hint="Empty: as late as the runs need." {...form.field("expiresAt")} />
+          <Field label="Ends (your local time)" type="datetime-local" hint={`Empty: ${days} days from now. An earlier end is safer.`} {...form.field("expiresAt")} />
         </div>
         <Checkbox
           label="Allow a second plan that does the same"

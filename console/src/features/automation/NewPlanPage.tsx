@@ -117,7 +117,7 @@ function NewPlanForm({ limits, kind }: { limits: AutomationLimits; kind: PlanKin
         <Field label="Title" maxLength={80} placeholder="Weekly purchase" {...form.field("title")} />
         <KindFields form={form} venues={here?.venues ?? []} />
         <ScheduleFields form={form} isCall={kindOf(form.draft) === "contract_call"} />
-        <AdvancedFields form={form} modes={here?.modes ?? []} />
+        <AdvancedFields form={form} modes={here?.modes ?? []} days={Math.floor(limits.horizonSeconds / 86_400)} />
         {form.failure !== null && <Problem error={form.failure} isSmall />}
         <div className={styles["submit"]}>
           <PageLink to="/automation" className={buttonClasses()}>
