@@ -4,18 +4,27 @@ import { listEvents } from "@/api/automations";
 import { keys } from "@/api/keys";
 import { Answer } from "@/ui/Answer";
 import { Button } from "@/ui/Button";
+import { shorten } from "@/ui/links";
 import { Empty } from "@/ui/PageState";
 import type { Column } from "@/ui/Table";
 import { Table } from "@/ui/Table";
 import { Time } from "@/ui/Time";
 import { eventTitle } from "./runStates";
 
-const HIDDEN = new Set(["from", "to"]);
+const HIDDEN = new Set(["from", "to", "run", "payment", "policyId", "legIndex"]);
+
+function memberText(name: string, value: unknown, leg: unknown): string {
+  if (name === "runIndex" && typeof value === "number") {
+    return `run ${value + 1}${typeof leg === "number" && leg > 0 ? `, payment ${leg + 1}` : ""}`;
+  }
+  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  return `${name}: ${name === "transaction" ? shorten(text) : text}`;
+}
 
 /** The members of an event in one line; a stranger may have written some of them. */
 function dataText(data: Record<string, unknown>): string {
   const members = Object.entries(data).filter(([name, value]) => !HIDDEN.has(name) && value !== null && value !== "");
-  return members.map(([name, value]) => `${name}: ${typeof value === "object" ? JSON.stringify(value) : String(value)}`).join(", ");
+  return members.map(([name, value]) => memberText(name, value, data["legIndex"])).join(", ");
 }
 
 const COLUMNS: readonly Column<PlanEvent>[] = [

@@ -122,7 +122,7 @@ export function InstallSession({ plan, onActivated }: InstallSessionProps) {
   const count = material.entries.length;
   const isOpen = plan.authorityMode === "open";
   const isPending = state.step !== "ready";
-  const verb = isOpen ? "Activate the plan" : count > 1 ? `Sign ${count} runs and activate` : "Sign and activate";
+  const verb = isOpen ? "Activate the plan" : count > 1 ? `Sign ${count} times and activate` : "Sign and activate";
   const wallet = WALLETS.find((each) => each.id === walletId) ?? chosenWallet();
   return (
     <div className="stack">

@@ -60,7 +60,7 @@ function Overview({ detail }: { detail: PlanDetail }) {
         </Section>
       )}
       {session !== null && session.permissions.length > 0 && (plan.status !== "paid" || plan.authorityMode === "open") && (
-        <Section title={isSetUp || plan.authorityMode === "open" ? "What it may do" : "What you will authorize"}>
+        <Section title={hasEnded(plan) ? "What it was allowed to do" : isSetUp || plan.authorityMode === "open" ? "What it may do" : "What you will authorize"}>
           <Card>
             <PermissionSheet sentences={session.permissions} />
           </Card>

@@ -12,6 +12,9 @@ import { PreflightList } from "./PreflightList";
 import { QuoteText } from "./QuoteText";
 import { RunCalendar } from "./RunCalendar";
 
+/** The key of a preview, which stands for one that is made for each proposal: 32 bytes of zero. */
+const NO_KEY = /\bGA{40,}[A-Z2-7]{1,8}\b/g;
+
 function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
     <div className="stack">
@@ -29,7 +32,7 @@ function Shown({ preview, network }: { preview: Preview; network: Network }) {
       </Part>
       <Part title="What you would authorize">
         <p className="soft">{MODES[preview.authorityMode]?.what}</p>
-        <PermissionSheet sentences={preview.permissions} />
+        <PermissionSheet sentences={preview.permissions.map((each) => each.replace(NO_KEY, "(made when you propose)"))} />
       </Part>
       <Part title="Checks">
         <PreflightList preflight={preview.preflight} network={network} />

@@ -28,7 +28,7 @@ const columnsOf = (plan: Plan, open: (index: number) => void): Column<Run>[] => 
   },
   { id: "state", label: "State", cell: (each) => <Badge tone={runState(each.state).tone}>{runState(each.state).label}</Badge> },
   { id: "due", label: "Due", cell: (each) => <Time at={each.scheduledFor} format="short" /> },
-  { id: "why", label: "Why", cell: (each) => <span className="foreign">{whyOf(each) ?? ""}</span> },
+  { id: "why", label: "Why", cell: (each) => whyOf(each) ?? "" },
   {
     id: "transaction",
     label: "Transaction",

@@ -64,10 +64,15 @@ const EVENTS: Record<string, string> = {
   "plan.fail": "Failed",
   "plan.offer_top_up": "More runs were offered",
   "plan.confirm_top_up": "More runs were paid",
+  "payment.confirmed": "Payment confirmed",
+  "payment.failed": "Payment failed",
   "plan.shred": "The key of the plan was destroyed",
   "warning.session_ends": "Warning: the session ends soon",
   "warning.low_balance": "Warning: the balance is too low for the next run",
 };
 
 /** The title of an event; one that is not known here has its own name. */
-export const eventTitle = (kind: string): string => EVENTS[kind] ?? kind.replaceAll(/[._]/g, " ");
+export function eventTitle(kind: string): string {
+  const text = kind.replaceAll(/[._]/g, " ");
+  return EVENTS[kind] ?? text.charAt(0).toUpperCase() + text.slice(1);
+}
