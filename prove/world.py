@@ -3,7 +3,7 @@
 import asyncio
 import math
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,10 @@ _CREATE: Final = "from farebox.cli.main import main; main()"
 _CLOSE_EVERY_S: Final = 0.1
 # for each two replicas with 20 connections and one of the proof, and the owner: 83 of 100
 ENVIRONMENTS_PER_SERVER: Final = 2
+
+
+# what a proof puts on the network besides, with the settings of the service
+Preparation = Callable[[Devnet, Scene, Mapping[str, str]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,12 @@ async def open_world(
     channels: int = _CHANNELS,
     payers: int = _PAYERS,
     workers: int = ENVIRONMENTS_PER_SERVER,
+    preparation: Preparation | None = None,
 ) -> AsyncIterator[World]:
     """Open a world in `folder` and stop its processes at the end; `sources` is the service's code.
 
     It has database servers for `workers` concurrent cases, with the default `max_connections`.
+    `preparation` adds what a proof needs to the network, while ledgers close.
 
     Raises:
         RunFailed: the service's command could not create the channels.
@@ -113,7 +119,9 @@ async def open_world(
     async with _start_server(first) as server:
         await server.execute(f"CREATE DATABASE {TEMPLATE}")
         url = server.url_of(TEMPLATE)
-        prepared = await _prepare(folder, url, channels=channels, payers=payers)
+        prepared = await _prepare(
+            folder, url, channels=channels, payers=payers, preparation=preparation
+        )
     other_folders = [
         folder / f"database-{n}" for n in range(1, math.ceil(workers / ENVIRONMENTS_PER_SERVER))
     ]
@@ -140,7 +148,14 @@ async def _start_server(folder: Path) -> AsyncIterator[Server]:
             await owner.close()
 
 
-async def _prepare(folder: Path, database_url: str, *, channels: int, payers: int) -> Prepared:
+async def _prepare(
+    folder: Path,
+    database_url: str,
+    *,
+    channels: int,
+    payers: int,
+    preparation: Preparation | None,
+) -> Prepared:
     journal = folder / "network"
     relayer = Keypair.random()
     async with await start_devnet(devnet_options(journal)) as devnet:
@@ -153,7 +168,9 @@ async def _prepare(folder: Path, database_url: str, *, channels: int, payers: in
         }
         closing = asyncio.create_task(_close_ledgers(devnet))
         try:
-            await _create_channels(folder, settings, channels)
+            await create_channels(folder, settings, channels)
+            if preparation is not None:
+                await preparation(devnet, scene, settings)
         finally:
             closing.cancel()
             await asyncio.gather(closing, return_exceptions=True)
@@ -167,9 +184,17 @@ async def _close_ledgers(devnet: Devnet) -> None:
         await asyncio.sleep(_CLOSE_EVERY_S)
 
 
-async def _create_channels(folder: Path, settings: Mapping[str, str], count: int) -> None:
+async def create_channels(
+    folder: Path, settings: Mapping[str, str], count: int, *, purpose: str = "settlement"
+) -> None:
+    """Create channel accounts by the service's command.
+
+    Raises:
+        RunFailed: the command failed.
+    """
     log = folder / "channels.log"
-    arguments = ("channels", "create", "--network", "testnet", "--count", str(count))
+    arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
+    arguments += ["--for", purpose]
     python = sys.executable
     async with run_process([python, "-c", _CREATE, *arguments], env=settings, log=log) as process:
         code = await asyncio.to_thread(process.wait, 60)
