@@ -127,7 +127,7 @@ def _find_unresolved(plans: Sequence[ProvenPlan], rows: CaseRows) -> Iterator[st
         others = [run for run in runs if run["state"] != "succeeded"]
         for run in others:
             yield f"run {run['run_index']} is {run['state']} ({run['error_code']})"
-        if row["status"] != "completed" or row["delegate_key"] is not None:
+        if row["status"] != "completed":
             yield f"{plan.id} is {row['status']} ({row['status_reason']})"
     kept = {name: rows.sums[name] for name in ("running", "channels_kept", "leases")}
     if any(kept.values()):

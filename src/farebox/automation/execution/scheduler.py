@@ -127,11 +127,15 @@ class Scheduler:
 
     def _start(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(self._guard(run, work))
+        stale = self._running.get(run.id)  # its lease was lost, and the run claimed again here
+        if stale is not None:
+            stale.cancel()
         self._running[run.id] = task
-        task.add_done_callback(lambda _: self._forget(run))
+        task.add_done_callback(lambda ended: self._forget(run, ended))
 
-    def _forget(self, run: Run) -> None:
-        self._running.pop(run.id, None)
+    def _forget(self, run: Run, task: asyncio.Task[None]) -> None:
+        if self._running.get(run.id) is task:
+            del self._running[run.id]
         self._ended.set()
 
     async def _guard(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
@@ -153,15 +157,16 @@ class Scheduler:
             await self._executor.resume(run, plan)
 
     async def _heartbeat(self) -> None:
-        """Extend the leases; work on a run whose lease is lost is stopped."""
+        """Extend the leases of the runs in progress; work on one whose lease is lost is stopped.
+
+        The lease of a run that an outage interrupted passes, so that the run is recovered.
+        """
         if not self._running:
             return
         until = self._clock.now() + LEASE
         started = set(self._running)
         async with self._database.connection() as db:
-            held = await claim_store.extend_leases(
-                db, self._network, holder=self._holder, until=until
-            )
+            held = await claim_store.extend_leases(db, started, holder=self._holder, until=until)
         for run_id in started - held:
             task = self._running.get(run_id)
             if task is not None:
