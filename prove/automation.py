@@ -33,7 +33,7 @@ from prove.boundaries import background_labels, usual_boundaries
 from prove.concurrency import run_concurrently
 from prove.interceptor import Boundary
 
-_WORKERS: Final = 6
+_WORKERS: Final = 4
 _RECORDINGS: Final = 3
 _QUICK_CASES: Final = 18
 _QUICK_SCENARIOS: Final = 3

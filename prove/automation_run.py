@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from e2e.machine import RunFailed
 from farebox.local.faults import LocalFault
 from prove.automation_case import NOWHERE, UNDISTURBED, FaultKind, RunCase, Scenario
 from prove.automation_fate import EnvelopeFate
@@ -19,12 +20,13 @@ from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.run_envelopes import EnvelopeWatch
 from prove.run_interceptor import RunInterceptor
 
-UNRESOLVED_AFTER_S: Final = 120.0
+UNRESOLVED_AFTER_S: Final = 90.0
 _HIT_WITHIN_S: Final = 25.0
 _IDLE_S: Final = 20.0  # longer than the interval of a scheduler's loops
 _STILL_S: Final = 6.0  # without a change: then a minute passes for the leases
 _LOOK_S: Final = 0.25
 _MAX_PLAYS: Final = 3
+_LONGEST_S: Final = 150.0  # of a play, however busy the machine is
 _FINAL: Final = ("completed", "cancelled", "failed", "expired", "paused")
 
 
@@ -69,7 +71,19 @@ async def record_idle(world: AutomationWorld) -> frozenset[str]:
 
 
 async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
-    """Run one case once."""
+    """Run one case once.
+
+    Raises:
+        RunFailed: it did not end.
+    """
+    try:
+        async with asyncio.timeout(_LONGEST_S):
+            return await _run_case(world, case)
+    except TimeoutError as error:
+        raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
+
+
+async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
     async with world.environment() as environment:
         played = _Played(world, environment, case)
         await played.start()
@@ -124,6 +138,7 @@ class _Played:
             self._interceptor_of(self.replicas[1]).may_claim.clear()
         self._fault.install(self.replicas)
         author = Author(self._world, environment)
+        self._watch.target = author.target_of(case.scenario.mode, 0)
         self._plans.append(await FACTORIES[case.scenario.mode](author, 0))
         if case.has_bystander:
             self._plans.append(await open_plan(author, 1))

@@ -137,10 +137,14 @@ async def read_landed(environment: Environment) -> list[LandedEnvelope]:
 
 
 class EnvelopeWatch:
-    """Sees every envelope that reaches the node; `before` and `after` are told of the first."""
+    """Sees every envelope that reaches the node.
+
+    `before` and `after` are told of the first one that calls the contract `target`.
+    """
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
+        self.target = ""
         self.deliveries: list[Delivery] = []
         self._is_first = True
         self.before: Callable[[RunEnvelope], Awaitable[None]] | None = None
@@ -151,7 +155,8 @@ class EnvelopeWatch:
         sent = read_run_envelope(envelope)
         if sent is None:
             return await forward()
-        is_first, self._is_first = self._is_first, False
+        is_first = self._is_first and sent.contract == self.target
+        self._is_first = self._is_first and not is_first
         ledger, closed_at = await read_newest(self._environment)
         if is_first and self.before is not None:
             await self.before(sent)

@@ -28,7 +28,7 @@ LEASE: Final = timedelta(seconds=60)
 _HEARTBEAT_S: Final = 15.0
 _POLL_S: Final = 0.5  # between two claims that found less than they could take
 _UPKEEP_S: Final = 5.0
-_BATCH: Final = 32
+BATCH: Final = 32  # of one claim
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -90,7 +90,7 @@ class Scheduler:
                 claimed = await claim_store.claim_due(
                     db,
                     self._network,
-                    count=min(room, _BATCH),
+                    count=min(room, BATCH),
                     holder=self._holder,
                     now=now,
                     until=now + LEASE,
@@ -112,11 +112,11 @@ class Scheduler:
         """Take over what a lost process left: sent runs are observed, others are due again."""
         now = self._clock.now()
         async with self._database.connection() as db:
-            await claim_store.release_lost(db, self._network, now=now, limit=_BATCH)
+            await claim_store.release_lost(db, self._network, now=now, limit=BATCH)
             unresolved = await claim_store.claim_unresolved(
                 db,
                 self._network,
-                count=_BATCH,
+                count=BATCH,
                 holder=self._holder,
                 now=now,
                 until=now + LEASE,

@@ -135,7 +135,7 @@ class RunSender:
     ) -> Attempt:
         """The attempt, with a time bound of about twelve ledgers and a minute at most.
 
-        Where ledgers close faster than a second, it is what nodes ask for and some seconds to spare.
+        Where ledgers close faster than that, it is what nodes ask for, and some seconds to spare.
         """
         prepared = built.prepared
         life_s = max(ATTEMPT_LEDGERS * now.cadence_s, now.shortest_bound_s() + _SPARE_S)
