@@ -24,7 +24,7 @@ from farebox.local.postgres import EmbeddedPostgres
 
 _WORKING: Final = 60  # plans that are always due
 _RUNS: Final = 500  # of each of them: more than the bench takes
-_SETTLING: Final = 100  # channels and callers of settlement
+_SETTLING: Final = 60  # channels and callers of settlement
 _LEAD_S: Final = 5.0
 _APART: Final = timedelta(milliseconds=700)  # not a multiple of the time between two claims
 _LANDED_S: Final = 60.0

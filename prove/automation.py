@@ -33,7 +33,7 @@ from prove.boundaries import background_labels, usual_boundaries
 from prove.concurrency import run_concurrently
 from prove.interceptor import Boundary
 
-_WORKERS: Final = 4
+_WORKERS: Final = 6
 _RECORDINGS: Final = 3
 _QUICK_CASES: Final = 18
 _QUICK_SCENARIOS: Final = 3
@@ -159,7 +159,7 @@ async def _control_is_caught(folder: Path) -> bool:
     for outcome in outcomes:
         say(f"control: {outcome}")
     caught = {each.violation for outcome in outcomes for each in outcome.findings}
-    return RunViolation.REUSED in caught
+    return bool(caught & {RunViolation.REUSED, RunViolation.DOUBLED})
 
 
 if __name__ == "__main__":

@@ -163,9 +163,12 @@ class RunFault:
 
 
 async def pass_leases(environment: Environment) -> None:
-    """Let every lease pass, as a minute without a heartbeat does."""
+    """Let every lease pass, as a minute without a heartbeat does; a held call's rows are left."""
     await environment.query(
-        "UPDATE automation_leases SET until = clock_timestamp() - interval '1 s'"
+        """
+        UPDATE automation_leases SET until = clock_timestamp() - interval '1 s'
+        WHERE run_id IN (SELECT run_id FROM automation_leases FOR UPDATE SKIP LOCKED)
+        """
     )
 
 
@@ -174,7 +177,10 @@ async def pass_waits(environment: Environment) -> None:
     await environment.query(
         """
         UPDATE automation_runs SET due_at = clock_timestamp()
-        WHERE state IN ('retry_wait', 'deferred') AND due_at > clock_timestamp()
+        WHERE id IN (
+            SELECT id FROM automation_runs
+            WHERE state IN ('retry_wait', 'deferred') AND due_at > clock_timestamp()
+            FOR UPDATE SKIP LOCKED)
         """
     )
 

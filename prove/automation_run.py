@@ -20,13 +20,13 @@ from prove.interceptor import Boundary, CrashPoint, CrashTiming
 from prove.run_envelopes import EnvelopeWatch
 from prove.run_interceptor import RunInterceptor
 
-UNRESOLVED_AFTER_S: Final = 90.0
+UNRESOLVED_AFTER_S: Final = 120.0
 _HIT_WITHIN_S: Final = 25.0
 _IDLE_S: Final = 20.0  # longer than the interval of a scheduler's loops
 _STILL_S: Final = 6.0  # without a change: then a minute passes for the leases
 _LOOK_S: Final = 0.25
 _MAX_PLAYS: Final = 3
-_LONGEST_S: Final = 150.0  # of a play, however busy the machine is
+_LONGEST_S: Final = 400.0  # of a play, however busy the machine is
 _FINAL: Final = ("completed", "cancelled", "failed", "expired", "paused")
 
 
