@@ -13,12 +13,11 @@ _PLANS: Final = """
         not_before, expires_at, max_fee, run_limit, runs_credited, auth_limit, status, overdue_at)
     SELECT 'auto_stored' || i, 'user_' || i / $3::int, 'stellar:testnet', 'G' || i / $3::int, 'g',
            'contract_call', 'a stored plan', 'open', '{}', '{}', digest, digest, digest,
-           $4::bytea || digest, '{"kind":"interval","everySeconds":60}', 'skip', 30,
+           NULL, '{"kind":"interval","everySeconds":60}', 'skip', 30,
            $2::timestamptz, $2::timestamptz + interval '30 days', 1000, 10, 10, 10, 'active',
            $2::timestamptz + interval '30 days'
     FROM generate_series(1, $1::int) i, LATERAL (SELECT sha256(i::text::bytea) AS digest) d
 """
-_KEY_VERSION: Final = (1).to_bytes(4, "big")  # begins what is sealed
 _OWNERS: Final = """
     INSERT INTO automation_owners (network, owner)
     SELECT DISTINCT network, owner FROM automation_proposals ON CONFLICT DO NOTHING
@@ -55,7 +54,7 @@ async def fill_plans(
     """Store active plans with two runs each; those of `due` plans are due and spread over all."""
     async with db.transaction():
         await db.execute("SET LOCAL session_replication_role = replica")  # triggers: set by _OWNERS
-        await db.execute(_PLANS, plans, now, per_owner, _KEY_VERSION)
+        await db.execute(_PLANS, plans, now, per_owner)
         await db.execute(_OWNERS)
         await db.execute(_RUNS, plans, due, now, per_owner)
     await _tidy(db, [f"automation_{name}" for name in _OURS])
