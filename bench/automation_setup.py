@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import aiohttp
 import asyncpg
 from stellar_sdk import Keypair, SorobanServer, scval
 
 from bench.automation_rows import fill_plans
 from bench.settle_setup import MeasuredFacilitator, SettleSetup
 from e2e.automation_plans import EVERY, draft_plan, keeper_calls, start_plan
-from e2e.contracts import deploy_contract
+from e2e.contracts import ask_friendbot, deploy_contract
 from e2e.machine import ROOT, RunFailed, say
 from farebox.app.vault_services import automation_sealers
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -110,7 +109,7 @@ async def open_automation_setup(
     rpc_url = settle.devnet.rpc_url
     async with settle.closing_quickly():
         for each in (paymaster, deployer):
-            await _fund(rpc_url, each.public_key)
+            await ask_friendbot(rpc_url, each.public_key)
         keeper = await asyncio.to_thread(_deploy_keeper, rpc_url, deployer)
     await settle.create_channels(CHANNELS, purpose="automation", settings=settings)
     db = await asyncpg.connect(settle.database.reveal())
@@ -120,15 +119,6 @@ async def open_automation_setup(
         yield AutomationSetup(settle, settings, keeper, db)
     finally:
         await db.close()
-
-
-async def _fund(rpc_url: str, address: str) -> None:
-    async with (
-        aiohttp.ClientSession(trust_env=False) as session,
-        session.get(f"{rpc_url.rstrip('/')}/friendbot", params={"addr": address}) as answer,
-    ):
-        if answer.status != 200:
-            raise RunFailed(f"friendbot answered {answer.status}")
 
 
 def _deploy_keeper(rpc_url: str, deployer: Keypair) -> Address:

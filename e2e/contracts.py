@@ -1,9 +1,10 @@
-"""Submit operations and create contracts by the public SDK, each as soon as a ledger has it."""
+"""Create accounts and contracts on a devnet, and submit operations, by the public SDK."""
 
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
+import aiohttp
 from stellar_sdk import Keypair, SorobanServer, StrKey, TransactionBuilder, xdr
 from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
 
@@ -13,6 +14,20 @@ from farebox.kernel.networks import Network
 _FEE: Final = 100_000
 _LOOKS: Final = 400
 _LOOK_S: Final = 0.1
+
+
+async def ask_friendbot(rpc_url: str, address: str) -> None:
+    """Create an account on the ledger.
+
+    Raises:
+        RunFailed: friendbot did not.
+    """
+    async with (
+        aiohttp.ClientSession(trust_env=False) as session,
+        session.get(f"{rpc_url.rstrip('/')}/friendbot", params={"addr": address}) as answer,
+    ):
+        if answer.status != 200:
+            raise RunFailed(f"friendbot answered {answer.status}")
 
 
 def submit(

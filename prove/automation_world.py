@@ -11,7 +11,7 @@ from typing import Final
 
 from stellar_sdk import Keypair, SorobanServer, scval
 
-from e2e.contracts import deploy_contract
+from e2e.contracts import ask_friendbot, deploy_contract
 from e2e.machine import ROOT
 from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
@@ -19,7 +19,7 @@ from farebox.local.devnet import Devnet, Scene
 from farebox.vault.master_keys import MasterKeys, read_master_keys
 from prove.environment import Environment, open_environment
 from prove.run_interceptor import RunInterceptor
-from prove.world import NETWORK, World, ask_friendbot, create_channels, open_world
+from prove.world import NETWORK, World, create_channels, open_world
 
 KEEPERS: Final = 2  # an open plan of a case has one of its own
 _CHANNELS: Final = 4
@@ -60,7 +60,7 @@ class AutomationScenery:
         del scene
         deployer = Keypair.random()
         for each in (self.paymaster, self.stranger, deployer):
-            await ask_friendbot(devnet, each.public_key)
+            await ask_friendbot(devnet.rpc_url, each.public_key)
         own = {**settings, **self.settings}
         await create_channels(self.folder, own, _CHANNELS, purpose="automation")
         self.keepers = await asyncio.to_thread(_deploy_keepers, devnet.rpc_url, deployer)

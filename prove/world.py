@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import aiohttp
 import asyncpg
 from stellar_sdk import Keypair
 
+from e2e.contracts import ask_friendbot
 from e2e.machine import ROOT, RunFailed, run_process, subfolder, tail
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -159,7 +159,7 @@ async def _prepare(
     journal = folder / "network"
     relayer = Keypair.random()
     async with await start_devnet(devnet_options(journal)) as devnet:
-        await ask_friendbot(devnet, relayer.public_key)
+        await ask_friendbot(devnet.rpc_url, relayer.public_key)
         scene = await devnet.scene(payers=payers, payees=1)
         settings = {
             "FAREBOX_DATABASE_URL": database_url,
@@ -200,13 +200,3 @@ async def create_channels(
         code = await asyncio.to_thread(process.wait, 60)
     if code != 0:
         raise RunFailed(f"the channels could not be created:\n{tail(log)}")
-
-
-async def ask_friendbot(devnet: Devnet, address: str) -> None:
-    """Create an account on the ledger."""
-    async with (
-        aiohttp.ClientSession(trust_env=False) as session,
-        session.get(f"{devnet.rpc_url}/friendbot", params={"addr": address}) as answer,
-    ):
-        if answer.status != 200:
-            raise RunFailed(f"friendbot answered {answer.status}")
