@@ -17,6 +17,7 @@ class Fate(StrEnum):
 
     LANDS = "lands"
     NEVER = "never lands, and its time bound passes"
+    SLOW = "waits for three seconds, in which no ledger closes"
     FOREIGN = "lands inside a stranger's fee bump"
     STRANGER = "a stranger uses its signed entry first"
     CLOCK = "the network's clock leaps while it waits"

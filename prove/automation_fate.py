@@ -18,6 +18,7 @@ from prove.world import NETWORK
 
 _FEE: Final = 1_000_000
 _LEAPS_S: Final = (5, 15, 40)
+_NO_LEDGER_S: Final = 3.0
 _STEP_S: Final = 21
 _STEP_LEDGERS: Final = 5
 _PAST_LEDGERS: Final = 14  # more than an attempt may wait
@@ -51,11 +52,18 @@ class EnvelopeFate:
                     await devnet.land_wrapped(envelope.tx_hash)
             case Fate.CLOCK:
                 await devnet.jump(self._leap_s)
+            case Fate.SLOW:
+                self._environment.ledger_closer.pause()
+                self._environment.later.append(asyncio.create_task(self._close_later()))
             case Fate.NEVER:
                 dropping = asyncio.create_task(self._outlive(envelope))
                 self._environment.later.append(dropping)
             case _:
                 return
+
+    async def _close_later(self) -> None:
+        await asyncio.sleep(_NO_LEDGER_S)
+        await self._environment.ledger_closer.resume(slowly=True)
 
     async def _outlive(self, envelope: RunEnvelope) -> None:
         """Drop what waits until the envelope's bounds have passed."""

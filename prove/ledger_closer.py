@@ -88,6 +88,6 @@ class LedgerCloser:
 
     async def resume(self, *, slowly: bool = False) -> None:
         """Let ledgers include pending transactions again; `slowly`: at the pace of the start."""
-        self._drops_pending = False
+        self._drops_pending = self._is_paused = False
         self._pace_s = _SLOW_S if slowly else self._pace_s
         await self._devnet.close(2)

@@ -9,10 +9,10 @@ from stellar_sdk import (
     Address,
     FeeBumpTransactionEnvelope,
     InvokeHostFunction,
+    TransactionBuilder,
     TransactionEnvelope,
     xdr,
 )
-from stellar_sdk.helpers import parse_transaction_envelope_from_xdr
 
 from prove.environment import Environment
 from prove.world import NETWORK
@@ -63,7 +63,7 @@ class LandedEnvelope:
 
 def read_run_envelope(text: str) -> RunEnvelope | None:
     """Read an envelope of one contract call; None for any other."""
-    parsed = parse_transaction_envelope_from_xdr(text, NETWORK.passphrase)
+    parsed = TransactionBuilder.from_xdr(text, NETWORK.passphrase)
     inner, fee_source = parsed, None
     if isinstance(parsed, FeeBumpTransactionEnvelope):
         inner = parsed.transaction.inner_transaction_envelope
