@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.contracts_watch import AutomationContracts, ContractsWatch
+from farebox.automation.sessions.deploy_contracts import DEPLOYED
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
@@ -35,7 +35,7 @@ async def test_deployed_contracts_are_those_that_the_service_accepts(alone: Stag
     settings = dict(line.split("=") for line in made.out.splitlines())
     assert list(settings) == [
         "FAREBOX_SESSION_GUARD_TESTNET",
-        "FAREBOX_ED25519_VERIFIER_TESTNET",
+        "FAREBOX_SESSION_VERIFIER_TESTNET",
         "FAREBOX_SESSION_INSTALLER_TESTNET",
         "FAREBOX_MANDATE_FACTORY_TESTNET",
     ]
@@ -44,10 +44,7 @@ async def test_deployed_contracts_are_those_that_the_service_accepts(alone: Stag
     assert (again.code, again.out) == (0, made.out)
     assert "nothing to do" in again.err
     assert alone.node().counts()["sendTransaction"] == sent, "nothing is done twice"
-    contracts = {
-        ServiceContract(name.removeprefix("FAREBOX_").removesuffix("_TESTNET").lower()): Address(at)
-        for name, at in settings.items()
-    }
+    contracts = {each: Address(settings[f"FAREBOX_{each.setting}_TESTNET"]) for each in DEPLOYED}
     url = Secret(alone.environment["FAREBOX_RPC_URL_TESTNET"])
     async with HttpSorobanRpc(Network.TESTNET, url, timeout_s=10) as rpc:
         named = AutomationContracts(contracts)

@@ -104,7 +104,7 @@ def _contracts(own: NetworkSettings) -> AutomationContracts:
     """What the operator has named of the contracts and the venues."""
     contracts = {
         ServiceContract.GUARD: own.session_guard,
-        ServiceContract.VERIFIER: own.ed25519_verifier,
+        ServiceContract.VERIFIER: own.session_verifier,
         ServiceContract.INSTALLER: own.session_installer,
         ServiceContract.FACTORY: own.mandate_factory,
     }

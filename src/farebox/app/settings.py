@@ -108,7 +108,7 @@ class NetworkSettings:
     session_guard: Address | None = optional("SESSION_GUARD_<NETWORK>", rules.contract,
         "the contract that bounds the sessions of smart accounts, as `farebox automation deploy` "
         "prints it; this and the two below are needed for plans of the mode `session`")
-    ed25519_verifier: Address | None = optional("ED25519_VERIFIER_<NETWORK>", rules.contract,
+    session_verifier: Address | None = optional("SESSION_VERIFIER_<NETWORK>", rules.contract,
         "the contract that verifies the keys of sessions")
     session_installer: Address | None = optional("SESSION_INSTALLER_<NETWORK>", rules.contract,
         "the contract by which an owner installs a session with one signature")

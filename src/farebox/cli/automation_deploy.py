@@ -37,7 +37,7 @@ def deploy(network: Network, source: Path | None) -> None:
     if deployed.live_until_ledger is not None:
         _print(f"the first contract is archived after ledger {deployed.live_until_ledger}")
     for contract, address in deployed.contracts.items():
-        click.echo(f"FAREBOX_{contract.upper()}_{network.label.upper()}={address}")
+        click.echo(f"FAREBOX_{contract.setting}_{network.label.upper()}={address}")
 
 
 def _deploy(settings: Settings, own: NetworkSettings, source: Path | None) -> DeployedContracts:

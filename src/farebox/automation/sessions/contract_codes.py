@@ -15,6 +15,11 @@ class ServiceContract(StrEnum):
     FACTORY = "mandate_factory"
     MANDATE = "mandate"
 
+    @property
+    def setting(self) -> str:
+        """The operator's setting that names it, without prefix and network."""
+        return "SESSION_VERIFIER" if self is ServiceContract.VERIFIER else self.upper()
+
 
 @cache
 def read_code(contract: ServiceContract) -> bytes:
