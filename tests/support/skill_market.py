@@ -80,16 +80,18 @@ async def plan_settings(stage: Stage, markets: Mapping[Network, PlanMarket]) -> 
 
 
 async def _deploy_own(stage: Stage, network: Network, settings: dict[str, str]) -> dict[str, str]:
-    """Deploy our contracts and the paymaster's channels, by the commands of an operator."""
-    environment = stage.environment | settings | VAULT_SETTING
-    on = ("--network", network.label)
-    for words in (
-        ("channels", "create", "--for", "automation", "--count", "3", *on),
-        ("automation", "deploy", *on),
-    ):
-        ran = await asyncio.to_thread(run_farebox, *words, settings=environment)
-        assert ran.code == 0, ran.err
-    return dict(line.split("=") for line in ran.out.splitlines())
+    """Create the paymaster's channels and deploy our contracts, by the operator's commands."""
+    environment, on = stage.environment | settings | VAULT_SETTING, ("--network", network.label)
+    words = ("channels", "create", "--for", "automation", "--count", "3", *on)
+    await _operate(environment, *words)
+    named = await _operate(environment, "automation", "deploy", *on)
+    return dict(line.split("=") for line in named.splitlines())
+
+
+async def _operate(environment: dict[str, str], *words: str) -> str:
+    ran = await asyncio.to_thread(run_farebox, *words, settings=environment)
+    assert ran.code == 0, ran.err
+    return ran.out
 
 
 @asynccontextmanager

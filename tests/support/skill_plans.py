@@ -130,9 +130,7 @@ def plan_of(stage: SkillStage, skill: PlanSkill, **changes: Any) -> Json:
     return body | changes
 
 
-async def proposed(
-    stage: SkillStage, skill: PlanSkill, owner: Planner, **changes: Any
-) -> Json:
+async def proposed(stage: SkillStage, skill: PlanSkill, owner: Planner, **changes: Any) -> Json:
     """Propose a plan; the output."""
     value = plan_of(stage, skill, **changes)
     output: Json = await stage.caller.perform(skill.slug, "propose", value, owner.headers)

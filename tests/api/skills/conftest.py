@@ -51,9 +51,11 @@ async def skill_shop(
     settings = await plan_settings(gateway, skill_markets)
     settings |= {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": web_auth_contract}
     folder = tmp_path_factory.mktemp("skill_shop")
-    async with shared_gateway(stage, gateway_database, folder, **settings) as opened:
-        async with plans_end(opened.stage):
-            yield opened
+    async with (
+        shared_gateway(stage, gateway_database, folder, **settings) as opened,
+        plans_end(opened.stage),
+    ):
+        yield opened
 
 
 @pytest.fixture(scope="module")
