@@ -171,7 +171,6 @@ async def test_plan_takes_only_what_its_mode_installs(
         (presigned, {"installTxHash": "ab" * 32}),
         (opened, {"presignedEntriesXdr": entries}),
         (opened, {"mandateId": "C" + "A" * 55}),
-        (mandate, {"installTxHash": "ab" * 32}),
         (mandate, {}),
     ):
         found = await plans.post(owner, plan, "activate", body)
