@@ -1,7 +1,7 @@
 """E2E=pages: the snippets of `sell.md`, `buy.md`, `gateway.md`, `wallets.md` and `automation.md`.
 
-They are run in this order. A stage of two devnets with the service replaces the public test network, so that the same commands
-run locally; the ledger shows at the end what was paid.
+They are run in this order. A stage of two devnets with the service replaces the public test
+network, so that the same commands run locally; the ledger shows at the end what was paid.
 """
 
 import contextlib
@@ -75,9 +75,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     return not runner.failed and received == expected, figures
 
 
-def _runner(
-    stage: Stage, market: Market, api: WrappedApi, keeper: str, folder: Path
-) -> PageRunner:
+def _runner(stage: Stage, market: Market, api: WrappedApi, keeper: str, folder: Path) -> PageRunner:
     port, port_of_python = free_port(), free_port()
     devnet = market.served.devnet
     given = {

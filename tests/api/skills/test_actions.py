@@ -4,6 +4,7 @@ import pytest
 
 from farebox.kernel.networks import Network
 from support.paid_gateway import PaidGateway
+from support.promises import promise
 from support.skill_calls import SkillCaller, actions_of
 from support.skill_market import PlanMarket
 from support.skill_performances import PERFORMANCES
@@ -14,6 +15,7 @@ def test_every_action_has_a_performance_and_no_other(skill_caller: SkillCaller) 
     assert PERFORMANCES.keys() == actions_of(skill_caller.specs)
 
 
+@promise("automation:four-kinds")
 @pytest.mark.parametrize("network", list(Network))
 @pytest.mark.parametrize("key", sorted(PERFORMANCES), ids="/".join)
 async def test_action_is_performed_and_its_output_fits_its_schema(
