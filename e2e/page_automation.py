@@ -86,14 +86,17 @@ async def _create_channels(settings: Mapping[str, str]) -> None:
 async def _until_paid_for(service_url: str) -> None:
     deadline = time.monotonic() + _COMMAND_S
     async with aiohttp.ClientSession() as session:
-        while time.monotonic() < deadline:
-            async with session.get(f"{service_url}/health/ready") as answer:
-                part = (await answer.json())["parts"][Network.TESTNET.value]
-            reasons = [each for each in part.get("reasons", ()) if each.startswith(_OF_PLANS)]
-            if not reasons:
-                return
+        while reasons := await _read_reasons(session, service_url):
+            if time.monotonic() > deadline:
+                raise RunFailed(f"no plan can run: {', '.join(reasons)}")
             await asyncio.sleep(_POLL_S)
-    raise RunFailed(f"no plan can run: {', '.join(reasons)}")
+
+
+async def _read_reasons(session: aiohttp.ClientSession, service_url: str) -> list[str]:
+    """Why no plan can run on testnet, as readiness says it."""
+    async with session.get(f"{service_url}/health/ready") as answer:
+        part = (await answer.json())["parts"][Network.TESTNET.value]
+    return [each for each in part.get("reasons", ()) if each.startswith(_OF_PLANS)]
 
 
 def _deploy(rpc_url: str, authority: Path, deployer: Keypair) -> str:

@@ -229,7 +229,8 @@ async def test_delegate_key_opens_for_its_own_plan_alone(proposing: ProposingSta
         "SELECT delegate_key FROM automation_proposals WHERE id = $1", plan
     )
     own = {"owner": wallet.owner, "purpose": DELEGATE_PURPOSE, "record": plan}
-    assert sealer(DELEGATES).open(row["delegate_key"], **own), "control: its own plan"
+    seed = sealer(DELEGATES).open(row["delegate_key"], **own)
+    assert len(seed.reveal()) == 32, "control: its own plan"
     for member in own:
         with pytest.raises(SealBroken):
             sealer(DELEGATES).open(row["delegate_key"], **(own | {member: "another"}))
