@@ -9,6 +9,7 @@ from support import node_proxy
 from support.skill_calls import ErrorKey, Json
 from support.skill_failures import Failing, Failure, selling, sending, weakly
 from support.skill_plans import (
+    RUNS,
     SKILLS,
     PlanSkill,
     in_time,
@@ -34,6 +35,7 @@ _PLANNING: Final[dict[str, Json]] = {
     "limit_exceeded": {"runLimit": 100_000},
     "schedule_never_fires": {"schedule": {"type": "once", "at": in_time(days=-1)}},
     "spec_mismatch": {"spec": {"colour": "red"}},
+    "unsupported_account": {"authorityMode": "session"},  # of a G… account
 }
 Skilled = Callable[[PlanSkill], Failure]
 
@@ -177,6 +179,7 @@ def _failures(skill: PlanSkill) -> dict[str, dict[str, Failure]]:
         "illegal_transition": of_ended_plan(skill),
         "invalid_payment_header": of_new_plan(skill, paymentSignature="%%%"),
         "invalid_request": of_new_plan(skill, runs="two"),
+        "limit_exceeded": of_new_plan(skill, runs=RUNS + 1),
     }
     found["activate"] = own | {
         "illegal_transition": of_new_plan(skill),

@@ -17,7 +17,14 @@ from support.wallet_sign_in import SERVER
 from support.web_auth import web_auth
 
 # a slug that is used again would be served from memory, so wrappers stay until the service ends
-BETWEEN: Final = ("settlements", "listings", "gateway_payments", "ingress_counts", "challenges")
+BETWEEN: Final = (
+    "settlements",
+    "listings",
+    "gateway_payments",
+    "ingress_counts",
+    "challenges",
+    "api_keys",
+)
 
 
 @pytest.fixture(scope="session")
