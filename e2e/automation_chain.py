@@ -99,6 +99,11 @@ class AutomationChain:
         """Read a balance."""
         return scval.from_int128(await self.read(token, "balance", scval.to_address(holder)))
 
+    async def status(self, transaction: str) -> str:
+        """Read how a transaction ended."""
+        found = await asyncio.to_thread(self._server.get_transaction, transaction)
+        return str(found.status.value)
+
     async def give(self, payer: Keypair, token: str, to: str, amount: int) -> None:
         """Transfer from an account that sends the transaction itself."""
         parties = [scval.to_address(payer.public_key), scval.to_address(to)]
