@@ -3,28 +3,27 @@
 A devnet with the limits of mainnet, the real service with a paymaster, and owners made of the
 public SDK. Each plan is proposed over HTTP, paid, installed and activated; it makes three runs on
 schedule, is paused, resumed and cancelled, and its effects are read from the ledger. Then runs that
-differ in one thing are submitted to the node with the plan's own delegate key.
+differ in one thing are submitted to the node with the plans' own delegate keys.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Final
-
-import aiohttp
 
 from e2e.automation_chain import NET
 from e2e.automation_console import ConsoleTally, run_console
-from e2e.automation_effects import Holdings, check_effects, read_holdings
-from e2e.automation_life import ActivePlan, PlanDesk
-from e2e.automation_owners import Client, open_http
-from e2e.automation_plans import OPEN, PRESIGNED, RUNS, Case, Timing, cases, soon
+from e2e.automation_course import Course
+from e2e.automation_life import PlanDesk
+from e2e.automation_owners import open_http
+from e2e.automation_plans import cases
 from e2e.automation_probes import CasePlans, count_refused
 from e2e.automation_stage import AutomationStage, open_automation_stage
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
-from farebox.kernel.errors import Outage, Refusal
+from farebox.kernel.errors import CommandRefused, Outage
 from farebox.kernel.secret import Secret
 from farebox.stellar.rpc_http import HttpSorobanRpc
 from farebox.storage.pool import Database
@@ -32,78 +31,118 @@ from farebox.storage.pool import Database
 LEAST_PLANS: Final = 12
 LEAST_TWINS: Final = 60
 _AT_ONCE: Final = 4  # cases that are opened at a time
-_FAR_S: Final = 3_600  # the first due time of a plan that the service makes no run of
-_END_S: Final = 7_200
-_PRESIGNED_END_S: Final = 1_500
-_GAP_S: Final = 45  # of a keeper, whose plan runs every minute
 _JUMP_S: Final = 65  # more than the interval of every plan
-_LEDGERS: Final = 4_000  # past the last ledger of every signed entry
+_END_S: Final = 7_300  # later than the end of every plan
+_LAST_LEDGERS: Final = 4_000  # later than the last ledger of every signed entry
+_FAULTS: Final = (RunFailed, Outage, CommandRefused)
 
 
-class Course:
-    """One case from its proposal to its last twin."""
+async def run(quick: bool) -> tuple[bool, dict[str, object]]:
+    """Run the target; return whether it holds, and the figures."""
+    began = time.monotonic()
+    chosen = cases(quick=quick)
+    with scratch_folder("farebox-automation-") as scratch:
+        async with _opened(subfolder(scratch, "automation"), len(chosen)) as desk:
+            async with open_http() as http:
+                courses = [Course(desk, http, case, n) for n, case in enumerate(chosen)]
+                await _travel(desk.stage, courses)
+            console = await run_console(desk.stage, quick=quick)
+    figures = _figures(courses, console)
+    figures["seconds"] = round(time.monotonic() - began, 1)
+    return _holds(figures, is_quick=quick), figures
 
-    def __init__(self, desk: PlanDesk, http: aiohttp.ClientSession, case: Case, number: int):
-        self.case, self.faults, self.is_done = case, list[str](), False
-        self.plans: CasePlans | None = None
-        self._desk, self._http, self._number = desk, http, number
-        self._before: Holdings | None = None
 
-    async def open(self, turns: asyncio.Semaphore) -> None:
-        """Open the plan that lives, and those that are used past the service."""
-        async with turns:
-            stage, case = self._desk.stage, self.case
-            owner = await stage.owner(case, self._number)
-            place = await stage.place_of(self._number, gap=_GAP_S if case.mode is OPEN else 0)
-            client = Client(self._http, stage.service, owner)
-            await client.sign_in(await stage.chain.ledger())
-            end = _PRESIGNED_END_S if case.mode is PRESIGNED else _END_S
-            life = await self._desk.open(
-                *(case, place, client, Timing(end=soon(end))),
-                title=f"{case.name}, alive",
-                payer=stage.payer(self._number),
-            )
-            self.plans = CasePlans(case, stage.chain, place, life)
-            self._before = await read_holdings(stage.chain, life)
-            say(f"{case.name}: active")
-
-    async def live(self) -> None:
-        """Live the life of the plan, and try the twins of its content meanwhile."""
-        plans = self._plans()
-        living = asyncio.ensure_future(self._live(plans.life))
-        try:
-            if self.case.has_delegate:
-                plans.lived = await self._desk.delegate(plans.life)
-                for name, runs in (("probe", 2), ("spent", 1)):
-                    setattr(plans, name, await self._idle(plans.life, name, runs))
-            await plans.try_contents()
-        finally:
-            await living
-
-    async def _idle(self, life: ActivePlan, name: str, runs: int):  # type: ignore[no-untyped-def]
-        """A plan of which the service makes no run; its delegate."""
-        timing = Timing(start=soon(_FAR_S), end=soon(_END_S), runs=runs)
-        plan = await self._desk.open(
-            *(self.case, life.place, life.client, timing),
-            title=f"{self.case.name}, {name}",
-            payer=self._desk.stage.cashier,
+@asynccontextmanager
+async def _opened(folder: Path, owners: int) -> AsyncIterator[PlanDesk]:
+    """Open the stage, and the database and the node as this program reads them."""
+    async with AsyncExitStack() as stack:
+        stage = await stack.enter_async_context(open_automation_stage(folder, owners=owners))
+        url = Secret(stage.settings["FAREBOX_DATABASE_URL"])
+        database = await stack.enter_async_context(Database(url, connections=2))
+        node = await stack.enter_async_context(
+            HttpSorobanRpc(NET, Secret(stage.chain.devnet.rpc_url), timeout_s=20)
         )
-        return await self._desk.delegate(plan)
+        yield PlanDesk(stage, database, node)
 
-    async def _live(self, life: ActivePlan) -> None:
-        await self._desk.live(life)
-        say(f"{self.case.name}: {life.succeeded} runs, paused, resumed, cancelled")
 
-    async def check(self) -> None:
-        """Read the effects of the runs from the ledger."""
-        plans = self._plans()
-        if self._before is None:
-            raise RunFailed(f"{self.case.name}: nothing was read before the runs")
-        mandate = plans.lived.mandate if plans.lived else ""
-        await check_effects(plans.chain, plans.life, self._before, mandate=mandate)
-        self.is_done = not self.faults
+async def _travel(stage: AutomationStage, courses: Sequence[Course]) -> None:
+    """Take every case through its life, and move the network's clock between the twins."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+    say(f"{len(courses)} plans: propose, pay, install, activate")
+    await _each(courses, lambda course: _whole_life(course, turns))
+    await _each(courses, Course.check)
+    devnet = stage.chain.devnet
+    for what, step, seconds, ledgers in (
+        ("a run lands, and one follows too early", CasePlans.try_use, _JUMP_S, 1),
+        ("once too often, and after closing", CasePlans.try_again, _JUMP_S, 1),
+        ("controls before the end of every plan", CasePlans.before_expiry, 0, 0),
+        ("after expiry", CasePlans.try_late, _END_S, _LAST_LEDGERS),
+    ):
+        if seconds:
+            await devnet.jump(seconds, ledgers=ledgers)
+        say(what)
+        await _each(courses, _step(step))
 
-    def _plans(self) -> CasePlans:
-        if self.plans is None:
-            raise RunFailed(f"{self.case.name}: its plan is not open")
-        return self.plans
+
+async def _whole_life(course: Course, turns: asyncio.Semaphore) -> None:
+    await course.open(turns)
+    await course.live(turns)
+
+
+def _step(step: Callable[[CasePlans], Awaitable[None]]) -> Callable[[Course], Awaitable[None]]:
+    async def take(course: Course) -> None:
+        await step(course.opened())
+
+    return take
+
+
+async def _each(courses: Sequence[Course], step: Callable[[Course], Awaitable[None]]) -> None:
+    """Take a step with every case that is open; one that fails leaves the others going on."""
+
+    async def take(course: Course) -> None:
+        try:
+            await step(course)
+        except _FAULTS as fault:
+            course.faults.append(f"{course.case.name}: {fault}")
+            say(course.faults[-1][:600])
+
+    await asyncio.gather(*(take(course) for course in courses))
+
+
+def _figures(courses: Sequence[Course], console: ConsoleTally) -> dict[str, object]:
+    plans = [course.plans for course in courses if course.plans is not None]
+    twins, refused = count_refused(plans)
+    verdicts = [each for plan in plans for each in plan.verdicts]
+    faults = [fault for course in courses for fault in course.faults]
+    faults += [each.fault for each in verdicts if each.fault] + console.faults
+    return {
+        "plans": len(courses),
+        "plans_done": sum(course.is_done for course in courses),
+        "runs_due": sum(course.runs[0] for course in courses),
+        "runs_succeeded": sum(course.runs[1] for course in courses),
+        "twins": twins,
+        "refused_by_chain": refused,
+        "controls": sum(plan.controls for plan in plans),
+        "console_plans": console.plans,
+        "console_done": console.done,
+        "faults": faults,
+    }
+
+
+def _holds(figures: dict[str, object], *, is_quick: bool) -> bool:
+    """Whether every plan, run, twin and journey ended as it must, and there were enough."""
+    pairs = (
+        ("plans", "plans_done"),
+        ("runs_due", "runs_succeeded"),
+        ("twins", "refused_by_chain"),
+        ("console_plans", "console_done"),
+    )
+    is_enough = (
+        int(str(figures["plans"])) >= LEAST_PLANS and int(str(figures["twins"])) >= LEAST_TWINS
+    )
+    is_equal = all(figures[one] == figures[other] for one, other in pairs)
+    return is_equal and not figures["faults"] and (is_quick or is_enough)
+
+
+if __name__ == "__main__":
+    raise SystemExit(run_and_report(run))

@@ -153,5 +153,3 @@ def count_refused(plans: Sequence[CasePlans]) -> tuple[int, int]:
     """How many twins there were, and how many of them the chain refused for the right reason."""
     verdicts = [each for plan in plans for each in plan.verdicts]
     return len(verdicts), sum(not each.fault for each in verdicts)
-
-

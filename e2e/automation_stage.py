@@ -5,7 +5,7 @@ import base64
 import contextlib
 import os
 import subprocess
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -47,6 +47,7 @@ class AutomationStage:
     service: str
     settings: Mapping[str, str]
     place: Place
+    cashier: Party  # pays for the plans that the service makes no run of
     owners: tuple[Party, ...]  # accounts with the asset, one for each case
     recipients: tuple[Party, ...]  # two for each case
     folder: Path
@@ -61,7 +62,7 @@ class AutomationStage:
         return next(at for name, at in self.settings.items() if word in name)
 
     async def owner(self, case: Case, number: int) -> Owner:
-        """The account of a case: one of the scene, or a new smart account with some of the asset."""
+        """The account of a case: one of the scene, or a new smart account with some asset."""
         payer = self.payer(number)
         key = Keypair.from_secret(payer.reveal())
         if not case.generation:
@@ -94,9 +95,9 @@ async def open_automation_stage(
             passphrase=NET.passphrase, close_ms=CLOSE_MS, log=folder / "devnet.log"
         )
         devnet = await stack.enter_async_context(await start_devnet(options, progress=say))
-        scene = await devnet.scene(payers=owners + _SENDERS + 3, payees=2 + 2 * owners)
+        scene = await devnet.scene(payers=owners + _SENDERS + 4, payees=2 + 2 * owners)
         chain = AutomationChain(devnet, scene, [_key(each) for each in scene.payers[:_SENDERS]])
-        relayer, paymaster, filler, *parties = scene.payers[_SENDERS:]
+        relayer, paymaster, filler, cashier, *parties = scene.payers[_SENDERS:]
         say("deploying a market, an oracle and keepers")
         place = await _place(chain, scene, _key(filler))
         served = ServedNetwork(NET, devnet, relayer.secret)
@@ -114,7 +115,7 @@ async def open_automation_stage(
             our_process([served], folder=subfolder(folder, "service"), settings=own)
         )
         yield AutomationStage(
-            chain, running.url, own, place, tuple(parties), scene.payees[2:], folder
+            chain, running.url, own, place, cashier, tuple(parties), scene.payees[2:], folder
         )
 
 
@@ -143,18 +144,19 @@ async def _set_up(
     say("deploying the contracts of sign-in and of sessions: farebox auth, farebox automation")
     label = ("--network", NET.label)
     found: dict[str, str] = {}
-    for words in (("auth", "deploy", *label), ("automation", "deploy", *label)):
+    for group in ("auth", "automation"):
+        words = (group, "deploy", *label)
         printed = await asyncio.to_thread(_command, words, served, settings, folder)
         found |= dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
     say(f"creating {CHANNELS} channels of the paymaster, and of the relayer")
     for purpose in ("automation", "settlement"):
-        words = ("channels", "create", "--for", purpose, "--count", str(CHANNELS), *label)
-        await asyncio.to_thread(_command, words, served, settings, folder)
+        create = ("channels", "create", "--for", purpose, "--count", str(CHANNELS), *label)
+        await asyncio.to_thread(_command, create, served, settings, folder)
     return found
 
 
 def _command(
-    words: tuple[str, ...], served: ServedNetwork, settings: Mapping[str, str], folder: Path
+    words: Sequence[str], served: ServedNetwork, settings: Mapping[str, str], folder: Path
 ) -> str:
     """Run a command of the product with the service's settings; what it prints."""
     done = subprocess.run(

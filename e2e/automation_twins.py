@@ -70,10 +70,9 @@ EXPECTED: Final[Mapping[AuthorityMode, Mapping[Change, str]]] = MappingProxyType
             Change.TOO_EARLY: "Error(Contract, #2)",  # the keeper's gap has not passed
             Change.AFTER_CLOSING: "Error(Contract, #1)",  # its owner has switched it off
         },
-        PRESIGNED: {
-            change: _SIGNATURE
-            for change in (*CONTENT, Change.ONCE_TOO_OFTEN, Change.AFTER_EXPIRY)
-        },
+        PRESIGNED: dict.fromkeys(
+            (*CONTENT, Change.ONCE_TOO_OFTEN, Change.AFTER_EXPIRY), _SIGNATURE
+        ),
         # a mandate's run names calls by their places: another contract is a place that is not there
         MANDATE: {**_CODES, Change.CONTRACT: "Error(Contract, #4009)"},
         # the account has no rule for another contract
