@@ -103,7 +103,8 @@ async def _each(courses: Sequence[Course], step: Callable[[Course], Awaitable[No
         try:
             await step(course)
         except _FAULTS as fault:
-            course.faults.append(f"{course.case.name}: {fault}")
+            name, said = course.case.name, str(fault)
+            course.faults.append(said if said.startswith(name) else f"{name}: {said}")
             say(course.faults[-1][:600])
 
     await asyncio.gather(*(take(course) for course in courses))

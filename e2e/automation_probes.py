@@ -21,6 +21,8 @@ from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
 
 _FIRST: Final = 1  # of the indexes that a mandate's runs have
+_USED: Final = -2  # of the entries signed ahead: of the first leg of the last run
+_KEPT: Final = -1  # used by nobody
 _LATER: Final = 1_000  # above every index that the service uses
 
 
@@ -44,7 +46,7 @@ class CasePlans:
         if self.case.mode is OPEN:
             return
         if self.case.mode is PRESIGNED:
-            raw = self.life.entries[-1]
+            raw = self.life.entries[_USED]
             entry = run_of_entry(Entry.from_xdr(raw))
             await self._pass(with_run(raw, entry))
             for change in CONTENT:
@@ -59,7 +61,7 @@ class CasePlans:
     async def try_use(self) -> None:
         """A run lands, and at once a second one is too early or its signature used."""
         if self.case.mode is PRESIGNED:
-            used = with_run(self.life.entries[-1], self._signed_run(-1))
+            used = with_run(self.life.entries[_USED], self._signed_run(_USED))
             await self._land(used)
             await self._twin(Change.ONCE_TOO_OFTEN, used)
             return
@@ -90,14 +92,14 @@ class CasePlans:
     async def before_expiry(self) -> None:
         """The last control before the end: what is tried after it passes now."""
         if self.case.mode is PRESIGNED:
-            await self._pass(with_run(self.life.entries[-2], self._signed_run(-2)))
+            await self._pass(with_run(self.life.entries[_KEPT], self._signed_run(_KEPT)))
         elif self.case.has_delegate:
             await self._pass(await self._run(self.probe, _FIRST + 1))
 
     async def try_late(self) -> None:
         """The plan's end, or a signature's last ledger, has passed."""
         if self.case.mode is PRESIGNED:
-            late = with_run(self.life.entries[-2], self._signed_run(-2))
+            late = with_run(self.life.entries[_KEPT], self._signed_run(_KEPT))
             await self._twin(Change.AFTER_EXPIRY, late)
         elif self.case.has_delegate:
             await self._twin(Change.AFTER_EXPIRY, await self._run(self.probe, _FIRST + 1))
