@@ -1,12 +1,13 @@
 """What the runs of a plan did, read from the ledger, and held against what the service says."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stellar_sdk import scval
 
 from e2e.automation_chain import AutomationChain
 from e2e.automation_life import ActivePlan, expect
-from e2e.automation_plans import LEGS, OPEN, RUNS, SOLD
+from e2e.automation_plans import LEGS, OPEN, PRESIGNED, RUNS, SOLD, Case
 from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
 
@@ -50,13 +51,12 @@ async def check_effects(
     expect(case, "asset of the owner", after.asset - before.asset, -spent)
     shown = _shown(plan, plan.place.asset)
     expect(case, "effects that the service shows", shown, -spent)
-    fed = case.kind is PlanKind.CONTRACT_CALL and case.mode is not OPEN
+    fed = case.kind is PlanKind.CONTRACT_CALL and case.has_delegate
     expect(case, "asset of the keeper", after.fed - before.fed, RUNS * SOLD if fed else 0)
     has_counted = fed or case.mode is OPEN
     expect(case, "runs of the keeper", after.count - before.count, RUNS if has_counted else 0)
-    is_paying = case.kind is PlanKind.DISBURSEMENT
     paid = [new - old for new, old in zip(after.paid, before.paid, strict=True)]
-    expect(case, "paid to the recipients", paid, [RUNS * units * is_paying for units in LEGS])
+    expect(case, "paid to the recipients", paid, [RUNS * units for units in _paid_a_run(case)])
     bought = after.native - before.native
     if case.kind in (PlanKind.DCA, PlanKind.REBALANCE) and case.mode is not OPEN:
         if bought < RUNS * SOLD // 2:
@@ -65,6 +65,14 @@ async def check_effects(
     if mandate:
         for token in (plan.place.asset, plan.place.native):
             expect(case, "kept by the mandate", await chain.balance(token, mandate), 0)
+
+
+def _paid_a_run(case: Case) -> Sequence[int]:
+    """What each of the two recipients gets in a run."""
+    if case.kind is PlanKind.DISBURSEMENT:
+        return LEGS
+    is_transfer = case.kind is PlanKind.CONTRACT_CALL and case.mode is PRESIGNED
+    return (SOLD, 0) if is_transfer else (0, 0)
 
 
 def _units(kind: PlanKind) -> int:

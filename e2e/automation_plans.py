@@ -1,6 +1,6 @@
 """The plans of the end-to-end run of automation: each kind in each mode that applies, as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -111,7 +111,7 @@ def plan_body(case: Case, place: Place, account: str, timing: Timing, title: str
 
 def _spec(case: Case, place: Place) -> Json:
     if case.kind is _CALL:
-        return _feed(place) if case.mode is not OPEN else _upkeep(place)
+        return _CALLS[case.mode](place)
     if case.kind is _DCA:
         return {
             "venue": "soroswap",
@@ -146,6 +146,25 @@ def _feed(place: Place) -> Json:
         ],
         "effects": {"maxDebit": [{"token": place.asset, "amount": str(SOLD)}], "minCredit": []},
     }
+
+
+def _transfer(place: Place) -> Json:
+    """Call the token itself: a signed entry cannot bound what a contract takes by its own call."""
+    return {
+        "contract": place.asset,
+        "function": "transfer",
+        "args": [
+            {"type": "address", "value": "$account"},
+            {"type": "address", "value": place.recipients[0]},
+            {"type": "i128", "value": str(SOLD)},
+        ],
+        "effects": {"maxDebit": [{"token": place.asset, "amount": str(SOLD)}], "minCredit": []},
+    }
+
+
+_CALLS: Final[Mapping[AuthorityMode, Callable[[Place], Json]]] = MappingProxyType(
+    {OPEN: _upkeep, PRESIGNED: _transfer, MANDATE: _feed, SESSION: _feed}
+)
 
 
 def _portfolio(place: Place) -> Json:

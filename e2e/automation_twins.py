@@ -114,7 +114,9 @@ def _changed_value(case: Case, change: Change, place: Place) -> tuple[int, xdr.S
     if case.kind is PlanKind.CONTRACT_CALL:
         if change is Change.AMOUNT:
             return 2, more
-        return 1, scval.to_address(place.native)
+        if case.mode is PRESIGNED:
+            return 0, scval.to_address(place.stranger)  # as if somebody else paid
+        return 1, scval.to_address(place.native)  # another token
     if change is Change.AMOUNT:
         return 0, more
     return 1, scval.to_int128(1)  # the least that the swap brings, below the owner's floor
