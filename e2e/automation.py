@@ -18,7 +18,7 @@ from e2e.automation_console import ConsoleTally, run_console
 from e2e.automation_course import Course
 from e2e.automation_life import PlanDesk
 from e2e.automation_owners import open_http
-from e2e.automation_plans import cases
+from e2e.automation_cases import cases
 from e2e.automation_probes import CasePlans, count_refused
 from e2e.automation_stage import AutomationStage, open_automation_stage
 from e2e.machine import RunFailed, say, scratch_folder, subfolder

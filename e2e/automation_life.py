@@ -10,7 +10,7 @@ from stellar_sdk import Keypair, scval
 
 from e2e.automation_calls import Delegate
 from e2e.automation_owners import Client, Json
-from e2e.automation_plans import (
+from e2e.automation_cases import (
     INTERVAL_S,
     LEGS,
     OPEN,

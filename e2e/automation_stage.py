@@ -14,7 +14,7 @@ from stellar_sdk import Keypair, scval
 
 from e2e.automation_chain import NET, AutomationChain, call
 from e2e.automation_owners import Owner, external_signer
-from e2e.automation_plans import SOLD, Case, Place
+from e2e.automation_cases import SOLD, Case, Place
 from e2e.machine import (
     FAREBOX,
     ROOT,
