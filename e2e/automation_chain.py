@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import requests
 from stellar_sdk import (
     Account,
     Keypair,
@@ -16,6 +17,7 @@ from stellar_sdk import (
     scval,
     xdr,
 )
+from stellar_sdk.client.requests_client import RequestsClient
 from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
 
@@ -47,7 +49,7 @@ class AutomationChain:
 
     def __init__(self, devnet: Devnet, scene: Scene, senders: Sequence[Keypair]) -> None:
         self.devnet, self.scene = devnet, scene
-        self._server = SorobanServer(devnet.rpc_url)
+        self._server = SorobanServer(devnet.rpc_url, client=_client(devnet))
         self._free: asyncio.Queue[Keypair] = asyncio.Queue()
         for each in senders:
             self._free.put_nowait(each)
@@ -181,6 +183,15 @@ class AutomationChain:
 
     def _sender(self) -> "_Lease":
         return _Lease(self._free)
+
+
+def _client(devnet: Devnet) -> RequestsClient:
+    """An HTTP client that trusts the devnet's own authority, if it has one."""
+    session = requests.Session()
+    session.trust_env = False
+    if devnet.authority is not None:
+        session.verify = str(devnet.authority)
+    return RequestsClient(session=session)
 
 
 class _Lease:

@@ -1,42 +1,25 @@
 """The stage of automation: a devnet, the contracts of plans, and our service with a paymaster."""
 
-import asyncio
-import base64
 import contextlib
-import os
-import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from stellar_sdk import Keypair, scval
 
-from e2e.automation_chain import NET, AutomationChain, call
-from e2e.automation_owners import Owner, external_signer
 from e2e.automation_cases import SOLD, Case, Place
-from e2e.machine import (
-    FAREBOX,
-    ROOT,
-    RunFailed,
-    ServedNetwork,
-    build_environment,
-    our_process,
-    say,
-    subfolder,
-)
+from e2e.automation_chain import NET, AutomationChain
+from e2e.automation_owners import Owner, external_signer
+from e2e.machine import ServedNetwork, our_process, say, subfolder
+from e2e.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import DevnetOptions, Party, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
+from farebox.vault.master_keys import new_master_key
 
 CLOSE_MS: Final = 1000
-LIQUIDITY: Final = 100_000_000
-PRICE: Final = 10**14  # the oracle's, of both tokens
-RUN_PRICE: Final = 1_000  # base units of the asset
-CHANNELS: Final = 8
 _SENDERS: Final = 12
-_COMMAND_S: Final = 180
-_SUFFIX: Final = NET.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +88,11 @@ async def open_automation_stage(
             EmbeddedPostgres(subfolder(folder, "postgres"), is_throwaway=True)
         )
         own = {
-            **_settings(server.url, paymaster.secret, scene),
-            f"FAREBOX_SOROSWAP_ROUTER_{_SUFFIX}": place.router,
+            **_settings(server.url),
+            **plan_settings(scene, paymaster.secret, scene.payees[1].address, place.router),
             **(settings or {}),
         }
-        own |= await _set_up(served, own, folder)
+        own |= await set_up_plans(served, own, folder, with_sign_in=True)
         say("starting the service")
         running = await stack.enter_async_context(
             our_process([served], folder=subfolder(folder, "service"), settings=own)
@@ -119,90 +102,33 @@ async def open_automation_stage(
         )
 
 
-def _settings(database: Secret[str], paymaster: Secret[str], scene: Scene) -> dict[str, str]:
-    """A service with everything that plans need, which sells runs."""
-    return {
-        "FAREBOX_DATABASE_URL": database.reveal(),
-        "FAREBOX_AUTH_SIGNING_SECRET": Keypair.random().secret,
-        "FAREBOX_MASTER_KEYS": f"1:{base64.b64encode(os.urandom(32)).decode()}",
-        "FAREBOX_CHALLENGES_PER_MINUTE": "0",
-        "FAREBOX_CHANGES_PER_MINUTE": "0",
-        "FAREBOX_SEARCH_SEMANTIC": "off",
-        f"FAREBOX_PAYMASTER_SECRET_{_SUFFIX}": paymaster.reveal(),
-        f"FAREBOX_AUTOMATION_BUDGET_OWNER_STROOPS_{_SUFFIX}": "0",
-        f"FAREBOX_AUTOMATION_BUDGET_TOTAL_STROOPS_{_SUFFIX}": "0",
-        f"FAREBOX_REVENUE_ACCOUNT_{_SUFFIX}": scene.payees[1].address,
-        f"FAREBOX_RUN_ASSET_{_SUFFIX}": scene.asset,
-        f"FAREBOX_RUN_PRICE_{_SUFFIX}": str(RUN_PRICE),
-    }
-
-
-async def _set_up(
-    served: ServedNetwork, settings: Mapping[str, str], folder: Path
-) -> dict[str, str]:
-    """Run the operator's commands; the settings that they print."""
-    say("deploying the contracts of sign-in and of sessions: farebox auth, farebox automation")
-    label = ("--network", NET.label)
-    found: dict[str, str] = {}
-    for group in ("auth", "automation"):
-        words = (group, "deploy", *label)
-        printed = await asyncio.to_thread(_command, words, served, settings, folder)
-        found |= dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
-    say(f"creating {CHANNELS} channels of the paymaster, and of the relayer")
-    for purpose in ("automation", "settlement"):
-        create = ("channels", "create", "--for", purpose, "--count", str(CHANNELS), *label)
-        await asyncio.to_thread(_command, create, served, settings, folder)
-    return found
-
-
-def _command(
-    words: Sequence[str], served: ServedNetwork, settings: Mapping[str, str], folder: Path
-) -> str:
-    """Run a command of the product with the service's settings; what it prints."""
-    done = subprocess.run(
-        [*FAREBOX, *words],
-        cwd=ROOT,
-        env=build_environment({**settings, **served.settings(), "FAREBOX_DATA_DIR": str(folder)}),
-        capture_output=True,
-        text=True,
-        timeout=_COMMAND_S,
-        check=False,
-    )
-    if done.returncode:
-        raise RunFailed(f"farebox {' '.join(words)} failed:\n{done.stderr.strip()[-800:]}")
-    return done.stdout
-
-
 async def _place(chain: AutomationChain, scene: Scene, filler: Keypair) -> Place:
-    """Deploy what plans call, fill the pool, and set both prices."""
-    asset, native = scene.asset, scene.native
-    pair = await chain.deploy("pool", scval.to_address(asset), scval.to_address(native))
-    for token in (asset, native):
-        await chain.give(filler, token, pair, LIQUIDITY)
-    await chain.land(call(pair, "sync", ()))
-    pools = scval.to_vec([scval.to_address(pair)])
-    oracle = await chain.deploy("price_feed")
-    at = scval.to_uint64(await chain.now())
-    for token in (asset, native):
-        named = scval.to_vec([scval.to_symbol("Stellar"), scval.to_address(token)])
-        await chain.land(call(oracle, "set", (named, scval.to_int128(PRICE), at)))
+    """Deploy what plans call."""
+    exchange = await deploy_exchange(chain, scene, filler)
     return Place(
-        asset=asset,
-        native=native,
+        asset=scene.asset,
+        native=scene.native,
         keeper="",
         other_keeper=await new_keeper(chain),
-        pair=pair,
-        router=await chain.deploy("router", pools),
-        other_router=await chain.deploy("router", pools),
-        oracle=oracle,
+        pair=exchange.pair,
+        router=exchange.router,
+        other_router=await exchange.another_router(chain),
+        oracle=exchange.oracle,
         recipients=(),
         stranger=scene.payees[0].address,
     )
 
 
-async def new_keeper(chain: AutomationChain, gap: int = 0) -> str:
-    """Deploy a keeper that anybody may run, with so many seconds between two runs at least."""
-    return await chain.deploy("keeper", scval.to_bool(False), scval.to_uint64(gap))
+def _settings(database: Secret[str]) -> dict[str, str]:
+    """A service that knows its accounts and keeps secrets."""
+    return {
+        "FAREBOX_DATABASE_URL": database.reveal(),
+        "FAREBOX_AUTH_SIGNING_SECRET": Keypair.random().secret,
+        "FAREBOX_MASTER_KEYS": new_master_key(None).reveal(),
+        "FAREBOX_CHALLENGES_PER_MINUTE": "0",
+        "FAREBOX_CHANGES_PER_MINUTE": "0",
+        "FAREBOX_SEARCH_SEMANTIC": "off",
+    }
 
 
 def _key(party: Party) -> Keypair:

@@ -16,6 +16,7 @@ from typing import Final
 from playwright.async_api import Browser
 
 from e2e import console_account_steps as account
+from e2e import console_plan_steps as plans
 from e2e import console_trade_steps as trade
 from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
 from e2e.console_control import build_control
@@ -42,6 +43,7 @@ STEPS: Final[Sequence[Step]] = (
     trade.see_the_payments,
     trade.see_the_analytics,
     trade.close_an_owed_call,
+    *plans.STEPS,
     account.read_the_audit_log,
 )
 LAST_STEPS: Final[Sequence[Step]] = (account.sign_out,)

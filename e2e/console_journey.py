@@ -30,6 +30,7 @@ class Journey:
     failed: list[str] = field(default_factory=list)
     # the pages about one record that the steps have made, by the template of their address
     records: dict[str, str] = field(default_factory=dict)
+    plans: dict[str, str] = field(default_factory=dict)  # addresses by kind
     bought: str = ""  # the transaction of the call that the buyer has bought
 
     @property
