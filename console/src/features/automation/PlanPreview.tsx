@@ -65,7 +65,7 @@ interface PlanPreviewProps {
 /** What the plan in the form would be. Nothing of it is kept. */
 export function PlanPreview({ preview, failure, isAtField, isBehind, isComplete, isOffered, network, onRetry }: PlanPreviewProps) {
   return (
-    <aside className={styles["preview"]} aria-label="Preview">
+    <aside className={styles["preview"]} aria-label="Preview" tabIndex={0}>
       <Card>
         <div className="row" role="status">
           <h2>Preview</h2>
