@@ -1,8 +1,9 @@
-"""E2E=console: a seller and a buyer use the console in a real browser, at two screen sizes.
+"""E2E=console: a seller, a buyer and an owner of plans use the console in a real browser.
 
-The production build, two devnets, the service, and an API behind TLS; the wallet is injected and
-speaks Freighter's protocol. Every page is taken in every state and both themes. Then hostile text
-stands in every field, and a build that sets markup shows that the run would notice.
+The production build, two devnets, the service, and an API behind TLS; two screen sizes; the wallet
+is injected and speaks Freighter's protocol. Every page is taken in every state and both themes.
+Then hostile text stands in every field, and a build that sets markup shows that the run would
+notice.
 """
 
 import asyncio
@@ -63,7 +64,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             for screen in SCREENS:
                 journey = await _travel(browser, stage, screen, album, sales, is_quick=quick)
                 failed += journey.failed
-                for visitor in (journey.seller, journey.buyer):
+                for visitor in journey.visitors:
                     record.add(visitor.record)
             for screen in SCREENS[:1] if quick else SCREENS:
                 met = await _meet_hostile_text(browser, stage, screen, sales)
@@ -107,6 +108,8 @@ async def _travel(
     routes = views(journey.records)
     await album.take_views(journey.seller, "seller", routes)
     await album.take_views(journey.buyer, "buyer", routes)
+    own = [each for each in routes if each.startswith("/automation")]
+    await album.take_views(journey.planner, "owner of plans", own)
     if not is_quick:
         await album.take_states(journey.seller, views(journey.records, with_tabs=False))
     await journey.run(LAST_STEPS)

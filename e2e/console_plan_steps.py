@@ -1,4 +1,4 @@
-"""The steps of plans: the buyer takes one of each kind through its life on the pages."""
+"""The steps of plans: their owner takes one of each kind through its life on the pages."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
@@ -14,9 +14,9 @@ def _step(verb: str, part: Part, kind: PlanJourney) -> Step:
 
     async def step(journey: Journey) -> None:
         async def take(name: str) -> None:
-            await journey.take(journey.buyer, f"plan {name}")
+            await journey.take(journey.planner, f"plan {name}")
 
-        plans = PlanRound(journey.buyer, journey.stage.plans, journey.screen.name, take)
+        plans = PlanRound(journey.planner, journey.stage.plans, journey.screen.name, take)
         plans.routes = journey.plans
         await part(plans, kind)
         journey.records["/automation/$id"] = journey.plans[kind.name]

@@ -167,7 +167,7 @@ class PlanRound:
             visitor.wallet.declines_at = self._asked() + _DECLINED_AT
             asked = self._signatures()
             await verb.click()
-            await page.get_by_text("Nothing was signed.").wait_for()
+            await page.get_by_text("The signature before it is kept on this page").wait_for()
             await self.take(f"installation declined {kind.name}")
             await verb.click()
             await page.get_by_text(_ACTIVE).wait_for(timeout=_SLOW_MS)
@@ -206,7 +206,10 @@ async def _fill_disbursement(form: Locator, scene: PlanScene) -> None:
     first = scene.recipients[0]
     await recipients.fill(f"{first},0.5,Anna\n{first},1,again")
     await form.get_by_text("This recipient is there before.").wait_for()
-    lines = [f'{each},0.25,"Invoice {number}"' for number, each in enumerate(scene.recipients[:_RECIPIENTS])]
+    lines = [
+        f'{each},0.25,"Invoice {number}"'
+        for number, each in enumerate(scene.recipients[:_RECIPIENTS])
+    ]
     await recipients.fill("\n".join(lines))
 
 

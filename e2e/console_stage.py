@@ -28,8 +28,10 @@ from farebox.local.wrapped_api import NAME, WrappedApi
 
 BUYER: Final = 1  # the place of an account in the wallet
 SELLER: Final = 2
+PLANNERS: Final = (3, 4)  # owners of plans, one for each round: none has credit of the other's
 _SENDERS: Final = 3  # accounts that deploy contracts
-_PARTIES: Final = _SENDERS + 1  # and the paymaster; as many recipients, one of which sells runs
+# and the paymaster; there are as many payees more, one of which sells runs
+_PARTIES: Final = len(PLANNERS) + _SENDERS + 1
 _LIQUIDITY: Final = 10_000_000_000  # so that a purchase moves the rate by little
 
 
@@ -53,11 +55,15 @@ class ConsoleStage:
         return next(each for each in self.stage.markets if each.network is network)
 
     def wallet(self, network: Network = Network.TESTNET, *, asks: bool = True) -> str:
-        """Write the wallet of the network's buyer and seller."""
+        """Write the wallet of the network's buyer, seller, and owners of plans."""
         scene = self.market(network).scene
         accounts = (
             WalletAccount("Buyer", wallet_of(scene.payers[0].secret)),
             WalletAccount("Seller", wallet_of(scene.payees[0].secret)),
+            *(
+                WalletAccount(f"Planner {number}", wallet_of(each.secret))
+                for number, each in enumerate(scene.payers[-len(PLANNERS) :], start=1)
+            ),
         )
         return wallet_script(accounts, network, asks=asks)
 
@@ -125,9 +131,9 @@ class _PlanSetup:
     async def prepare(self, markets: Sequence[Market]) -> Mapping[str, str]:
         """Deploy what plans act on and what the service needs; return its settings."""
         market = next(each for each in markets if each.network is NET)
-        _, _, paymaster, *senders = market.scene.payers
+        _, _, paymaster, *others = market.scene.payers
         _, revenue, *recipients = market.scene.payees
-        keys = [Keypair.from_secret(each.secret.reveal()) for each in senders]
+        keys = [Keypair.from_secret(each.secret.reveal()) for each in others[:_SENDERS]]
         chain = AutomationChain(market.served.devnet, market.scene, keys[1:])
         exchange = await deploy_exchange(chain, market.scene, keys[0], liquidity=_LIQUIDITY)
         settings = plan_settings(market.scene, paymaster.secret, revenue.address, exchange.router)
