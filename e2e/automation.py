@@ -13,12 +13,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from e2e.automation_cases import cases
 from e2e.automation_chain import NET
 from e2e.automation_console import ConsoleTally, run_console
 from e2e.automation_course import Course
 from e2e.automation_life import PlanDesk
 from e2e.automation_owners import open_http
-from e2e.automation_cases import cases
 from e2e.automation_probes import CasePlans, count_refused
 from e2e.automation_stage import AutomationStage, open_automation_stage
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
@@ -45,8 +45,8 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         async with _opened(subfolder(scratch, "automation"), len(chosen)) as desk:
             async with open_http() as http:
                 courses = [Course(desk, http, case, n) for n, case in enumerate(chosen)]
-                await _travel(desk.stage, courses)
-            console = await run_console(desk.stage, quick=quick)
+                console = await _live(desk.stage, courses, is_quick=quick)
+                await _use_past_the_service(desk.stage, courses)
     figures = _figures(courses, console)
     figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures, is_quick=quick), figures
@@ -65,12 +65,20 @@ async def _opened(folder: Path, owners: int) -> AsyncIterator[PlanDesk]:
         yield PlanDesk(stage, database, node)
 
 
-async def _travel(stage: AutomationStage, courses: Sequence[Course]) -> None:
-    """Take every case through its life, and move the network's clock between the twins."""
+async def _live(
+    stage: AutomationStage, courses: Sequence[Course], *, is_quick: bool
+) -> ConsoleTally:
+    """Take every case through its life, and plans through the console meanwhile."""
     turns = asyncio.Semaphore(_AT_ONCE)
     say(f"{len(courses)} plans: propose, pay, install, activate")
-    await _each(courses, lambda course: _whole_life(course, turns))
+    lives = _each(courses, lambda course: _whole_life(course, turns))
+    console, _ = await asyncio.gather(run_console(stage, quick=is_quick), lives)
     await _each(courses, Course.check)
+    return console
+
+
+async def _use_past_the_service(stage: AutomationStage, courses: Sequence[Course]) -> None:
+    """Try the twins that need time, and move the network's clock between them."""
     devnet = stage.chain.devnet
     for what, step, seconds, ledgers in (
         ("a run lands, and one follows too early", CasePlans.try_use, _JUMP_S, 1),

@@ -9,9 +9,9 @@ from typing import Final
 from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.operation import Operation
 
+from e2e.automation_cases import LEGS, SESSION, SOLD, Case, Place
 from e2e.automation_chain import NET, Entry, call
 from e2e.automation_owners import Owner, sign_by_external
-from e2e.automation_cases import LEGS, SESSION, SOLD, Case, Place
 from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
 

@@ -1,19 +1,25 @@
-"""One plan of each kind through the console, in a browser: the seam to the console's journeys."""
+"""One plan of each kind through the console, in Chromium: the steps are the console's own."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final
 
-from e2e.automation_stage import AutomationStage
+from playwright.async_api import Error
+
+from e2e.automation_chain import NET
+from e2e.automation_stage import AutomationStage, new_keeper
+from e2e.browser import Visitor, open_chromium, visit
+from e2e.console_journey import go
+from e2e.console_plan_steps import (
+    KINDS,
+    PlanScene,
+    pause_resume_and_cancel,
+    pay_and_activate,
+    propose,
+    see_a_run,
+)
 from e2e.machine import RunFailed, say
-
-
-@dataclass(frozen=True, slots=True)
-class ConsolePlan:
-    """A plan that a journey proposes, pays, installs and activates in the browser."""
-
-    name: str
-    travel: Callable[[AutomationStage], Awaitable[None]]
+from farebox.buyer.wallet import wallet_of
+from farebox.local.development_wallet import WalletAccount, wallet_script
 
 
 @dataclass(slots=True)
@@ -25,19 +31,74 @@ class ConsoleTally:
     faults: list[str] = field(default_factory=list)
 
 
-JOURNEYS: Final[tuple[ConsolePlan, ...]] = ()
+@dataclass(slots=True)
+class _ShownPlan:
+    """A plan of the visitor, and the route of its page once it is proposed."""
+
+    kind: str
+    route: str = ""
+    fault: str = ""
 
 
 async def run_console(stage: AutomationStage, *, quick: bool) -> ConsoleTally:
-    """Run the journeys one after the other; with `quick` the first one."""
-    tally = ConsoleTally()
-    for each in JOURNEYS[:1] if quick else JOURNEYS:
-        say(f"through the console: {each.name}")
-        tally.plans += 1
+    """Propose, pay, sign and activate a plan of each kind, see its run, and cancel it.
+
+    With `quick` of the first kind. Every step is taken with each plan before the next one, so that
+    their runs are waited for together.
+    """
+    scene = PlanScene(
+        keeper=await new_keeper(stage.chain),
+        recipients=tuple(each.address for each in stage.recipients[-2:]),
+        token_out=stage.place.native,
+        oracle=stage.place.oracle,
+    )
+    plans = [_ShownPlan(kind) for kind in (list(KINDS)[:1] if quick else KINDS)]
+    async with open_chromium() as browser:
+        owner = WalletAccount("Owner", wallet_of(stage.visitor.secret))
+        visitor = await visit(browser, stage.service, scripts=[wallet_script((owner,), NET)])
         try:
-            await each.travel(stage)
-        except RunFailed as fault:
-            tally.faults.append(f"console {each.name}: {fault}")
-        else:
-            tally.done += 1
-    return tally
+            await visitor.open("/")
+            await visitor.sign_in()
+            await _take_all(visitor, plans, scene)
+        except (Error, AssertionError) as error:
+            plans[0].fault = f"sign-in: {error}"
+        finally:
+            await visitor.close()
+    errors = visitor.record.console_errors[:3]
+    faults = [f"console {each.kind}: {each.fault}" for each in plans if each.fault]
+    done = sum(not each.fault for each in plans)
+    return ConsoleTally(len(plans), done, faults + [f"console: {each}" for each in errors])
+
+
+async def _take_all(visitor: Visitor, plans: list[_ShownPlan], scene: PlanScene) -> None:
+    async def open_plan(plan: _ShownPlan) -> None:
+        plan.route = await propose(visitor, scene, plan.kind, f"{plan.kind} in the browser")
+        await pay_and_activate(visitor.page)
+
+    async def see(plan: _ShownPlan) -> None:
+        await go(visitor, plan.route)
+        await see_a_run(visitor.page)
+
+    async def end(plan: _ShownPlan) -> None:
+        await go(visitor, plan.route)
+        await pause_resume_and_cancel(visitor)
+
+    for step in (open_plan, see, end):
+        for plan in plans:
+            await _take(visitor, plan, step)
+
+
+async def _take(
+    visitor: Visitor, plan: _ShownPlan, step: Callable[[_ShownPlan], Awaitable[None]]
+) -> None:
+    """Take a step with a plan that went well so far; keep a picture of the page if it fails."""
+    if plan.fault:
+        return
+    name = step.__name__.replace("_", " ")
+    try:
+        await step(plan)
+    except (TimeoutError, Error, AssertionError, RunFailed) as error:
+        plan.fault = f"{name}: {str(error)[:600]}"
+        say(f"console {plan.kind}: {plan.fault}")
+    else:
+        say(f"console {plan.kind}: {name}")

@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 from stellar_sdk import Keypair, scval
 
 from e2e.automation_calls import Delegate
-from e2e.automation_owners import Client, Json
 from e2e.automation_cases import (
     INTERVAL_S,
     LEGS,
@@ -21,6 +20,7 @@ from e2e.automation_cases import (
     Timing,
     plan_body,
 )
+from e2e.automation_owners import Client, Json
 from e2e.automation_stage import AutomationStage
 from e2e.machine import RunFailed
 from farebox.automation.plans import proposal_store

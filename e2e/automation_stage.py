@@ -12,9 +12,9 @@ from typing import Final
 
 from stellar_sdk import Keypair, scval
 
+from e2e.automation_cases import SOLD, Case, Place
 from e2e.automation_chain import NET, AutomationChain, call
 from e2e.automation_owners import Owner, external_signer
-from e2e.automation_cases import SOLD, Case, Place
 from e2e.machine import (
     FAREBOX,
     ROOT,
@@ -30,7 +30,7 @@ from farebox.local.devnet import DevnetOptions, Party, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
 
 CLOSE_MS: Final = 1000
-LIQUIDITY: Final = 100_000_000
+LIQUIDITY: Final = 10**10
 PRICE: Final = 10**14  # the oracle's, of both tokens
 RUN_PRICE: Final = 1_000  # base units of the asset
 CHANNELS: Final = 8
@@ -48,8 +48,9 @@ class AutomationStage:
     settings: Mapping[str, str]
     place: Place
     cashier: Party  # pays for the plans that the service makes no run of
+    visitor: Party  # owns the plans that are made in the console
     owners: tuple[Party, ...]  # accounts with the asset, one for each case
-    recipients: tuple[Party, ...]  # two for each case
+    recipients: tuple[Party, ...]  # two for each case, and two for the console
     folder: Path
 
     @property
@@ -95,9 +96,9 @@ async def open_automation_stage(
             passphrase=NET.passphrase, close_ms=CLOSE_MS, log=folder / "devnet.log"
         )
         devnet = await stack.enter_async_context(await start_devnet(options, progress=say))
-        scene = await devnet.scene(payers=owners + _SENDERS + 4, payees=2 + 2 * owners)
+        scene = await devnet.scene(payers=owners + _SENDERS + 5, payees=4 + 2 * owners)
         chain = AutomationChain(devnet, scene, [_key(each) for each in scene.payers[:_SENDERS]])
-        relayer, paymaster, filler, cashier, *parties = scene.payers[_SENDERS:]
+        relayer, paymaster, filler, cashier, visitor, *parties = scene.payers[_SENDERS:]
         say("deploying a market, an oracle and keepers")
         place = await _place(chain, scene, _key(filler))
         served = ServedNetwork(NET, devnet, relayer.secret)
@@ -115,7 +116,15 @@ async def open_automation_stage(
             our_process([served], folder=subfolder(folder, "service"), settings=own)
         )
         yield AutomationStage(
-            chain, running.url, own, place, cashier, tuple(parties), scene.payees[2:], folder
+            chain,
+            running.url,
+            own,
+            place,
+            cashier,
+            visitor,
+            tuple(parties),
+            scene.payees[2:],
+            folder,
         )
 
 
