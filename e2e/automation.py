@@ -42,11 +42,11 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     began = time.monotonic()
     chosen = cases(quick=quick)
     with scratch_folder("farebox-automation-") as scratch:
-        async with _opened(subfolder(scratch, "automation"), len(chosen)) as desk:
-            async with open_http() as http:
-                courses = [Course(desk, http, case, n) for n, case in enumerate(chosen)]
-                console = await _live(desk.stage, courses, is_quick=quick)
-                await _use_past_the_service(desk.stage, courses)
+        folder = subfolder(scratch, "automation")
+        async with _opened(folder, len(chosen)) as desk, open_http() as http:
+            courses = [Course(desk, http, case, n) for n, case in enumerate(chosen)]
+            console = await _live(desk.stage, courses, is_quick=quick)
+            await _use_past_the_service(desk.stage, courses)
     figures = _figures(courses, console)
     figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures, is_quick=quick), figures

@@ -51,7 +51,6 @@ class AutomationStage:
     visitor: Party  # owns the plans that are made in the console
     owners: tuple[Party, ...]  # accounts with the asset, one for each case
     recipients: tuple[Party, ...]  # two for each case, and two for the console
-    folder: Path
 
     @property
     def verifier(self) -> str:
