@@ -73,13 +73,13 @@ async def _live(
     say(f"{len(courses)} plans: propose, pay, install, activate")
     lives = _each(courses, lambda course: _whole_life(course, turns))
     console, _ = await asyncio.gather(run_console(stage, quick=is_quick), lives)
-    await _each(courses, Course.check)
+    await _each([course for course in courses if course.plans], Course.check)
     return console
 
 
 async def _use_past_the_service(stage: AutomationStage, courses: Sequence[Course]) -> None:
     """Try the twins that need time, and move the network's clock between them."""
-    devnet = stage.chain.devnet
+    devnet, opened = stage.chain.devnet, [course for course in courses if course.plans]
     for what, step, seconds, ledgers in (
         ("a run lands, and one follows too early", CasePlans.try_use, _JUMP_S, 1),
         ("once too often, and after closing", CasePlans.try_again, _JUMP_S, 1),
@@ -89,7 +89,7 @@ async def _use_past_the_service(stage: AutomationStage, courses: Sequence[Course
         if seconds:
             await devnet.jump(seconds, ledgers=ledgers)
         say(what)
-        await _each(courses, _step(step))
+        await _each(opened, _step(step))
 
 
 async def _whole_life(course: Course, turns: asyncio.Semaphore) -> None:

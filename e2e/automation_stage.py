@@ -52,11 +52,6 @@ class AutomationStage:
     owners: tuple[Party, ...]  # accounts with the asset, one for each case
     recipients: tuple[Party, ...]  # two for each case, and two for the console
 
-    @property
-    def verifier(self) -> str:
-        """The contract that verifies the keys of smart accounts."""
-        return next(at for name, at in self.settings.items() if "VERIFIER" in name)
-
     def contract(self, word: str) -> str:
         """A contract of the service by a word of its setting's name."""
         return next(at for name, at in self.settings.items() if word in name)
@@ -67,11 +62,11 @@ class AutomationStage:
         key = Keypair.from_secret(payer.reveal())
         if not case.generation:
             return Owner(key.public_key, key)
-        own = Keypair.random()
-        signers = scval.to_vec([external_signer(self.verifier, own)])
+        own, verifier = Keypair.random(), self.contract("ED25519_VERIFIER")
+        signers = scval.to_vec([external_signer(verifier, own)])
         account = await self.chain.deploy(f"smart_account_{case.generation}", signers)
         await self.chain.give(key, self.place.asset, account, 100 * SOLD)
-        return Owner(account, own, case.generation, self.verifier)
+        return Owner(account, own, case.generation, verifier)
 
     async def place_of(self, number: int, *, gap: int) -> Place:
         """The contracts of a case: a keeper and recipients of its own, the others shared."""
@@ -123,7 +118,6 @@ async def open_automation_stage(
             visitor,
             tuple(parties),
             scene.payees[2:],
-            folder,
         )
 
 
