@@ -25,6 +25,7 @@ from e2e.machine import (
     say,
     subfolder,
 )
+from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import DevnetOptions, Party, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
@@ -52,9 +53,9 @@ class AutomationStage:
     owners: tuple[Party, ...]  # accounts with the asset, one for each case
     recipients: tuple[Party, ...]  # two for each case, and two for the console
 
-    def contract(self, word: str) -> str:
-        """A contract of the service by a word of its setting's name."""
-        return next(at for name, at in self.settings.items() if word in name)
+    def contract(self, which: ServiceContract) -> str:
+        """A contract of the service, as the operator's command has printed it."""
+        return self.settings[f"FAREBOX_{which.setting}_{_SUFFIX}"]
 
     async def owner(self, case: Case, number: int) -> Owner:
         """The account of a case: one of the scene, or a new smart account with some asset."""
@@ -62,7 +63,7 @@ class AutomationStage:
         key = Keypair.from_secret(payer.reveal())
         if not case.generation:
             return Owner(key.public_key, key)
-        own, verifier = Keypair.random(), self.contract("ED25519_VERIFIER")
+        own, verifier = Keypair.random(), self.contract(ServiceContract.VERIFIER)
         signers = scval.to_vec([external_signer(verifier, own)])
         account = await self.chain.deploy(f"smart_account_{case.generation}", signers)
         await self.chain.give(key, self.place.asset, account, 100 * SOLD)
