@@ -17,6 +17,7 @@ from e2e.console_plan_steps import (
     propose,
     see_a_run,
 )
+from e2e.console_screens import FOLDER
 from e2e.machine import RunFailed, say
 from farebox.buyer.wallet import wallet_of
 from farebox.local.development_wallet import WalletAccount, wallet_script
@@ -100,5 +101,6 @@ async def _take(
     except (TimeoutError, Error, AssertionError, RunFailed) as error:
         plan.fault = f"{name}: {str(error)[:600]}"
         say(f"console {plan.kind}: {plan.fault}")
+        await visitor.page.screenshot(path=FOLDER / "failed" / f"plan-{plan.kind}.png")
     else:
         say(f"console {plan.kind}: {name}")

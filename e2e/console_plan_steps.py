@@ -24,12 +24,16 @@ _LIFE: Final = timedelta(minutes=40)  # within what an authorization of a fast d
 
 @dataclass(frozen=True, slots=True)
 class PlanScene:
-    """What the plans act on; `venue` is a configured exchange, `oracle` its prices."""
+    """What the plans act on; `oracle` has the prices of the exchange.
+
+    `most_out` is the most to sell of `token_out` in a run, as the form takes it.
+    """
 
     keeper: str
     recipients: tuple[str, ...]
     token_out: str
     oracle: str
+    most_out: str = "1"
 
 
 async def _fill_call(form: Locator, scene: PlanScene) -> None:
@@ -64,7 +68,7 @@ async def _fill_rebalance(form: Locator, scene: PlanScene) -> None:
     await first.get_by_label("Most to sell in a run").fill("1")
     second = form.get_by_role("group", name="Token 2")
     await _fill_token(second, "Token", scene.token_out)
-    await second.get_by_label("Most to sell in a run").fill("10000000")
+    await second.get_by_label("Most to sell in a run").fill(scene.most_out)
 
 
 KINDS: Final[dict[str, Callable[[Locator, PlanScene], Awaitable[None]]]] = {
