@@ -13,14 +13,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from e2e.automation_cases import cases
 from e2e.automation_chain import NET
-from e2e.automation_console import ConsoleTally, run_console
+from e2e.automation_console import run_console
 from e2e.automation_course import Course
 from e2e.automation_life import PlanDesk
 from e2e.automation_owners import open_http
-from e2e.automation_cases import cases
 from e2e.automation_probes import CasePlans, count_refused
 from e2e.automation_stage import AutomationStage, open_automation_stage
+from e2e.console_plans import PlanTally
 from e2e.machine import RunFailed, say, scratch_folder, subfolder
 from e2e.report import run_and_report
 from farebox.kernel.errors import CommandRefused, Outage
@@ -42,11 +43,11 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     began = time.monotonic()
     chosen = cases(quick=quick)
     with scratch_folder("farebox-automation-") as scratch:
-        async with _opened(subfolder(scratch, "automation"), len(chosen)) as desk:
-            async with open_http() as http:
-                courses = [Course(desk, http, case, n) for n, case in enumerate(chosen)]
-                await _travel(desk.stage, courses)
-            console = await run_console(desk.stage, quick=quick)
+        folder = subfolder(scratch, "automation")
+        async with _opened(folder, len(chosen)) as desk, open_http() as http:
+            courses = [Course(desk, http, case, n) for n, case in enumerate(chosen)]
+            console = await _live(desk.stage, courses, is_quick=quick)
+            await _use_past_the_service(desk.stage, courses)
     figures = _figures(courses, console)
     figures["seconds"] = round(time.monotonic() - began, 1)
     return _holds(figures, is_quick=quick), figures
@@ -65,13 +66,19 @@ async def _opened(folder: Path, owners: int) -> AsyncIterator[PlanDesk]:
         yield PlanDesk(stage, database, node)
 
 
-async def _travel(stage: AutomationStage, courses: Sequence[Course]) -> None:
-    """Take every case through its life, and move the network's clock between the twins."""
+async def _live(stage: AutomationStage, courses: Sequence[Course], *, is_quick: bool) -> PlanTally:
+    """Take every case through its life, and plans through the console meanwhile."""
     turns = asyncio.Semaphore(_AT_ONCE)
     say(f"{len(courses)} plans: propose, pay, install, activate")
-    await _each(courses, lambda course: _whole_life(course, turns))
-    await _each(courses, Course.check)
-    devnet = stage.chain.devnet
+    lives = _each(courses, lambda course: _whole_life(course, turns))
+    console, _ = await asyncio.gather(run_console(stage, quick=is_quick), lives)
+    await _each([course for course in courses if course.plans], Course.check)
+    return console
+
+
+async def _use_past_the_service(stage: AutomationStage, courses: Sequence[Course]) -> None:
+    """Try the twins that need time, and move the network's clock between them."""
+    devnet, opened = stage.chain.devnet, [course for course in courses if course.plans]
     for what, step, seconds, ledgers in (
         ("a run lands, and one follows too early", CasePlans.try_use, _JUMP_S, 1),
         ("once too often, and after closing", CasePlans.try_again, _JUMP_S, 1),
@@ -81,7 +88,7 @@ async def _travel(stage: AutomationStage, courses: Sequence[Course]) -> None:
         if seconds:
             await devnet.jump(seconds, ledgers=ledgers)
         say(what)
-        await _each(courses, _step(step))
+        await _each(opened, _step(step))
 
 
 async def _whole_life(course: Course, turns: asyncio.Semaphore) -> None:
@@ -110,7 +117,7 @@ async def _each(courses: Sequence[Course], step: Callable[[Course], Awaitable[No
     await asyncio.gather(*(take(course) for course in courses))
 
 
-def _figures(courses: Sequence[Course], console: ConsoleTally) -> dict[str, object]:
+def _figures(courses: Sequence[Course], console: PlanTally) -> dict[str, object]:
     plans = [course.plans for course in courses if course.plans is not None]
     twins, refused = count_refused(plans)
     verdicts = [each for plan in plans for each in plan.verdicts]

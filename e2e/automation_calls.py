@@ -9,9 +9,9 @@ from typing import Final
 from stellar_sdk import Address, Keypair, scval, xdr
 from stellar_sdk.operation import Operation
 
+from e2e.automation_cases import LEGS, SOLD, Case, Place
 from e2e.automation_chain import NET, Entry, call
 from e2e.automation_owners import Owner, sign_by_external
-from e2e.automation_cases import LEGS, SESSION, SOLD, Case, Place
 from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind
 
@@ -134,11 +134,6 @@ def with_run(raw: str, run: MadeRun) -> Operation:
     below = [_invocation(run.nested)] if run.nested else []
     entry.root_invocation = _invocation(run.root, below)
     return call(run.root.contract, run.root.function, list(run.root.args), [entry])
-
-
-def is_session(case: Case) -> bool:
-    """Whether runs of the case are authorized by a smart account."""
-    return case.mode is SESSION
 
 
 def _call_of(invocation: xdr.SorobanAuthorizedInvocation) -> MadeCall:

@@ -55,6 +55,7 @@ class AutomationChain:
             self._free.put_nowait(each)
         self._reader = senders[0].public_key
         self._codes: dict[str, bytes] = {}
+        self._uploading = asyncio.Lock()  # a second upload of one code at once would fail
 
     async def ledger(self) -> int:
         """Read the number of the last closed ledger."""
@@ -66,11 +67,12 @@ class AutomationChain:
 
     async def upload(self, name: str) -> bytes:
         """Put a committed contract's code on the ledger, once; its hash."""
-        if name not in self._codes:
-            code = (_WASM / f"{name}.wasm").read_bytes()
-            stored = await self.land(_operation(lambda b: b.append_upload_contract_wasm_op(code)))
-            self._codes[name] = scval.from_bytes(stored)
-        return self._codes[name]
+        async with self._uploading:
+            if name not in self._codes:
+                code = (_WASM / f"{name}.wasm").read_bytes()
+                upload = _operation(lambda b: b.append_upload_contract_wasm_op(code))
+                self._codes[name] = scval.from_bytes(await self.land(upload))
+            return self._codes[name]
 
     async def deploy(self, name: str, *args: xdr.SCVal) -> str:
         """Create an instance of a committed contract; its address."""

@@ -1,43 +1,38 @@
-"""One plan of each kind through the console, in a browser: the seam to the console's journeys."""
+"""One plan of each kind through the console, in Chromium: the journeys are the console's own."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Final
+from playwright.async_api import Error
 
+from e2e.automation_chain import NET
 from e2e.automation_stage import AutomationStage
-from e2e.machine import RunFailed, say
+from e2e.browser import open_chromium, visit
+from e2e.console_plans import JOURNEYS, PlanScene, PlanTally, run_plans
+from e2e.plan_service import new_keeper
+from farebox.buyer.wallet import wallet_of
+from farebox.local.development_wallet import WalletAccount, wallet_script
 
 
-@dataclass(frozen=True, slots=True)
-class ConsolePlan:
-    """A plan that a journey proposes, pays, installs and activates in the browser."""
+async def run_console(stage: AutomationStage, *, quick: bool) -> PlanTally:
+    """Propose, pay, sign and activate a plan of each kind, see its run, and cancel it.
 
-    name: str
-    travel: Callable[[AutomationStage], Awaitable[None]]
-
-
-@dataclass(slots=True)
-class ConsoleTally:
-    """How many plans went through the console, and what went wrong."""
-
-    plans: int = 0
-    done: int = 0
-    faults: list[str] = field(default_factory=list)
-
-
-JOURNEYS: Final[tuple[ConsolePlan, ...]] = ()
-
-
-async def run_console(stage: AutomationStage, *, quick: bool) -> ConsoleTally:
-    """Run the journeys one after the other; with `quick` the first one."""
-    tally = ConsoleTally()
-    for each in JOURNEYS[:1] if quick else JOURNEYS:
-        say(f"through the console: {each.name}")
-        tally.plans += 1
+    With `quick` of the first kind.
+    """
+    kinds = JOURNEYS[:1] if quick else JOURNEYS
+    scene = PlanScene(
+        chain=stage.chain,
+        keeper=await new_keeper(stage.chain),
+        oracle=stage.place.oracle,
+        recipients=tuple(each.address for each in stage.recipients[-2:]),
+    )
+    async with open_chromium() as browser:
+        owner = WalletAccount("Owner", wallet_of(stage.visitor.secret))
+        visitor = await visit(browser, stage.service, scripts=[wallet_script((owner,), NET)])
         try:
-            await each.travel(stage)
-        except RunFailed as fault:
-            tally.faults.append(f"console {each.name}: {fault}")
-        else:
-            tally.done += 1
+            await visitor.open("/")
+            await visitor.sign_in()
+            tally = await run_plans(visitor, scene, kinds=kinds)
+        except Error as error:
+            tally = PlanTally(len(kinds), faults=[f"console: no sign-in: {error}"])
+        finally:
+            await visitor.close()
+    tally.faults += [f"console: {each}" for each in visitor.record.console_errors[:3]]
     return tally

@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 from stellar_sdk import Keypair, scval
 
 from e2e.automation_calls import Delegate
-from e2e.automation_owners import Client, Json
 from e2e.automation_cases import (
     INTERVAL_S,
     LEGS,
@@ -21,6 +20,7 @@ from e2e.automation_cases import (
     Timing,
     plan_body,
 )
+from e2e.automation_owners import Client, Json
 from e2e.automation_stage import AutomationStage
 from e2e.machine import RunFailed
 from farebox.automation.plans import proposal_store
@@ -28,6 +28,7 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.run_state import FINAL_RUN_STATES, RunState
 from farebox.automation.sealed_columns import DELEGATE_PURPOSE, DELEGATES
+from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.kernel.secret import Secret
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
@@ -123,12 +124,12 @@ class PlanDesk:
         return Delegate(owner, key, policy, rules=await self._rules(stored))
 
     async def _mandate(self, policy: bytes) -> str:
-        factory = self.stage.contract("MANDATE_FACTORY")
+        factory = self.stage.contract(ServiceContract.FACTORY)
         found = await self.stage.chain.read(factory, "address_of", scval.to_bytes(policy))
         return scval.from_address(found).address
 
     async def _rules(self, stored: StoredPlan) -> dict[str, int]:
-        guard, terms = self.stage.contract("SESSION_GUARD"), stored.terms
+        guard, terms = self.stage.contract(ServiceContract.GUARD), stored.terms
         named = scval.to_address(str(terms.account)), scval.to_bytes(bytes(terms.policy_id))
         session = scval.from_struct(await self.stage.chain.read(guard, "session", *named))
         rules = session["rules"].map

@@ -1,7 +1,6 @@
 """Owners of plans: classic accounts and smart accounts, what they sign, and their requests."""
 
 import asyncio
-import base64
 import hashlib
 import json
 from collections.abc import Sequence
@@ -197,8 +196,3 @@ def _address(entry: Entry) -> str:
     if credentials is None:
         return ""
     return Address.from_xdr_sc_address(credentials.address).address
-
-
-def decoded(text: str) -> bytes:
-    """The bytes of base64 text."""
-    return base64.b64decode(text)

@@ -13,9 +13,9 @@ from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
 from e2e.automation_calls import Delegate, MadeRun, made_run, run_of_entry, with_run
+from e2e.automation_cases import LEGS, OPEN, PRESIGNED, Case, Place
 from e2e.automation_chain import AutomationChain, Entry, Resources, call
 from e2e.automation_life import ActivePlan
-from e2e.automation_cases import LEGS, OPEN, PRESIGNED, Case, Place
 from e2e.automation_twins import CONTENT, Change, Verdict, changed_run, judge
 from e2e.machine import RunFailed
 from farebox.automation.plans.wire import PlanKind

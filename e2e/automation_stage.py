@@ -13,6 +13,7 @@ from e2e.automation_chain import NET, AutomationChain
 from e2e.automation_owners import Owner, external_signer
 from e2e.machine import ServedNetwork, our_process, say, subfolder
 from e2e.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
+from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import DevnetOptions, Party, Scene, start_devnet
 from farebox.local.postgres import EmbeddedPostgres
@@ -31,18 +32,13 @@ class AutomationStage:
     settings: Mapping[str, str]
     place: Place
     cashier: Party  # pays for the plans that the service makes no run of
+    visitor: Party  # owns the plans that are made in the console
     owners: tuple[Party, ...]  # accounts with the asset, one for each case
-    recipients: tuple[Party, ...]  # two for each case
-    folder: Path
+    recipients: tuple[Party, ...]  # two for each case, and two for the console
 
-    @property
-    def verifier(self) -> str:
-        """The contract that verifies the keys of smart accounts."""
-        return next(at for name, at in self.settings.items() if "VERIFIER" in name)
-
-    def contract(self, word: str) -> str:
-        """A contract of the service by a word of its setting's name."""
-        return next(at for name, at in self.settings.items() if word in name)
+    def contract(self, which: ServiceContract) -> str:
+        """A contract of the service, as the operator's command has printed it."""
+        return self.settings[f"FAREBOX_{which.setting}_{NET.name}"]
 
     async def owner(self, case: Case, number: int) -> Owner:
         """The account of a case: one of the scene, or a new smart account with some asset."""
@@ -50,11 +46,11 @@ class AutomationStage:
         key = Keypair.from_secret(payer.reveal())
         if not case.generation:
             return Owner(key.public_key, key)
-        own = Keypair.random()
-        signers = scval.to_vec([external_signer(self.verifier, own)])
+        own, verifier = Keypair.random(), self.contract(ServiceContract.VERIFIER)
+        signers = scval.to_vec([external_signer(verifier, own)])
         account = await self.chain.deploy(f"smart_account_{case.generation}", signers)
         await self.chain.give(key, self.place.asset, account, 100 * SOLD)
-        return Owner(account, own, case.generation, self.verifier)
+        return Owner(account, own, case.generation, verifier)
 
     async def place_of(self, number: int, *, gap: int) -> Place:
         """The contracts of a case: a keeper and recipients of its own, the others shared."""
@@ -78,9 +74,9 @@ async def open_automation_stage(
             passphrase=NET.passphrase, close_ms=CLOSE_MS, log=folder / "devnet.log"
         )
         devnet = await stack.enter_async_context(await start_devnet(options, progress=say))
-        scene = await devnet.scene(payers=owners + _SENDERS + 4, payees=2 + 2 * owners)
+        scene = await devnet.scene(payers=owners + _SENDERS + 5, payees=4 + 2 * owners)
         chain = AutomationChain(devnet, scene, [_key(each) for each in scene.payers[:_SENDERS]])
-        relayer, paymaster, filler, cashier, *parties = scene.payers[_SENDERS:]
+        relayer, paymaster, filler, cashier, visitor, *parties = scene.payers[_SENDERS:]
         say("deploying a market, an oracle and keepers")
         place = await _place(chain, scene, _key(filler))
         served = ServedNetwork(NET, devnet, relayer.secret)
@@ -98,7 +94,14 @@ async def open_automation_stage(
             our_process([served], folder=subfolder(folder, "service"), settings=own)
         )
         yield AutomationStage(
-            chain, running.url, own, place, cashier, tuple(parties), scene.payees[2:], folder
+            chain,
+            running.url,
+            own,
+            place,
+            cashier,
+            visitor,
+            tuple(parties),
+            scene.payees[2:],
         )
 
 

@@ -11,8 +11,8 @@ from stellar_sdk.operation import Operation
 from stellar_sdk.soroban_rpc import GetTransactionStatus
 
 from e2e.automation_calls import MadeRun
-from e2e.automation_chain import AutomationChain, Resources
 from e2e.automation_cases import LEGS, MANDATE, OPEN, PRESIGNED, SESSION, SOLD, Case, Place
+from e2e.automation_chain import AutomationChain, Resources
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import PlanKind
 

@@ -32,7 +32,6 @@ PLANNERS: Final = (3, 4)  # owners of plans, one for each round: none has credit
 _SENDERS: Final = 3  # accounts that deploy contracts
 # and the paymaster; there are as many payees more, one of which sells runs
 _PARTIES: Final = len(PLANNERS) + _SENDERS + 1
-_LIQUIDITY: Final = 10_000_000_000  # so that a purchase moves the rate by little
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ class _PlanSetup:
         _, revenue, *recipients = market.scene.payees
         keys = [Keypair.from_secret(each.secret.reveal()) for each in others[:_SENDERS]]
         chain = AutomationChain(market.served.devnet, market.scene, keys[1:])
-        exchange = await deploy_exchange(chain, market.scene, keys[0], liquidity=_LIQUIDITY)
+        exchange = await deploy_exchange(chain, market.scene, keys[0])
         settings = plan_settings(market.scene, paymaster.secret, revenue.address, exchange.router)
         deployed = await set_up_plans(market.served, {**self._own, **settings}, self._folder)
         self.settings = {**settings, **deployed}

@@ -14,7 +14,7 @@ from e2e.machine import FAREBOX, ROOT, RunFailed, ServedNetwork, build_environme
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Scene
 
-LIQUIDITY: Final = 100_000_000
+LIQUIDITY: Final = 10**10  # so that a purchase moves the rate by little
 PRICE: Final = 10**14  # the oracle's, of both tokens
 RUN_PRICE: Final = 1_000  # base units of the asset
 CHANNELS: Final = 8
@@ -35,14 +35,12 @@ class Exchange:
         return await _router(chain, self.pair)
 
 
-async def deploy_exchange(
-    chain: AutomationChain, scene: Scene, filler: Keypair, *, liquidity: int = LIQUIDITY
-) -> Exchange:
+async def deploy_exchange(chain: AutomationChain, scene: Scene, filler: Keypair) -> Exchange:
     """Deploy it, fill the pool from an account that has both tokens, and set both prices."""
     tokens = (scene.asset, scene.native)
     pair = await chain.deploy("pool", *(scval.to_address(each) for each in tokens))
     for token in tokens:
-        await chain.give(filler, token, pair, liquidity)
+        await chain.give(filler, token, pair, LIQUIDITY)
     await chain.land(call(pair, "sync", ()))
     oracle = await chain.deploy("price_feed")
     at = scval.to_uint64(await chain.now())
