@@ -21,7 +21,7 @@ from e2e import console_plan_steps as plans
 from e2e import console_trade_steps as trade
 from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
 from e2e.console_control import build_control
-from e2e.console_hostile import HostileRound, listing_of, sell_hostile
+from e2e.console_hostile import HostileRound, listing_of, propose_hostile, sell_hostile
 from e2e.console_journey import Journey, Step, open_journey, records_of
 from e2e.console_pages import views
 from e2e.console_sales import Sales, sell_and_owe
@@ -132,6 +132,7 @@ async def _meet_hostile_text(
             **records_of(sales),
             "/sell/$id": f"/sell/{wrapper['id']}",
             "/discover/listing": await listing_of(visitor, wrapper),
+            "/automation/$id": await propose_hostile(stage, visitor),
         }
         hostile = HostileRound(visitor, views(records))
         await hostile.visit_all()

@@ -70,6 +70,24 @@ async def sell_hostile(stage: ConsoleStage, seller: Visitor) -> dict[str, Any]:
     return wrapper
 
 
+async def propose_hostile(stage: ConsoleStage, owner: Visitor) -> str:
+    """Propose plans whose titles are hostile; return the address of the last one's page."""
+    plan: dict[str, Any] = {}
+    for text in TEXTS:
+        body = {
+            "network": Network.TESTNET.value,
+            "kind": "contract_call",
+            "title": text,
+            "schedule": {"type": "interval", "everySeconds": 3600},
+            "spec": {"contract": stage.plans.keeper, "autolayer": True, "effects": {}},
+            "runLimit": 2,
+            "authorityMode": "open",
+            "allowDuplicate": True,
+        }
+        plan = await owner.call("POST", "/v1/automations", body)
+    return f"/automation/{plan['proposal']['id']}"
+
+
 async def listing_of(seller: Visitor, wrapper: Mapping[str, Any]) -> str:
     """Return the page's address of a wrapper's listing.
 
