@@ -22,7 +22,7 @@ const STATES: Record<string, StateWords> = {
   partial: { label: "Partly done", tone: "warn", what: "Some payments were made.", credit: "One paid run was used." },
   failed: { label: "Failed", tone: "bad", what: "It did not happen.", credit: "No paid run was used." },
   missed: { label: "Missed", tone: "warn", what: "Its time passed.", credit: "No paid run was used." },
-  skipped: { label: "Skipped", tone: "neutral", what: "The contract said that there was nothing to do.", credit: "No paid run was used." },
+  skipped: { label: "Skipped", tone: "neutral", what: "It was left out.", credit: "No paid run was used." },
   abandoned: { label: "Unknown", tone: "bad", what: "It cannot be found out how it ended. Look at your account's history." },
 };
 
@@ -31,6 +31,8 @@ export const runState = (state: string): StateWords => STATES[state] ?? { label:
 const REASONS: Record<string, string> = {
   deadline: "The time in which it may land has passed.",
   plan_stopped: "The plan was paused or ended.",
+  owner: "You paused or cancelled the plan.",
+  expired: "The plan has expired.",
   check_declined: "The contract's autolayer_check said no.",
   automation_stopped: "The operator has stopped automation.",
   no_channel: "All sending accounts of the service were busy.",
