@@ -5,7 +5,8 @@ from playwright.async_api import Error
 from e2e.automation_chain import NET
 from e2e.automation_stage import AutomationStage
 from e2e.browser import open_chromium, visit
-from e2e.console_plans import JOURNEYS, PlanScene, PlanTally, run_plans
+from e2e.console_plan_forms import JOURNEYS, PlanScene
+from e2e.console_plans import PlanTally, run_plans
 from e2e.plan_service import new_keeper
 from farebox.buyer.wallet import wallet_of
 from farebox.local.development_wallet import WalletAccount, wallet_script

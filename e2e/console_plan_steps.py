@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from e2e.console_journey import Journey, Step
-from e2e.console_plans import JOURNEYS, PlanJourney, PlanRound
+from e2e.console_plan_forms import JOURNEYS, PlanJourney
+from e2e.console_plans import PlanRound
 
 Part = Callable[[PlanRound, PlanJourney], Awaitable[None]]
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from playwright.async_api import Error, Locator
 
-from e2e.automation_chain import AutomationChain
 from e2e.browser import Visitor
 from e2e.console_pages import wait_until_ready
+from e2e.console_plan_forms import JOURNEYS, RECIPIENTS, PlanJourney, PlanScene
 from e2e.machine import RunFailed, say
 
 _RUN_MS: Final = 180_000  # the first run is due at the start of a minute
@@ -25,18 +25,7 @@ _LIFE: Final = timedelta(minutes=40)  # within what an authorization of a fast d
 _ACTIVE: Final = re.compile(r"The plan is active\.|A run is under way\.")
 _SIGNS: Final = "authorization"  # in the question of the wallet's window about an entry
 _DECLINED_AT: Final = 3  # of the signatures of a plan that is signed ahead
-_RECIPIENTS: Final = 2  # 6 runs of them are the 12 entries that may be signed ahead
 Take = Callable[[str], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class PlanScene:
-    """What the plans act on; the scene of `chain` has both tokens."""
-
-    chain: AutomationChain
-    keeper: str
-    oracle: str
-    recipients: tuple[str, ...]
 
 
 async def _no_picture(name: str) -> None:
@@ -53,7 +42,7 @@ class PlanRound:
     take: Take = _no_picture
     routes: dict[str, str] = field(default_factory=dict)
 
-    async def open(self, kind: "PlanJourney") -> None:
+    async def open(self, kind: PlanJourney) -> None:
         """Propose a plan, pay for its runs, read what is signed, sign and activate it."""
         self.routes[kind.name] = await self._propose(kind)
         if kind.is_paid_across_a_reload:
@@ -62,7 +51,7 @@ class PlanRound:
             await self._pay()
         await self._activate(kind)
 
-    async def see_a_run(self, kind: "PlanJourney") -> None:
+    async def see_a_run(self, kind: PlanJourney) -> None:
         """Wait until a run has succeeded, and read its attempts."""
         await self._show(kind)
         page = self.visitor.page
@@ -75,7 +64,7 @@ class PlanRound:
         await page.keyboard.press("Escape")
         await self._dialog().wait_for(state="hidden")
 
-    async def end(self, kind: "PlanJourney") -> None:
+    async def end(self, kind: PlanJourney) -> None:
         """Pause the plan, resume it, and cancel it for good."""
         await self._show(kind)
         page = self.visitor.page
@@ -95,13 +84,13 @@ class PlanRound:
         await self._dialog().wait_for(state="hidden")
         await self.take(f"cancelled {kind.name}")
 
-    async def _show(self, kind: "PlanJourney") -> None:
+    async def _show(self, kind: PlanJourney) -> None:
         route = self.routes.get(kind.name)
         assert route, "the plan is not open"
         await self.visitor.open(route)
         await wait_until_ready(self.visitor.page)
 
-    async def _propose(self, kind: "PlanJourney") -> str:
+    async def _propose(self, kind: PlanJourney) -> str:
         """Fill in the form, wait for a preview whose checks pass, and propose by a double click."""
         page, title = self.visitor.page, f"{kind.name} {self.label}"
         await self.visitor.open("/automation")
@@ -134,7 +123,7 @@ class PlanRound:
         await page.get_by_role("button", name="Sign and pay").click()
         await page.get_by_text("The runs are paid. Nothing runs yet.").wait_for(timeout=_SLOW_MS)
 
-    async def _pay_across_a_reload(self, kind: "PlanJourney") -> None:
+    async def _pay_across_a_reload(self, kind: PlanJourney) -> None:
         """Decline once, then pay, and load the page again while the payment is on its way."""
         visitor, page = self.visitor, self.visitor.page
         total = int((await self._detail(kind))["quote"]["total"])
@@ -157,7 +146,7 @@ class PlanRound:
         paid = before - await self._balance(kind)
         assert paid == total, f"{paid} were paid for a price of {total}"
 
-    async def _activate(self, kind: "PlanJourney") -> None:
+    async def _activate(self, kind: PlanJourney) -> None:
         """Read what is signed, sign and activate; a plan signed ahead is declined on the way."""
         visitor, page = self.visitor, self.visitor.page
         verb = page.get_by_role("button", name=re.compile("activate", re.IGNORECASE)).last
@@ -171,17 +160,17 @@ class PlanRound:
             await self.take(f"installation declined {kind.name}")
             await verb.click()
             await page.get_by_text(_ACTIVE).wait_for(timeout=_SLOW_MS)
-            signed, wanted = self._signatures() - asked, kind.runs * _RECIPIENTS + 1
+            signed, wanted = self._signatures() - asked, kind.runs * RECIPIENTS + 1
             assert signed == wanted, f"the wallet was asked for {signed} signatures, not {wanted}"
         else:
             await verb.click()
             await page.get_by_text(_ACTIVE).wait_for(timeout=_SLOW_MS)
 
-    async def _detail(self, kind: "PlanJourney") -> Any:
+    async def _detail(self, kind: PlanJourney) -> Any:
         plan = self.routes[kind.name].rpartition("/")[2]
         return await self.visitor.call("GET", f"/v1/automations/{plan}")
 
-    async def _balance(self, kind: "PlanJourney") -> int:
+    async def _balance(self, kind: PlanJourney) -> int:
         account = (await self._detail(kind))["proposal"]["account"]
         return await self.scene.chain.balance(self.scene.chain.scene.asset, account)
 
@@ -193,71 +182,6 @@ class PlanRound:
 
     def _signatures(self) -> int:
         return sum(_SIGNS in each for each in self.visitor.wallet.asked)
-
-
-async def _fill_call(form: Locator, scene: PlanScene) -> None:
-    await form.get_by_role("textbox", name="Contract", exact=True).fill(scene.keeper)
-    await form.get_by_label("It follows the autolayer convention").check()
-
-
-async def _fill_disbursement(form: Locator, scene: PlanScene) -> None:
-    await _fill_token(form, "Token", scene.chain.scene.asset)
-    recipients = form.get_by_role("textbox", name="Recipients")
-    first = scene.recipients[0]
-    await recipients.fill(f"{first},0.5,Anna\n{first},1,again")
-    await form.get_by_text("This recipient is there before.").wait_for()
-    lines = [
-        f'{each},0.25,"Invoice {number}"'
-        for number, each in enumerate(scene.recipients[:_RECIPIENTS])
-    ]
-    await recipients.fill("\n".join(lines))
-
-
-async def _fill_token(form: Locator, label: str, contract: str) -> None:
-    """Choose a token by its contract: from the list, if it is there."""
-    choice = form.get_by_label(label, exact=True)
-    if await choice.locator(f'option[value="{contract}"]').count():
-        await choice.select_option(contract)
-    else:
-        await choice.select_option("other")
-        await form.get_by_label(f"{label}: its contract").fill(contract)
-
-
-async def _fill_dca(form: Locator, scene: PlanScene) -> None:
-    tokens = scene.chain.scene
-    await _fill_token(form, "Pay with", tokens.asset)
-    await form.get_by_label("Amount of a run").fill("1")
-    await _fill_token(form, "Buy", tokens.native)
-    await form.get_by_label("At least", exact=True).fill("0.5")
-    await form.get_by_label("for", exact=True).fill("1")
-
-
-async def _fill_rebalance(form: Locator, scene: PlanScene) -> None:
-    await form.get_by_label("Oracle (SEP-40)").fill(scene.oracle)
-    tokens = scene.chain.scene
-    for number, token in enumerate((tokens.asset, tokens.native), start=1):
-        group = form.get_by_role("group", name=f"Token {number}")
-        await _fill_token(group, "Token", token)
-        await group.get_by_label("Most to sell in a run").fill("1")
-
-
-@dataclass(frozen=True, slots=True)
-class PlanJourney:
-    """A kind of plan, by the name that the form gives it, and how it is made here."""
-
-    name: str
-    fill: Callable[[Locator, PlanScene], Awaitable[None]]
-    mode: str = ""  # the one that the service chooses
-    runs: int = 10
-    is_paid_across_a_reload: bool = False
-
-
-JOURNEYS: Final = (
-    PlanJourney("Contract call", _fill_call, "open", is_paid_across_a_reload=True),
-    PlanJourney("Disbursement", _fill_disbursement, "presigned", runs=6),
-    PlanJourney("Regular purchase", _fill_dca),
-    PlanJourney("Rebalancing", _fill_rebalance),
-)
 
 
 @dataclass(slots=True)

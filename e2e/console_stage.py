@@ -12,7 +12,7 @@ from typing import Final
 from stellar_sdk import Keypair
 
 from e2e.automation_chain import NET, AutomationChain
-from e2e.console_plans import PlanScene
+from e2e.console_plan_forms import PlanScene
 from e2e.machine import RunFailed, our_process, subfolder
 from e2e.plan_service import deploy_exchange, new_keeper, plan_settings, set_up_plans
 from e2e.stage import Market, Stage, open_stage
