@@ -22,7 +22,7 @@ from farebox.local.faults import LocalFault
 
 
 @click.command("demo")
-@click.option("--once", is_flag=True, help="Stop after the payment.")
+@click.option("--once", is_flag=True, help="Stop after the plan has run.")
 @click.option(
     "--port", type=PORT, default=0, help="The facilitator's port; 0 (default) takes a free one."
 )
@@ -34,7 +34,7 @@ from farebox.local.faults import LocalFault
 )
 @click.option("--started-at", type=float, hidden=True)
 def command(*, once: bool, port: int, api_port: int, started_at: float | None) -> None:
-    """Run everything on this machine and make one payment.
+    """Run everything on this machine, make one payment and run one plan.
 
     Starts PostgreSQL, two local Stellar networks, the facilitator and a small paid API; creates
     and funds a buyer and a seller; pays once. Then it puts an existing API behind the gateway,

@@ -37,7 +37,7 @@ class DemoNetwork:
     rpc: HttpSorobanRpc
     relayer: Wallet
     seller: Wallet
-    payers: tuple[Wallet, ...]
+    payers: tuple[Wallet, ...] = ()
 
     async def usdc_of(self, address: Address) -> BaseUnits:
         """Read an account's USDC balance."""
