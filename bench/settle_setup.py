@@ -86,7 +86,13 @@ class SettleSetup:
             "FAREBOX_BUDGET_KEY_STROOPS_TESTNET": str(_SELLERS_BUDGET),
         }
 
-    async def create_channels(self, count: int) -> None:
+    async def create_channels(
+        self,
+        count: int,
+        *,
+        purpose: str = "settlement",
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         """Create channels until `count` are active, by the operator's command.
 
         Ledgers close quickly meanwhile, because nothing is measured.
@@ -94,25 +100,32 @@ class SettleSetup:
         Raises:
             RunFailed: the command failed or took too long.
         """
-        say(f"creating channels until there are {count}")
+        say(f"creating channels for {purpose} until there are {count}")
         served = ServedNetwork(Network.TESTNET, self.devnet, self.relayer.secret)
-        env = build_environment(self.settings() | served.settings())
+        env = build_environment(self.settings() | served.settings() | dict(settings or {}))
         env = {setting: value for setting, value in env.items() if value}  # as `our_process` does
         arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
+        arguments += ["--for", purpose]
         process = await asyncio.create_subprocess_exec(
             *FAREBOX, *arguments, cwd=ROOT, env=env,
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
-        closing = asyncio.create_task(self._close_quickly())
         try:
-            async with asyncio.timeout(_CREATE_S):
+            async with self.closing_quickly(), asyncio.timeout(_CREATE_S):
                 _, stderr = await finish(process)
         except TimeoutError as error:
             raise RunFailed(f"creating {count} channels took more than {_CREATE_S:g} s") from error
-        finally:
-            closing.cancel()
         if process.returncode:
             raise RunFailed(f"channels create failed: {stderr.decode(errors='replace')[-500:]}")
+
+    @contextlib.asynccontextmanager
+    async def closing_quickly(self) -> AsyncIterator[None]:
+        """Close ledgers quickly inside this context, where nothing is measured."""
+        closing = asyncio.create_task(self._close_quickly())
+        try:
+            yield
+        finally:
+            closing.cancel()
 
     async def _close_quickly(self) -> None:
         while True:

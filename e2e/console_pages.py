@@ -17,6 +17,8 @@ TABS: Final[Mapping[str, tuple[str, ...]]] = {
     "/sell": ("?tab=integrate",),
     "/sell/$id": ("?tab=analytics", "?tab=owed", "?tab=settings"),
     "/payments": ("?role=paid", "?role=settled"),
+    "/automation": ("?status=active&kind=dca",),
+    "/automation/$id": ("?tab=runs", "?tab=events", "?tab=details"),
     "/developers": ("?tab=vault", "?tab=usage", "?tab=examples"),
 }
 READY: Final = """() => {

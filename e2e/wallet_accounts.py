@@ -1,30 +1,18 @@
 """The accounts of sign-ins, created on a devnet by the public SDK."""
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from stellar_sdk import (
-    Account,
-    Keypair,
-    Signer,
-    SorobanServer,
-    StrKey,
-    TransactionBuilder,
-    scval,
-    xdr,
-)
-from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
+from stellar_sdk import Keypair, Signer, SorobanServer, TransactionBuilder, scval
 
-from e2e.machine import ROOT, RunFailed
+from e2e.contracts import deploy_contract, submit
+from e2e.machine import ROOT
 from farebox.kernel.networks import Network
 from farebox.local.devnet import Devnet
 
 SMART_WALLET: Final = ROOT / "contracts" / "wasm" / "smart_wallet.wasm"
-_LOOKS: Final = 400
-_LOOK_S: Final = 0.1
 
 
 class Kind(StrEnum):
@@ -82,9 +70,15 @@ class AccountFactory:
                 master_weight=0, low_threshold=2, med_threshold=2, high_threshold=2
             )
         )
-        self._submit(master, [master], *operations)
+        submit(self._server, self._network, master, [master], *operations)
         removed = Signer.ed25519_public_key(third.public_key, 0)
-        self._submit(master, [first, second], lambda b: b.append_set_options_op(signer=removed))
+        submit(
+            self._server,
+            self._network,
+            master,
+            [first, second],
+            lambda b: b.append_set_options_op(signer=removed),
+        )
         address = master.public_key
         return [
             Login("two of them", Kind.MULTISIG, address, (second, first)),
@@ -100,7 +94,9 @@ class AccountFactory:
     def _weightless_master_logins(self, master: Keypair) -> list[Login]:
         """Build attempts with thresholds of 0 and a master key without weight."""
         other = Keypair.random()
-        self._submit(
+        submit(
+            self._server,
+            self._network,
             master,
             [master],
             lambda b: b.append_set_options_op(
@@ -117,25 +113,13 @@ class AccountFactory:
 
     def _contract_logins(self, deployer: Keypair) -> list[Login]:
         key, stranger = Keypair.random(), Keypair.random()
-        wasm = SMART_WALLET.read_bytes()
-        uploaded = self._submit(
-            deployer, [deployer], lambda b: b.append_upload_contract_wasm_op(wasm)
-        )
-        wasm_hash = _return_value(uploaded).bytes
-        if wasm_hash is None:
-            raise RunFailed("the network returned no hash of the code")
-        arguments = [scval.to_bytes(key.raw_public_key())]
-        created = self._submit(
+        account = deploy_contract(
+            self._server,
+            self._network,
             deployer,
-            [deployer],
-            lambda b: b.append_create_contract_op(
-                wasm_hash.sc_bytes, deployer.public_key, arguments
-            ),
+            SMART_WALLET.read_bytes(),
+            scval.to_bytes(key.raw_public_key()),
         )
-        address = _return_value(created).address
-        if address is None or address.contract_id is None:
-            raise RunFailed("the network returned no address of the contract")
-        account = StrKey.encode_contract(address.contract_id.contract_id.hash)
         return [
             Login("contract", Kind.CONTRACT, account, (key,)),
             Login("contract, stranger", Kind.CONTRACT, account, (stranger,), must_succeed=False),
@@ -144,37 +128,3 @@ class AccountFactory:
     def latest_ledger(self) -> int:
         """Read the number of the last closed ledger."""
         return self._server.get_latest_ledger().sequence
-
-    def _submit(
-        self,
-        source: Keypair,
-        signers: list[Keypair],
-        *build: Callable[[TransactionBuilder], object],
-    ) -> GetTransactionResponse:
-        account: Account = self._server.load_account(source.public_key)
-        builder = TransactionBuilder(account, self._network.passphrase, base_fee=100_000)
-        builder.set_timeout(300)
-        for add in build:
-            add(builder)
-        envelope = builder.build()
-        if envelope.transaction.is_soroban_transaction():
-            envelope = self._server.prepare_transaction(envelope)
-        for key in signers:
-            envelope.sign(key)
-        sent = self._server.send_transaction(envelope)
-        for _ in range(_LOOKS):
-            found = self._server.get_transaction(sent.hash)
-            if found.status == GetTransactionStatus.SUCCESS:
-                return found
-            if found.status == GetTransactionStatus.FAILED:
-                break
-            time.sleep(_LOOK_S)
-        raise RunFailed(f"an account could not be set up on {self._network.value}: {sent}")
-
-
-def _return_value(found: GetTransactionResponse) -> xdr.SCVal:
-    """Read the return value of a successful invocation."""
-    meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr or "").v4
-    if meta is None or meta.soroban_meta is None or meta.soroban_meta.return_value is None:
-        raise RunFailed("the network returned no result of an invocation")
-    return meta.soroban_meta.return_value

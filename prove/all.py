@@ -39,6 +39,7 @@ PROOFS: Final = (  # minutes on two quiet cores
     SizedProof("nodes", {"SEEDS": "6"}),  # 3
     SizedProof("auth", {"SEEDS": "4"}),  # 2
     SizedProof("delivery", {"SEEDS": "2"}),  # 7
+    SizedProof("automation", {"QUICK": "1"}),  # 2
     SizedProof("limits", {"SEEDS": "2"}),  # 2
     SizedProof("limits_fair", {"SEEDS": "2"}, counted="requests"),  # 1
     SizedProof("hostile", {"SEEDS": "1"}, counted="seeds"),  # 2

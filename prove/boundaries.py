@@ -32,9 +32,13 @@ def background_labels(
 
 
 def usual_boundaries(
-    recordings: Sequence[Sequence[Boundary]], background: Collection[str], *, label: str
+    recordings: Sequence[Sequence[Boundary]],
+    background: Collection[str],
+    *,
+    label: str,
+    usual: int = _USUAL,
 ) -> list[Boundary]:
-    """Return the boundaries that most recordings show; print the others as not counted on.
+    """Return the boundaries that `usual` recordings show; print the others as not counted on.
 
     Background calls are left out, and so are calls whose number depends on free connections: a case
     could not rely on reaching them.
@@ -45,6 +49,6 @@ def usual_boundaries(
         for boundary in set(calls)
         if boundary.label not in background
     )
-    for each in sorted(each for each, count in times.items() if count < _USUAL):
+    for each in sorted(each for each, count in times.items() if count < usual):
         say(f"not counted on ({label}): {each}")
-    return sorted(each for each, count in times.items() if count >= _USUAL)
+    return sorted(each for each, count in times.items() if count >= usual)

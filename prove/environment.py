@@ -8,7 +8,7 @@ import itertools
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +95,7 @@ class Environment:
     db: "asyncpg.Connection[asyncpg.Record]"
     stack: AsyncExitStack
     settings: Mapping[str, str]
+    make_interceptor: Callable[[str], Interceptor] = Interceptor
     replicas: list[Replica] = field(default_factory=list)
     # changes to the network that are still due
     later: list[asyncio.Task[None]] = field(default_factory=list)
@@ -125,7 +126,7 @@ class Environment:
         Raises:
             RunFailed: it did not become ready.
         """
-        interceptor = Interceptor(name)
+        interceptor = self.make_interceptor(name)
         interceptor.on_response = self.ledger_closer.on_response
         rpc = await self.stack.enter_async_context(RpcProxy(interceptor, self.devnet.rpc_url))
         sql = await self.stack.enter_async_context(SqlProxy(interceptor, self.server.socket_path))
@@ -245,7 +246,10 @@ def _body(terms: PaymentTerms, envelope: str, extra: Mapping[str, object]) -> by
 
 @asynccontextmanager
 async def open_environment(
-    world: World, settings: Mapping[str, str] | None = None
+    world: World,
+    settings: Mapping[str, str] | None = None,
+    *,
+    make_interceptor: Callable[[str], Interceptor] = Interceptor,
 ) -> AsyncIterator[Environment]:
     """Open a fresh environment; kill its replicas and remove it at the end."""
     case_number = next(_numbers)
@@ -267,7 +271,17 @@ async def open_environment(
         ledger_closer = LedgerCloser(devnet)
         closing = asyncio.create_task(ledger_closer.run())
         environment = Environment(
-            world, server, folder, devnet, database, ledger_closer, web, db, stack, settings or {}
+            world,
+            server,
+            folder,
+            devnet,
+            database,
+            ledger_closer,
+            web,
+            db,
+            stack,
+            settings or {},
+            make_interceptor,
         )
         try:
             yield environment

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol, TypeVar
 
-from prove.pg_frames import CATALOGS
+from prove.pg_frames import CATALOGS, Labels, Statements
 
 T = TypeVar("T")
 # the other side closed the connection
 CONNECTION_ERRORS: Final = (ConnectionError, EOFError, TimeoutError)
+_OTHER_POOLS: Final = (b"reads", b"background", b"health")  # no part of a settlement
 
 
 class CrashTiming(StrEnum):
@@ -140,6 +141,15 @@ class Interceptor:
         self.catalog_fault: CatalogFault | None = None
         self.call_fault: CallFault | None = None  # of counted calls
         self.calls: list[Boundary] = []
+
+    def labels_of(self, startup: bytes) -> Labels:
+        """The labels of a connection to the database, by its first message."""
+        is_other = any(b"\0farebox-%s\0" % each in startup for each in _OTHER_POOLS)
+        return Statements(are_the_catalogs=is_other)
+
+    async def deliver_call(self, body: bytes, forward: Callable[[], Awaitable[T]]) -> T:
+        """Forward the body of an RPC call to the node; return the answer."""
+        return await forward()
 
     async def intercept(self, label: str, deliver: Callable[[], Awaitable[T]]) -> T:
         """Deliver a call; return the answer.

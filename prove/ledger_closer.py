@@ -86,7 +86,8 @@ class LedgerCloser:
         await self._devnet.close(_DROPPED_AFTER, empty=True)
         await self._devnet.jump(LIFE_S + 1, ledgers=2)
 
-    async def resume(self) -> None:
-        """Let ledgers include pending transactions again."""
-        self._drops_pending = False
+    async def resume(self, *, slowly: bool = False) -> None:
+        """Let ledgers include pending transactions again; `slowly`: at the pace of the start."""
+        self._drops_pending = self._is_paused = False
+        self._pace_s = _SLOW_S if slowly else self._pace_s
         await self._devnet.close(2)

@@ -4,7 +4,7 @@ import asyncio
 import re
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final
+from typing import Final, Protocol
 
 _SPACES: Final = re.compile(r"\s+")
 _LABEL_LENGTH: Final = 100
@@ -15,6 +15,9 @@ PROTOCOL_3: Final = 196_608
 SSL_REQUEST: Final = 80_877_103
 _SYNC, _QUERY, _FLUSH, _PARSE, _DESCRIBE, _EXECUTE, _BIND, _TERMINATE = b"SQHPDEBX"
 _ERROR: Final = ord("E")
+_DATA_ROW: Final = ord("D")
+_RUN_TABLE: Final = re.compile(r"\b(automation_\w+|run_credits)\b")
+_ENDS: Final = ("COMMIT", "ROLLBACK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,19 @@ def _message(kind: int, body: bytes) -> bytes:
     return bytes([kind]) + (len(body) + 4).to_bytes(4) + body
 
 
+class Labels(Protocol):
+    """Labels the requests of one connection, in their order."""
+
+    @property
+    def connect_label(self) -> str:
+        """The label of opening the connection."""
+        ...
+
+    def label(self, request: Request) -> str:
+        """The label of a request."""
+        ...
+
+
 class Statements:
     """The texts of one connection's prepared statements, for labels."""
 
@@ -108,15 +124,22 @@ class Statements:
         self._are_the_catalogs = are_the_catalogs
         self._texts: dict[bytes, str] = {}
 
+    @property
+    def connect_label(self) -> str:
+        """The label of opening the connection."""
+        return f"{CATALOGS}sql connect" if self._are_the_catalogs else "sql connect"
+
     def label(self, request: Request) -> str:
         """Label a request: `sql` or `sql prepare`, and the text of its last statement."""
-        kinds = {frame.kind for frame in request.frames}
+        text = self._last_text(request)
+        is_catalogs = self._are_the_catalogs or _CATALOG_TABLE.search(text) is not None
+        return shortened(f"{CATALOGS if is_catalogs else ''}{_verb(request)} {text}".rstrip())
+
+    def _last_text(self, request: Request) -> str:
         text = ""
         for frame in request.frames:
             text = self._text(frame) or text
-        verb = "sql prepare" if _PARSE in kinds and not kinds & {_EXECUTE, _QUERY} else "sql"
-        prefix = CATALOGS if self._are_the_catalogs or _CATALOG_TABLE.search(text) else ""
-        return _shortened(f"{prefix}{verb} {text}".rstrip())
+        return text
 
     def _text(self, frame: Frame) -> str:
         parts = frame.body.split(b"\0")
@@ -130,10 +153,48 @@ class Statements:
         return ""
 
 
-def _shortened(label: str) -> str:
+def shortened(label: str) -> str:
+    """Cut a label to its length; a digest distinguishes those with the same beginning."""
     if len(label) <= _LABEL_LENGTH:
         return label
     return f"{label[:_LABEL_LENGTH]} ~{sha256(label.encode()).hexdigest()[:_DIGEST_LENGTH]}"
+
+
+class RunStatements(Statements):
+    """Labels what concerns automation alone: the rest is no part of a run.
+
+    A `COMMIT` or `ROLLBACK` is named after the last statement of its transaction.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(are_the_catalogs=True)
+        self._last = ""
+
+    def label(self, request: Request) -> str:
+        """See `Statements`."""
+        text = self._last_text(request)
+        if _RUN_TABLE.search(text):
+            self._last = text
+            return shortened(f"{_verb(request)} {text}")
+        if self._last and text.startswith(_ENDS):
+            ended, self._last = self._last, ""
+            return shortened(f"sql {text.rstrip(';')} after {ended}")
+        return shortened(f"{CATALOGS}{_verb(request)} {text}".rstrip())
+
+
+def _verb(request: Request) -> str:
+    kinds = {frame.kind for frame in request.frames}
+    return "sql prepare" if _PARSE in kinds and not kinds & {_EXECUTE, _QUERY} else "sql"
+
+
+def has_rows(answer: bytes) -> bool:
+    """Whether a server's answer has a row."""
+    at = 0
+    while at < len(answer):
+        if answer[at] == _DATA_ROW:
+            return True
+        at += 1 + int.from_bytes(answer[at + 1 : at + 5])
+    return False
 
 
 def _one_line(text: bytes) -> str:

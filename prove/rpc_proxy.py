@@ -41,7 +41,10 @@ class RpcProxy:
     async def _serve(self, request: web.Request) -> web.Response:
         body = await request.read()
         try:
-            answer = await self._interceptor.intercept(_label(body), lambda: self._forward(body))
+            answer = await self._interceptor.intercept(
+                _label(body),
+                lambda: self._interceptor.deliver_call(body, lambda: self._forward(body)),
+            )
         except (ConnectionCut, *CONNECTION_ERRORS):
             # the replica is dead, or the devnet dropped the call: close the connection
             if request.transport is not None:

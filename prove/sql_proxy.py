@@ -8,12 +8,11 @@ from typing import Final, Self
 
 from prove.interceptor import CONNECTION_ERRORS, ConnectionCut, Interceptor, ServerError
 from prove.pg_frames import (
-    CATALOGS,
     PROTOCOL_3,
     SSL_REQUEST,
     Frame,
+    Labels,
     Request,
-    Statements,
     query,
     read_frame,
     read_startup,
@@ -23,7 +22,6 @@ from prove.pg_frames import (
 _LOOK_S: Final = 0.25  # between two checks whether the server closed an idle connection
 _ENDED = (*CONNECTION_ERRORS, ConnectionCut)
 _RAISE: Final = "DO $$ BEGIN RAISE 'as ordered' USING ERRCODE = '{sqlstate}'; END $$"
-_OTHER_POOLS: Final = (b"reads", b"background", b"health")  # no part of a settlement
 
 
 class SqlProxy:
@@ -72,10 +70,8 @@ class SqlProxy:
             if code != PROTOCOL_3:  # a cancel request, which has no answer
                 upstream[1].write(startup)
                 return
-            is_catalogs = any(b"\0farebox-%s\0" % each in startup for each in _OTHER_POOLS)
-            connection = _Connection(
-                self._interceptor, (reader, writer), upstream, is_catalogs=is_catalogs
-            )
+            labels = self._interceptor.labels_of(startup)
+            connection = _Connection(self._interceptor, (reader, writer), upstream, labels)
             with self._count_connection():
                 await connection.forward(startup)
         except ConnectionCut as cut:
@@ -102,17 +98,16 @@ class _Connection:
     """Forwards one connection, a request at a time."""
 
     def __init__(
-        self, interceptor: Interceptor, client: _Ends, server: _Ends, *, is_catalogs: bool
+        self, interceptor: Interceptor, client: _Ends, server: _Ends, labels: Labels
     ) -> None:
         self._interceptor, self._client, self._server = interceptor, client, server
-        self._statements = Statements(are_the_catalogs=is_catalogs)
-        self._connect_label = f"{CATALOGS}sql connect" if is_catalogs else "sql connect"
+        self._labels = labels
 
     async def forward(self, startup: bytes) -> None:
         """Forward until either side closes the connection."""
         try:
             opened = await self._interceptor.intercept(
-                self._connect_label, self._deliver_startup(startup)
+                self._labels.connect_label, self._deliver_startup(startup)
             )
         except ServerError as error:
             self._client[1].write(refused_connection(error.sqlstate))
@@ -123,7 +118,7 @@ class _Connection:
             if request.is_termination:
                 self._server[1].write(request.raw)
                 return
-            label = self._statements.label(request)
+            label = self._labels.label(request)
             try:
                 answer = await self._interceptor.intercept(label, self._deliver_request(request))
             except ServerError as error:

@@ -3,16 +3,16 @@
 import asyncio
 import math
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import aiohttp
 import asyncpg
 from stellar_sdk import Keypair
 
+from e2e.contracts import ask_friendbot
 from e2e.machine import ROOT, RunFailed, run_process, subfolder, tail
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -29,6 +29,10 @@ _CREATE: Final = "from farebox.cli.main import main; main()"
 _CLOSE_EVERY_S: Final = 0.1
 # for each two replicas with 20 connections and one of the proof, and the owner: 83 of 100
 ENVIRONMENTS_PER_SERVER: Final = 2
+
+
+# what a proof puts on the network besides, with the settings of the service
+Preparation = Callable[[Devnet, Scene, Mapping[str, str]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,12 @@ async def open_world(
     channels: int = _CHANNELS,
     payers: int = _PAYERS,
     workers: int = ENVIRONMENTS_PER_SERVER,
+    preparation: Preparation | None = None,
 ) -> AsyncIterator[World]:
     """Open a world in `folder` and stop its processes at the end; `sources` is the service's code.
 
     It has database servers for `workers` concurrent cases, with the default `max_connections`.
+    `preparation` adds what a proof needs to the network, while ledgers close.
 
     Raises:
         RunFailed: the service's command could not create the channels.
@@ -113,7 +119,9 @@ async def open_world(
     async with _start_server(first) as server:
         await server.execute(f"CREATE DATABASE {TEMPLATE}")
         url = server.url_of(TEMPLATE)
-        prepared = await _prepare(folder, url, channels=channels, payers=payers)
+        prepared = await _prepare(
+            folder, url, channels=channels, payers=payers, preparation=preparation
+        )
     other_folders = [
         folder / f"database-{n}" for n in range(1, math.ceil(workers / ENVIRONMENTS_PER_SERVER))
     ]
@@ -140,11 +148,18 @@ async def _start_server(folder: Path) -> AsyncIterator[Server]:
             await owner.close()
 
 
-async def _prepare(folder: Path, database_url: str, *, channels: int, payers: int) -> Prepared:
+async def _prepare(
+    folder: Path,
+    database_url: str,
+    *,
+    channels: int,
+    payers: int,
+    preparation: Preparation | None,
+) -> Prepared:
     journal = folder / "network"
     relayer = Keypair.random()
     async with await start_devnet(devnet_options(journal)) as devnet:
-        await ask_friendbot(devnet, relayer.public_key)
+        await ask_friendbot(devnet.rpc_url, relayer.public_key)
         scene = await devnet.scene(payers=payers, payees=1)
         settings = {
             "FAREBOX_DATABASE_URL": database_url,
@@ -153,7 +168,9 @@ async def _prepare(folder: Path, database_url: str, *, channels: int, payers: in
         }
         closing = asyncio.create_task(_close_ledgers(devnet))
         try:
-            await _create_channels(folder, settings, channels)
+            await create_channels(folder, settings, channels)
+            if preparation is not None:
+                await preparation(devnet, scene, settings)
         finally:
             closing.cancel()
             await asyncio.gather(closing, return_exceptions=True)
@@ -167,21 +184,19 @@ async def _close_ledgers(devnet: Devnet) -> None:
         await asyncio.sleep(_CLOSE_EVERY_S)
 
 
-async def _create_channels(folder: Path, settings: Mapping[str, str], count: int) -> None:
+async def create_channels(
+    folder: Path, settings: Mapping[str, str], count: int, *, purpose: str = "settlement"
+) -> None:
+    """Create channel accounts by the service's command.
+
+    Raises:
+        RunFailed: the command failed.
+    """
     log = folder / "channels.log"
-    arguments = ("channels", "create", "--network", "testnet", "--count", str(count))
+    arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
+    arguments += ["--for", purpose]
     python = sys.executable
     async with run_process([python, "-c", _CREATE, *arguments], env=settings, log=log) as process:
         code = await asyncio.to_thread(process.wait, 60)
     if code != 0:
         raise RunFailed(f"the channels could not be created:\n{tail(log)}")
-
-
-async def ask_friendbot(devnet: Devnet, address: str) -> None:
-    """Create an account on the ledger."""
-    async with (
-        aiohttp.ClientSession(trust_env=False) as session,
-        session.get(f"{devnet.rpc_url}/friendbot", params={"addr": address}) as answer,
-    ):
-        if answer.status != 200:
-            raise RunFailed(f"friendbot answered {answer.status}")

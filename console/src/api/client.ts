@@ -49,8 +49,10 @@ export function onUnauthenticated(listener: Listener): () => void {
 
 async function readBody(response: Response): Promise<unknown> {
   const text = await response.text();
+  const type = response.headers.get("content-type") ?? "";
+  if (type.includes("ndjson")) return text; // a value in each line, or no line
   if (text === "") return undefined;
-  if (!(response.headers.get("content-type") ?? "").includes("json")) return text;
+  if (!type.includes("json")) return text;
   try {
     return JSON.parse(text);
   } catch {

@@ -10,6 +10,7 @@ export const keys = {
   secrets: ["secrets"] as const,
   usage: ["usage"] as const,
   audit: ["audit"] as const,
+  automations: ["automations"] as const,
   wrappers: ["wrappers"] as const,
   payments: ["payments"] as const,
   listings: ["listings"] as const,

@@ -3,6 +3,7 @@ import type { RouteComponent } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import {
   AccountIcon,
+  AutomationIcon,
   DevelopersIcon,
   OverviewIcon,
   PaymentsIcon,
@@ -71,6 +72,24 @@ export const PAGES: readonly PageEntry[] = [
     component: lazyRouteComponent(() => import("@/features/payments/PaymentPage"), "PaymentPage"),
   },
   {
+    path: "/automation",
+    title: "Automation",
+    needsOwner: true,
+    component: lazyRouteComponent(() => import("@/features/automation/AutomationPage"), "AutomationPage"),
+  },
+  {
+    path: "/automation/new",
+    title: "New plan",
+    needsOwner: true,
+    component: lazyRouteComponent(() => import("@/features/automation/NewPlanPage"), "NewPlanPage"),
+  },
+  {
+    path: "/automation/$id",
+    title: "Plan",
+    needsOwner: true,
+    component: lazyRouteComponent(() => import("@/features/automation/PlanPage"), "PlanPage"),
+  },
+  {
     path: "/developers",
     title: "Developers",
     needsOwner: true,
@@ -108,6 +127,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { path: "/discover", title: "Discover", icon: <SearchIcon /> },
   { path: "/sell", title: "Sell", icon: <SellIcon /> },
   { path: "/payments", title: "Payments", icon: <PaymentsIcon /> },
+  { path: "/automation", title: "Automation", icon: <AutomationIcon /> },
   { path: "/developers", title: "Developers", icon: <DevelopersIcon /> },
   { path: "/skills", title: "Skills", icon: <SkillsIcon /> },
   { path: "/account", title: "Account", icon: <AccountIcon /> },

@@ -1,6 +1,7 @@
 import { Copy } from "./Copy";
 import { ExternalIcon } from "./icons";
 import styles from "./Identifier.module.css";
+import { joinClasses } from "./joinClasses";
 import { explorerUrl, shorten } from "./links";
 
 interface IdentifierProps {
@@ -18,7 +19,7 @@ export function Identifier({ id, name, network, isFull = false }: IdentifierProp
   const url = network === undefined ? null : explorerUrl(network, id);
   return (
     <span className={styles["identifier"]}>
-      <span className={styles["text"]} title={id}>
+      <span className={joinClasses(styles["text"], !isFull && styles["short"])} title={id}>
         {isFull ? id : shorten(id)}
       </span>
       <Copy text={id} name={name} isSmall />

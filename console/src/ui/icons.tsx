@@ -30,6 +30,7 @@ export const SearchIcon = () => <Icon><circle cx="9" cy="9" r="5.2" /><path d="M
 export const SellIcon = () => <Icon><path d="M3.5 8.5l1.4-5h10.2l1.4 5M3.5 8.5a2.2 2.2 0 004.3 0 2.2 2.2 0 004.4 0 2.2 2.2 0 004.3 0M4.7 10.5v6h10.6v-6" /></Icon>;
 export const PaymentsIcon = () => <Icon><path d="M4 7h12M13 4l3 3-3 3M16 13H4M7 10l-3 3 3 3" /></Icon>;
 export const DevelopersIcon = () => <Icon><path d="M7 6l-4 4 4 4M13 6l4 4-4 4" /></Icon>;
+export const AutomationIcon = () => <Icon><circle cx="10" cy="10" r="6.5" /><path d="M10 6v4l2.8 1.8" /></Icon>;
 export const SkillsIcon = () => <Icon><path d="M10 3l1.8 4.2L16 9l-4.2 1.8L10 15l-1.8-4.2L4 9l4.2-1.8zM16 14v3M14.5 15.5h3" /></Icon>;
 export const AccountIcon = () => <Icon><circle cx="10" cy="7" r="3.2" /><path d="M3.8 16.5c1-3 3.4-4.3 6.2-4.3s5.2 1.3 6.2 4.3" /></Icon>;
 export const ThemeIcon = () => <Icon><circle cx="10" cy="10" r="6.5" /><path d="M10 3.5v13a6.5 6.5 0 000-13z" fill="currentColor" /></Icon>;

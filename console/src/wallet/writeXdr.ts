@@ -3,7 +3,7 @@ import { addressXdr } from "./decodeAddress";
 
 // The XDR of what a plan implies, to be compared with what is signed.
 
-const uint32 = (value: number): Uint8Array => {
+export const uint32 = (value: number): Uint8Array => {
   const bytes = new Uint8Array(4);
   new DataView(bytes.buffer).setUint32(0, value);
   return bytes;

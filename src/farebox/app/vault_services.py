@@ -67,7 +67,7 @@ def build_vault(
     return VaultServices(
         reader=SecretReader(database, sealer),
         responses=None if keys is None else ByteSealer(Sealer(keys, domain=RESPONSES)),
-        automation=None if keys is None else _automation_sealers(keys),
+        automation=None if keys is None else automation_sealers(keys),
         endpoints=[
             *vault_endpoints(vault),
             *audit_endpoints(AuditLog(database)),
@@ -80,7 +80,8 @@ def build_vault(
     )
 
 
-def _automation_sealers(keys: MasterKeys) -> AutomationSealers:
+def automation_sealers(keys: MasterKeys) -> AutomationSealers:
+    """The sealers of automation under these keys."""
     return AutomationSealers(
         *(ByteSealer(Sealer(keys, domain=domain)) for domain in (DELEGATES, ENTRIES, ENVELOPES))
     )

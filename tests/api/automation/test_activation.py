@@ -165,19 +165,18 @@ async def test_plan_takes_only_what_its_mode_installs(
     presigned = await draft(plans, owner, scene)
     opened = await plans.open_plan(owner, await plans.keeper())
     entries = await plans.sign_all(presigned, key_of(scene.payers[0]))
-    session = await plans.open_plan(owner, await plans.keeper(), mode=AuthorityMode.MANDATE)
+    mandate = await plans.open_plan(owner, await plans.keeper(), mode=AuthorityMode.MANDATE)
     for plan, body in (
         (presigned, {}),
         (presigned, {"installTxHash": "ab" * 32}),
         (opened, {"presignedEntriesXdr": entries}),
         (opened, {"mandateId": "C" + "A" * 55}),
-        (session, {"installTxHash": "ab" * 32}),
-        (session, {}),
+        (mandate, {}),
     ):
         found = await plans.post(owner, plan, "activate", body)
         assert of_code(found)[:2] == (409, "session_mismatch"), body
     both = {"installTxHash": "ab" * 32, "mandateId": "C" + "A" * 55}
-    assert of_code(await plans.post(owner, session, "activate", both))[:2] == (
+    assert of_code(await plans.post(owner, mandate, "activate", both))[:2] == (
         400,
         "invalid_request",
     )

@@ -126,27 +126,31 @@ async def test_cancelled_plan_gives_its_paid_runs_back(plans: PlanService) -> No
     plan = await in_state(plans, owner, "paid")
     await _pay(plans, plan, runs=3)
     assert await code(plans, owner, plan, "cancel") == "cancelled"
-    rows = await plans.stage.query(
-        "SELECT kind, runs FROM run_credits WHERE owner = $1", owner.owner
-    )
-    assert [tuple(row) for row in rows] == [("return", 3)]
+    assert await _returned(plans, owner) == [3]
     free = await in_state(plans, owner, "paid")
     assert await code(plans, owner, free, "cancel") == "cancelled"
-    rows = await plans.stage.query("SELECT 1 FROM run_credits WHERE owner = $1", owner.owner)
-    assert len(rows) == 1, "what cost nothing is no credit"
+    assert await _returned(plans, owner) == [3], "what cost nothing is no credit"
+
+
+async def _returned(plans: PlanService, owner: Wallet) -> list[int]:
+    rows = await plans.stage.query(
+        "SELECT runs FROM run_credits WHERE owner = $1 AND kind = 'return'", owner.owner
+    )
+    return [row["runs"] for row in rows]
 
 
 async def _pay(plans: PlanService, plan: StoredPlan, *, runs: int) -> None:
-    """Record that the plan's runs were paid."""
-    await plans.stage.query(
-        "INSERT INTO automation_payments (id, proposal_id, quote_revision, runs, network, asset,"
-        " amount, pay_to, payment_identifier, state, tx_hash, valid_until)"
-        " VALUES ('apay_' || $1, $1, 1, $2, $3, 'C', 5, 'G', $1 || '_1', 'confirmed',"
-        " decode(md5($1) || md5($1), 'hex'), now())",
-        plan.terms.id,
-        runs,
-        Network.TESTNET.value,
-    )
+    """Record that the plan took runs which its owner had as credit."""
+    for kind, change in (("grant", runs), ("consume", -runs)):
+        await plans.stage.query(
+            "INSERT INTO run_credits (owner, network, kind, runs, proposal_id)"
+            " VALUES ($1, $2, $3, $4, $5)",
+            plan.terms.owner,
+            Network.TESTNET.value,
+            kind,
+            change,
+            plan.terms.id,
+        )
 
 
 @pytest.mark.parametrize("reason", ["failed_runs", "target_upgraded", "low_balance"])

@@ -140,12 +140,27 @@ async def test_heartbeat_extends_the_leases_of_its_holder_alone(database: Databa
     later = START + LEASE + timedelta(seconds=1)
     async with database.connection() as db:
         held = await claim_store.extend_leases(
-            db, Network.TESTNET, holder="one", until=later + LEASE
+            db, [one.id, two.id], holder="one", until=later + LEASE
         )
         assert held == {one.id}
         assert await claim_store.release_lost(db, Network.TESTNET, now=later, limit=10) == 1
     assert await read_owner(database, two.owner) == (0, 0)
     assert await read_owner(database, one.owner) == (1, 1)
+
+
+async def test_heartbeat_lets_the_lease_of_an_interrupted_run_pass(database: Database) -> None:
+    await activate(database)
+    await activate(database)
+    in_progress, interrupted = await claim(database, holder="one")
+    later = START + LEASE + timedelta(seconds=1)
+    async with database.connection() as db:
+        held = await claim_store.extend_leases(
+            db, [in_progress.id], holder="one", until=later + LEASE
+        )
+        assert held == {in_progress.id}
+        assert await claim_store.release_lost(db, Network.TESTNET, now=later, limit=10) == 1
+    (again,) = await claim(database, holder="two", now=later)
+    assert again.id == interrupted.id
 
 
 async def test_unresolved_run_is_taken_over_and_never_released(database: Database) -> None:

@@ -11,6 +11,7 @@ import pytest
 from e2e.machine import RunFailed
 from prove import (
     auth_control,
+    automation_control,
     catalog_control,
     control,
     database_control,
@@ -26,6 +27,7 @@ BUILDS: dict[str, Build] = {
     "settlement": control.control_sources,
     "settlement, deaf": control.deaf_sources,
     "auth": auth_control.careless_sources,
+    "automation": automation_control.hasty_sources,
     "catalog": catalog_control.coupled_sources,
     "hostile": hostile_control.unbounded_sources,
     "mcp": mcp_control.leaking_sources,

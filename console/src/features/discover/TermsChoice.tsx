@@ -4,14 +4,13 @@ import { Button } from "@/ui/Button";
 import { Actions } from "@/ui/Dialog";
 import { Select } from "@/ui/Field";
 import { Identifier } from "@/ui/Identifier";
-import { Problem } from "@/ui/PageState";
+import { PayProblem } from "@/payment/PayProblem";
+import type { Terms } from "@/payment/terms";
 import { chosenWallet, WALLETS } from "@/wallet/wallets";
 import styles from "./Discover.module.css";
 import type { Listing } from "./listing";
 import { tokenOf } from "./listing";
 import { ListedPrice } from "./ListedPrice";
-import { DiffersFromPrice } from "./pay";
-import type { Terms } from "./purchase";
 import type { Flow } from "./purchaseFlow";
 import type { Purchase } from "./usePurchase";
 
@@ -111,31 +110,4 @@ function NothingPayable({ onBack }: { onBack: () => void }) {
       <Button onClick={onBack}>Back</Button>
     </div>
   );
-}
-
-function PayProblem({ problem }: { problem: unknown }) {
-  if (problem instanceof DiffersFromPrice) {
-    return (
-      <div role="alert" className={`${styles["notice"]} ${styles["bad"]}`}>
-        <h3>This payment is not the price</h3>
-        <p>{problem.message}</p>
-        <ul>
-          {problem.differences.map((each) => (
-            <li key={each} className="foreign">
-              {each}
-            </li>
-          ))}
-        </ul>
-      </div>
-    );
-  }
-  if (problem instanceof Error && problem.name === "Undecodable") {
-    return (
-      <div role="alert" className={`${styles["notice"]} ${styles["bad"]}`}>
-        <h3>This is not a plain payment</h3>
-        <p>{problem.message} Nothing was signed.</p>
-      </div>
-    );
-  }
-  return <Problem error={problem} isSmall />;
 }

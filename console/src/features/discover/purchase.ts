@@ -1,16 +1,8 @@
 import type { ToolRefusal, ToolResult } from "@/api/mcp";
-import { asRecord, isRecord } from "@/api/records";
+import { asRecord } from "@/api/records";
 import type { JsonObject } from "@/api/records";
-import type { Schema } from "@/api/types";
-
-/** One way to pay: a member of `accepts` of the seller's 402, unchanged. */
-export type Terms = Schema<"RequirementsBody">;
-
-export interface Challenge {
-  accepts: Terms[];
-  resource: JsonObject | undefined;
-  extensions: JsonObject | undefined;
-}
+import { readChallenge } from "@/payment/terms";
+import type { Challenge } from "@/payment/terms";
 
 /** The answer of the resource. `body` is a stranger's. */
 export interface Delivery {
@@ -36,23 +28,6 @@ export type CallOutcome =
 
 const DEFAULT_WAIT_SECONDS = 5;
 const HASH = /^[0-9a-f]{64}$/;
-
-export function isTerms(value: unknown): value is Terms {
-  if (!isRecord(value)) return false;
-  const texts = ["network", "asset", "amount", "payTo"].every((name) => typeof value[name] === "string");
-  return texts && value["scheme"] === "exact" && Number.isInteger(value["maxTimeoutSeconds"]);
-}
-
-function readChallenge(content: JsonObject): Challenge | null {
-  const accepts = Array.isArray(content["accepts"]) ? content["accepts"].filter(isTerms) : [];
-  if (!Array.isArray(content["accepts"])) return null;
-  const { resource, extensions } = content;
-  return {
-    accepts,
-    resource: isRecord(resource) ? resource : undefined,
-    extensions: isRecord(extensions) ? extensions : undefined,
-  };
-}
 
 function readDelivery(content: JsonObject): Delivery | null {
   const { status, contentType, bodyEncoding, body } = content;

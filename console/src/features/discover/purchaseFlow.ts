@@ -1,6 +1,6 @@
 import type { JsonObject } from "@/api/records";
-import type { Schema } from "@/api/types";
-import type { CallOutcome, Challenge, Terms } from "./purchase";
+import type { Challenge, Review, Terms } from "@/payment/terms";
+import type { CallOutcome } from "./purchase";
 
 /** The arguments of `paid_call`, without the payment. */
 export interface CallArguments {
@@ -9,16 +9,6 @@ export interface CallArguments {
   pathParams?: JsonObject;
   query?: JsonObject;
   body?: unknown;
-}
-
-/** What the wallet is asked to sign, after the decoder has read it. */
-export interface Review {
-  terms: Terms;
-  payer: string;
-  walletName: string;
-  prepared: Schema<"PreparedBody">;
-  /** What the preimage allows, in sentences made from its own bytes. */
-  statements: string[];
 }
 
 /** A payment that is signed: it is sent as often as needed, and no other one is made meanwhile. */

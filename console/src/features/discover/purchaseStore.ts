@@ -1,5 +1,5 @@
 import { isRecord } from "@/api/records";
-import { isTerms } from "./purchase";
+import { isTerms } from "@/payment/terms";
 import type { Flow, FlowEvent, SignedPayment } from "./purchaseFlow";
 import { nextFlow, openPayment, START } from "./purchaseFlow";
 

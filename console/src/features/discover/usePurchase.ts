@@ -3,11 +3,11 @@ import { useEffect, useSyncExternalStore } from "react";
 import { ApiError } from "@/api/errors";
 import { keys } from "@/api/keys";
 import { announce } from "@/ui/toast";
+import { prepare, sign } from "@/payment/signPayment";
+import type { Terms, TokenName } from "@/payment/terms";
 import type { Wallet } from "@/wallet/wallet";
-import { callResource, complete, mayRepeat, prepare, sign } from "./pay";
-import type { TokenName } from "./pay";
+import { callResource, completePurchase, mayRepeat } from "./pay";
 import { watchPayment } from "./continuePayments";
-import type { Terms } from "./purchase";
 import type { CallArguments } from "./purchaseFlow";
 import { dispatch, forget, readFlow, subscribe } from "./purchaseStore";
 
@@ -50,7 +50,7 @@ async function completeAndSend(key: string): Promise<void> {
   if (flow.step !== "completing") return;
   const { call, review, signature, challenge } = flow;
   try {
-    const payment = await complete(call, review, signature, challenge);
+    const payment = await completePurchase(call, review, signature, challenge);
     if (dispatch(key, { type: "completed", payment }).step === "paying") await send(key);
   } catch (problem) {
     dispatch(key, { type: "failed", problem, isOutage: isOutage(problem) });

@@ -3,9 +3,10 @@ import { useOwner } from "@/api/session";
 import { Button } from "@/ui/Button";
 import { Field, Select } from "@/ui/Field";
 import { Section } from "@/ui/Page";
+import { addTo, idsOf, removeFrom } from "@/ui/draft";
 import styles from "./Sell.module.css";
 import type { WrapperForm } from "./useWrapperForm";
-import { addTo, idsOf, MAX_TERMS, removeFrom } from "./wrapperDraft";
+import { MAX_TERMS } from "./wrapperDraft";
 
 interface TermProps {
   form: WrapperForm;

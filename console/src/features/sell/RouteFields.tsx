@@ -2,10 +2,11 @@ import { useState } from "react";
 import { Button } from "@/ui/Button";
 import { Field, Select, TextArea } from "@/ui/Field";
 import { Section } from "@/ui/Page";
+import { addTo, idsOf, removeFrom } from "@/ui/draft";
 import styles from "./Sell.module.css";
 import type { WrapperForm } from "./useWrapperForm";
 import { routeDecimals } from "./wrapperBody";
-import { addTo, idsOf, MAX_ROUTES, METHODS, NEW_ROUTE, removeFrom } from "./wrapperDraft";
+import { MAX_ROUTES, METHODS, NEW_ROUTE } from "./wrapperDraft";
 
 const METHOD_OPTIONS = METHODS.map((each) => ({ value: each, label: each }));
 const OTHER_PATHS = [

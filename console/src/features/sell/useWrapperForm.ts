@@ -2,8 +2,9 @@ import { useRef } from "react";
 import { ApiError } from "@/api/errors";
 import { useTokens } from "@/api/networks";
 import { useForm } from "@/ui/form";
+import type { Draft } from "@/ui/draft";
 import { inWords } from "./callReasons";
-import type { Draft, TokenOf, Wrapper } from "./wrapperDraft";
+import type { TokenOf, Wrapper } from "./wrapperDraft";
 import { fieldOfRefusal, problemsOf } from "./wrapperProblems";
 
 interface Options {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
+import type { Draft } from "@/ui/draft";
+import { addTo, idsOf, removeFrom } from "@/ui/draft";
 import { changesOf, fieldsOf, readAmount } from "./wrapperBody";
-import type { Draft, Wrapper } from "./wrapperDraft";
-import { addTo, draftOf, idsOf, NEW_ROUTE, newDraft, removeFrom, tagsOf } from "./wrapperDraft";
+import type { Wrapper } from "./wrapperDraft";
+import { draftOf, NEW_ROUTE, newDraft, tagsOf } from "./wrapperDraft";
 import { fieldOfRefusal, problemsOf } from "./wrapperProblems";
 
 const USDC = `C${"U".repeat(55)}`;

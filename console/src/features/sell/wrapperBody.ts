@@ -1,7 +1,9 @@
 import type { Network, Schema } from "@/api/types";
 import { parseUnits } from "@/ui/money";
-import type { Draft, Method, Route, Term, TokenOf, Wrapper } from "./wrapperDraft";
-import { idsOf, LIMITS, tagsOf } from "./wrapperDraft";
+import type { Draft } from "@/ui/draft";
+import { idsOf } from "@/ui/draft";
+import type { Method, Route, Term, TokenOf, Wrapper } from "./wrapperDraft";
+import { LIMITS, tagsOf } from "./wrapperDraft";
 
 export type WrapperFields = Schema<"WrapperFields">;
 /** Every member but the slug, as a new wrapper has them. */

@@ -1,17 +1,12 @@
 import type { Network, Schema } from "@/api/types";
+import { addTo } from "@/ui/draft";
+import type { Draft } from "@/ui/draft";
 import { formatUnits } from "@/ui/money";
 
 export type Wrapper = Schema<"WrapperBody">;
 export type Term = Schema<"TermBody">;
 export type Route = Schema<"RouteBody">;
 export type TokenOf = (network: string, asset: string) => { code: string | null; decimals: number | null };
-
-/**
- * A wrapper as the form holds it: every value is the text of one field. Terms and routes are lists
- * of ids (`terms`: "a b"), and a member of one is `terms.a.amount`; a route's own terms are
- * `routes.c.amount`, in the wrapper's token.
- */
-export type Draft = Record<string, string>;
 
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type Method = (typeof METHODS)[number];
@@ -49,28 +44,9 @@ export const LIMITS: readonly LimitField[] = [
   { name: "keepAnswerBytes", label: "Largest response that is kept", unit: "bytes", hint: "Kept encrypted for 24 hours and given again to the same request. 0 keeps none.", otherwise: 65_536, least: 0, most: 65_536 },
 ];
 
-export const idsOf = (draft: Draft, list: "terms" | "routes"): string[] =>
-  (draft[list] ?? "").split(" ").filter((each) => each !== "");
-
 /** The tags of a text: separated by commas, without empty ones. */
 export const tagsOf = (text: string): string[] =>
   text.split(",").map((each) => each.trim()).filter((each) => each !== "");
-
-let lastId = 0;
-const newId = (): string => `n${++lastId}`;
-
-/** Adds members under a new id at the end of a list. */
-export function addTo(draft: Draft, list: "terms" | "routes", members: Record<string, string>): Draft {
-  const id = newId();
-  const named = Object.entries(members).map(([name, value]) => [`${list}.${id}.${name}`, value]);
-  return { ...draft, [list]: [...idsOf(draft, list), id].join(" "), ...Object.fromEntries(named) };
-}
-
-/** Removes an entry of a list with its members. */
-export function removeFrom(draft: Draft, list: "terms" | "routes", id: string): Draft {
-  const kept = Object.entries(draft).filter(([name]) => !name.startsWith(`${list}.${id}.`));
-  return { ...Object.fromEntries(kept), [list]: idsOf(draft, list).filter((each) => each !== id).join(" ") };
-}
 
 const amountText = (units: string, decimals: number | null): string =>
   decimals === null ? units : (formatUnits(units, decimals, false) ?? units);

@@ -1,5 +1,7 @@
-import type { Draft, TokenOf } from "./wrapperDraft";
-import { idsOf, LIMITS, tagsOf } from "./wrapperDraft";
+import type { Draft } from "@/ui/draft";
+import { idsOf } from "@/ui/draft";
+import type { TokenOf } from "./wrapperDraft";
+import { LIMITS, tagsOf } from "./wrapperDraft";
 import { readAmount, readObject, routeDecimals } from "./wrapperBody";
 
 const PRINTABLE = /^[ -~]{1,32}$/;

@@ -28,7 +28,7 @@ LEASE: Final = timedelta(seconds=60)
 _HEARTBEAT_S: Final = 15.0
 _POLL_S: Final = 0.5  # between two claims that found less than they could take
 _UPKEEP_S: Final = 5.0
-_BATCH: Final = 32
+BATCH: Final = 32  # of one claim
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -90,7 +90,7 @@ class Scheduler:
                 claimed = await claim_store.claim_due(
                     db,
                     self._network,
-                    count=min(room, _BATCH),
+                    count=min(room, BATCH),
                     holder=self._holder,
                     now=now,
                     until=now + LEASE,
@@ -112,11 +112,11 @@ class Scheduler:
         """Take over what a lost process left: sent runs are observed, others are due again."""
         now = self._clock.now()
         async with self._database.connection() as db:
-            await claim_store.release_lost(db, self._network, now=now, limit=_BATCH)
+            await claim_store.release_lost(db, self._network, now=now, limit=BATCH)
             unresolved = await claim_store.claim_unresolved(
                 db,
                 self._network,
-                count=_BATCH,
+                count=BATCH,
                 holder=self._holder,
                 now=now,
                 until=now + LEASE,
@@ -127,11 +127,15 @@ class Scheduler:
 
     def _start(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(self._guard(run, work))
+        stale = self._running.get(run.id)  # its lease was lost, and the run claimed again here
+        if stale is not None:
+            stale.cancel()
         self._running[run.id] = task
-        task.add_done_callback(lambda _: self._forget(run))
+        task.add_done_callback(lambda ended: self._forget(run, ended))
 
-    def _forget(self, run: Run) -> None:
-        self._running.pop(run.id, None)
+    def _forget(self, run: Run, task: asyncio.Task[None]) -> None:
+        if self._running.get(run.id) is task:
+            del self._running[run.id]
         self._ended.set()
 
     async def _guard(self, run: Run, work: Coroutine[Any, Any, None]) -> None:
@@ -153,15 +157,16 @@ class Scheduler:
             await self._executor.resume(run, plan)
 
     async def _heartbeat(self) -> None:
-        """Extend the leases; work on a run whose lease is lost is stopped."""
+        """Extend the leases of the runs in progress; work on one whose lease is lost is stopped.
+
+        The lease of a run that an outage interrupted passes, so that the run is recovered.
+        """
         if not self._running:
             return
         until = self._clock.now() + LEASE
         started = set(self._running)
         async with self._database.connection() as db:
-            held = await claim_store.extend_leases(
-                db, self._network, holder=self._holder, until=until
-            )
+            held = await claim_store.extend_leases(db, started, holder=self._holder, until=until)
         for run_id in started - held:
             task = self._running.get(run_id)
             if task is not None:

@@ -33,6 +33,7 @@ from farebox.submission.fate import Fate, SentEnvelope
 _CHANNEL_WAIT_S: Final = 30.0
 _PROOF_S: Final = 10.0  # past its bound: by then most fates are proven
 _STALE_LEDGERS: Final = 3  # a simulation that is older is made again
+_SPARE_S: Final = 10.0  # to record and deliver an envelope before nodes find its bound too near
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -132,9 +133,12 @@ class RunSender:
     def _make_attempt(
         self, run: Run, built: BuiltRun, channel: RunChannel, sequence: int, now: LedgerReading
     ) -> Attempt:
-        """The attempt, with a time bound of about twelve ledgers and a minute at most."""
+        """The attempt, with a time bound of about twelve ledgers and a minute at most.
+
+        Where ledgers close faster than that, it is what nodes ask for, and some seconds to spare.
+        """
         prepared = built.prepared
-        life_s = max(ATTEMPT_LEDGERS * now.cadence_s, now.shortest_bound_s())
+        life_s = max(ATTEMPT_LEDGERS * now.cadence_s, now.shortest_bound_s() + _SPARE_S)
         max_time = min(prepared.bounds.max_time, now.close_at + timedelta(seconds=life_s))
         envelope = RunEnvelope(
             call=prepared.call,

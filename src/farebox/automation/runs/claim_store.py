@@ -6,7 +6,7 @@ counter that a claim judges is the newest. Triggers of the table keep the counte
 no column that an index has, so that its cost does not grow with the number of plans.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
@@ -152,15 +152,18 @@ async def release_lost(db: Connection, network: Network, *, now: datetime, limit
 
 
 async def extend_leases(
-    db: Connection, network: Network, *, holder: str, until: datetime
+    db: Connection, run_ids: Collection[str], *, holder: str, until: datetime
 ) -> frozenset[str]:
-    """Extend every lease of the holder; the ids of the runs that it still holds."""
+    """Extend the holder's leases of these runs; the ids of those that it still holds.
+
+    A run that the holder claimed and does not work on any more is not among them: its lease passes.
+    """
     rows = await db.fetch(
         """
-        UPDATE automation_leases SET until = $3 WHERE network = $1 AND holder = $2
+        UPDATE automation_leases SET until = $3 WHERE run_id = ANY ($1) AND holder = $2
         RETURNING run_id
         """,
-        network.value,
+        list(run_ids),
         holder,
         until,
     )

@@ -1,0 +1,2 @@
+/** The page of a plan. */
+export const planPath = (id: string): string => `/automation/${encodeURIComponent(id)}`;

@@ -1,0 +1,97 @@
+"""Create accounts and contracts on a devnet, and submit operations, by the public SDK."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import aiohttp
+from stellar_sdk import Keypair, SorobanServer, StrKey, TransactionBuilder, xdr
+from stellar_sdk.soroban_rpc import GetTransactionResponse, GetTransactionStatus
+
+from e2e.machine import RunFailed
+from farebox.kernel.networks import Network
+
+_FEE: Final = 100_000
+_LOOKS: Final = 400
+_LOOK_S: Final = 0.1
+
+
+async def ask_friendbot(rpc_url: str, address: str) -> None:
+    """Create an account on the ledger.
+
+    Raises:
+        RunFailed: friendbot did not.
+    """
+    async with (
+        aiohttp.ClientSession(trust_env=False) as session,
+        session.get(f"{rpc_url.rstrip('/')}/friendbot", params={"addr": address}) as answer,
+    ):
+        if answer.status != 200:
+            raise RunFailed(f"friendbot answered {answer.status}")
+
+
+def submit(
+    server: SorobanServer,
+    network: Network,
+    source: Keypair,
+    signers: Sequence[Keypair],
+    *build: Callable[[TransactionBuilder], object],
+) -> GetTransactionResponse:
+    """Submit these operations in one transaction of `source`, and wait until it has landed.
+
+    Raises:
+        RunFailed: it failed, or did not land.
+    """
+    account = server.load_account(source.public_key)
+    builder = TransactionBuilder(account, network.passphrase, base_fee=_FEE)
+    builder.set_timeout(300)
+    for add in build:
+        add(builder)
+    envelope = builder.build()
+    if envelope.transaction.is_soroban_transaction():
+        envelope = server.prepare_transaction(envelope)
+    for key in signers:
+        envelope.sign(key)
+    sent = server.send_transaction(envelope)
+    for _ in range(_LOOKS):
+        found = server.get_transaction(sent.hash)
+        if found.status == GetTransactionStatus.SUCCESS:
+            return found
+        if found.status == GetTransactionStatus.FAILED:
+            break
+        time.sleep(_LOOK_S)
+    raise RunFailed(f"a transaction did not land on {network.value}: {sent}")
+
+
+def deploy_contract(
+    server: SorobanServer, network: Network, deployer: Keypair, wasm: bytes, *arguments: xdr.SCVal
+) -> str:
+    """Upload a contract and create an instance of it; return its address.
+
+    Raises:
+        RunFailed: as `submit`.
+    """
+
+    def upload(builder: TransactionBuilder) -> object:
+        return builder.append_upload_contract_wasm_op(wasm)
+
+    wasm_hash = _return_value(submit(server, network, deployer, [deployer], upload)).bytes
+    if wasm_hash is None:
+        raise RunFailed("the network returned no hash of the code")
+
+    def create(builder: TransactionBuilder) -> object:
+        code, by = wasm_hash.sc_bytes, deployer.public_key
+        return builder.append_create_contract_op(code, by, list(arguments))
+
+    address = _return_value(submit(server, network, deployer, [deployer], create)).address
+    if address is None or address.contract_id is None:
+        raise RunFailed("the network returned no address of the contract")
+    return StrKey.encode_contract(address.contract_id.contract_id.hash)
+
+
+def _return_value(found: GetTransactionResponse) -> xdr.SCVal:
+    """Read the return value of a successful invocation."""
+    meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr or "").v4
+    if meta is None or meta.soroban_meta is None or meta.soroban_meta.return_value is None:
+        raise RunFailed("the network returned no result of an invocation")
+    return meta.soroban_meta.return_value

@@ -1,0 +1,174 @@
+"""`make prove PROOF=automation`: no run happens twice, is lost or is charged wrongly.
+
+SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
+"""
+
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from e2e.machine import RunFailed, say, scratch_folder, subfolder
+from e2e.report import run_and_report
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.local.faults import LocalFault
+from prove.automation_case import (
+    UNDISTURBED,
+    Boundaries,
+    Fate,
+    RunCase,
+    Scenario,
+    draw_cases,
+    list_scenarios,
+)
+from prove.automation_control import hasty_sources
+from prove.automation_run import RunOutcome, is_kill, record, record_idle, run_until_reached
+from prove.automation_verdict import RunViolation
+from prove.automation_world import AutomationWorld, open_automation_world
+from prove.boundaries import background_labels, usual_boundaries
+from prove.concurrency import run_concurrently
+from prove.interceptor import Boundary
+
+_WORKERS: Final = 6
+_RECORDINGS: Final = 3
+_LOOKS: Final = ("rpc getTransaction", "rpc getLedgerEntries")
+_MOST_LOOKS: Final = 2  # how many there are depends on the ledgers that close meanwhile
+_QUICK_CASES: Final = 18
+_QUICK_SCENARIOS: Final = 3
+MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
+
+
+async def boundaries_of(world: AutomationWorld, scenarios: Sequence[Scenario]) -> Boundaries:
+    """Record the calls of runs without faults, for each scenario."""
+    idle = await record_idle(world)
+    plays = [scenario for scenario in scenarios for _ in range(_RECORDINGS)]
+    calls = await run_concurrently(
+        plays, lambda scenario: record(world, scenario), workers=_WORKERS, label="recording"
+    )
+    recorded: dict[Scenario, list[list[Boundary]]] = {each: [] for each in scenarios}
+    for scenario, made in zip(plays, calls, strict=True):
+        recorded[scenario].append(made)
+    every = [made for plays_of in recorded.values() for made in plays_of]
+    background = background_labels(idle, every)
+    return {
+        scenario: [
+            boundary
+            for boundary in usual_boundaries(
+                each, background, label=str(scenario), usual=_RECORDINGS - 1
+            )
+            if boundary.occurrence <= _MOST_LOOKS or not boundary.label.startswith(_LOOKS)
+        ]
+        for scenario, each in recorded.items()
+    }
+
+
+def all_of(boundaries: Boundaries) -> list[Boundary]:
+    """Return the boundaries of all scenarios, once each."""
+    return sorted({boundary for each in boundaries.values() for boundary in each})
+
+
+def plan_cases(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[RunCase]:
+    """Plan the cases of a run, or the case that SEED and CASE name."""
+    number = os.environ.get("CASE")
+    if number is not None:
+        drawn = draw_cases(boundaries, int(os.environ.get("SEED", "1")))
+        return [case for case in drawn if case.number == int(number)]
+    if is_quick:
+        drawn = draw_cases(boundaries, 2)
+        return drawn[:: max(1, len(drawn) // _QUICK_CASES)]
+    return [case for seed in range(1, seeds + 1) for case in draw_cases(boundaries, seed)]
+
+
+async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
+    """Run the proof; return whether it holds, and its figures."""
+    began = time.monotonic()
+    seeds = int(os.environ.get("SEEDS", "1" if is_quick else "20"))
+    scenarios = _quick_scenarios() if is_quick and "CASE" not in os.environ else list_scenarios()
+    with scratch_folder("fbx-prove-") as folder:
+        async with open_automation_world(subfolder(folder, "real"), workers=_WORKERS) as world:
+            boundaries = await boundaries_of(world, scenarios)
+            for boundary in all_of(boundaries):
+                say(f"boundary: {boundary}")
+            cases = plan_cases(boundaries, seeds=seeds, is_quick=is_quick)
+            if not cases:
+                raise RunFailed("no case has this number")
+            outcomes = await run_concurrently(
+                cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
+            )
+        is_replay = "CASE" in os.environ
+        caught = is_replay or await _control_is_caught(folder)
+    figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
+    figures["seconds"] = round(time.monotonic() - began)
+    if is_replay:
+        for outcome in outcomes:
+            say(str(outcome))
+    else:
+        figures["control_caught"] = caught
+    is_right = not any(figures[violation] for violation in RunViolation)
+    is_modest = all(each.connections_max <= MOST_CONNECTIONS for each in outcomes)
+    return is_right and is_modest and caught, figures
+
+
+def _quick_scenarios() -> list[Scenario]:
+    return [
+        Scenario(AuthorityMode.OPEN, Fate.LANDS),
+        Scenario(AuthorityMode.OPEN, Fate.NEVER),
+        Scenario(AuthorityMode.PRESIGNED, Fate.STRANGER),
+    ]
+
+
+async def _run_and_report(world: AutomationWorld, case: RunCase) -> RunOutcome:
+    try:
+        outcome = await run_until_reached(world, case)
+    except (RunFailed, LocalFault) as fault:
+        raise RunFailed(f"{case} could not be run: {fault}") from fault
+    if outcome.findings:
+        print(f"FAILED {outcome}", file=sys.stderr, flush=True)
+    return outcome
+
+
+def figures_of(outcomes: Sequence[RunOutcome]) -> dict[str, object]:
+    """Count the results of a run."""
+    found = Counter(each.violation for outcome in outcomes for each in outcome.findings)
+    return {
+        "cases": len(outcomes),
+        "kills": sum(is_kill(each.case) for each in outcomes),
+        **{violation.value: found[violation] for violation in RunViolation},
+        "runs": sum(len(each.states) for each in outcomes),
+        "attempts": sum(each.attempts for each in outcomes),
+        "played_again": sum(each.plays - 1 for each in outcomes),
+        "not_reached": sum(not each.is_reached for each in outcomes),
+        "not_reached_at": Counter(
+            each.case.boundary.label for each in outcomes if not each.is_reached
+        ).most_common(10),
+        "connections_max": max((each.connections_max for each in outcomes), default=0),
+        "failing": [str(each.case) for each in outcomes if each.findings][:10],
+        "slowest_case_s": round(max((each.took_s for each in outcomes), default=0.0), 1),
+    }
+
+
+async def _control_is_caught(folder: Path) -> bool:
+    """Whether a build that makes another envelope while one can land fails the same proof."""
+    sources = hasty_sources(subfolder(folder, "hasty-code"))
+    cases = [
+        replace(UNDISTURBED, number=number, scenario=Scenario(AuthorityMode.OPEN, fate))
+        for number, fate in enumerate((Fate.SLOW, Fate.CLOCK), 1)
+    ]
+    async with open_automation_world(
+        subfolder(folder, "hasty"), workers=len(cases), sources=sources
+    ) as world:
+        outcomes = await run_concurrently(
+            cases, lambda case: run_until_reached(world, case), workers=len(cases), label="control"
+        )
+    for outcome in outcomes:
+        say(f"control: {outcome}")
+    caught = {each.violation for outcome in outcomes for each in outcome.findings}
+    return bool(caught & {RunViolation.REUSED, RunViolation.DOUBLED})
+
+
+if __name__ == "__main__":
+    sys.exit(run_and_report(prove))

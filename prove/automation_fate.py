@@ -1,0 +1,97 @@
+"""Decides what becomes of the first envelope of a case on the network."""
+
+import asyncio
+import base64
+import contextlib
+import random
+from typing import Final
+
+from stellar_sdk import Keypair, SorobanServer, TransactionBuilder
+from stellar_sdk.exceptions import PrepareTransactionException
+
+from farebox.kernel.secret import Secret
+from farebox.local.faults import LocalFault
+from prove.automation_case import Fate
+from prove.environment import Environment
+from prove.run_envelopes import RunEnvelope, read_newest
+from prove.world import NETWORK
+
+_FEE: Final = 1_000_000
+_LEAPS_S: Final = (5, 15, 40)
+_NO_LEDGER_S: Final = 3.0
+_STEP_S: Final = 21
+_STEP_LEDGERS: Final = 5
+_PAST_LEDGERS: Final = 14  # more than an attempt may wait
+_ROUNDS: Final = 8
+
+
+class EnvelopeFate:
+    """Acts on the first envelope: `before` the node has it, and `after`."""
+
+    def __init__(
+        self, environment: Environment, fate: Fate, stranger: Keypair, rng: random.Random
+    ) -> None:
+        self._environment, self._fate, self._stranger = environment, fate, stranger
+        self._is_stranger_first = rng.random() < 0.5
+        self._leap_s = rng.choice(_LEAPS_S)
+
+    async def before(self, envelope: RunEnvelope) -> None:
+        """Let the stranger act, if it is the first."""
+        if self._fate is Fate.STRANGER and self._is_stranger_first:
+            await self._replay(envelope)
+            await self._environment.devnet.close()
+
+    async def after(self, envelope: RunEnvelope) -> None:
+        """Let the network do with the envelope what the case says."""
+        devnet = self._environment.devnet
+        match self._fate:
+            case Fate.STRANGER if not self._is_stranger_first:
+                await self._replay(envelope)
+            case Fate.FOREIGN:
+                with contextlib.suppress(LocalFault):  # the node has not taken it
+                    await devnet.land_wrapped(envelope.tx_hash)
+            case Fate.CLOCK:
+                await devnet.jump(self._leap_s)
+            case Fate.SLOW:
+                self._environment.ledger_closer.pause()
+                self._environment.later.append(asyncio.create_task(self._close_later()))
+            case Fate.NEVER:
+                dropping = asyncio.create_task(self._outlive(envelope))
+                self._environment.later.append(dropping)
+            case _:
+                return
+
+    async def _close_later(self) -> None:
+        await asyncio.sleep(_NO_LEDGER_S)
+        await self._environment.ledger_closer.resume(slowly=True)
+
+    async def _outlive(self, envelope: RunEnvelope) -> None:
+        """Drop what waits until the envelope's bounds have passed."""
+        closer, devnet = self._environment.ledger_closer, self._environment.devnet
+        began, _ = await read_newest(self._environment)
+        await closer.drop_pending()
+        for _ in range(_ROUNDS):
+            ledger, closed_at = await read_newest(self._environment)
+            if closed_at > envelope.max_time and ledger > began + _PAST_LEDGERS:
+                break
+            await devnet.jump(_STEP_S, ledgers=_STEP_LEDGERS)
+        await closer.resume(slowly=True)
+
+    async def _replay(self, envelope: RunEnvelope) -> None:
+        """Send the signed entry of the envelope in a transaction of the stranger's."""
+        signed = await asyncio.to_thread(self._sign_replay, envelope)
+        if signed is not None:
+            with contextlib.suppress(LocalFault):  # the network refuses it by now
+                await self._environment.devnet.land(Secret(signed))
+
+    def _sign_replay(self, envelope: RunEnvelope) -> bytes | None:
+        with SorobanServer(self._environment.devnet.rpc_url) as server:
+            source = server.load_account(self._stranger.public_key)
+            builder = TransactionBuilder(source, NETWORK.passphrase, base_fee=_FEE)
+            builder.append_operation(envelope.operation).set_timeout(300)
+            try:
+                prepared = server.prepare_transaction(builder.build())
+            except PrepareTransactionException:  # it was used already
+                return None
+        prepared.sign(self._stranger)
+        return base64.b64decode(prepared.to_xdr())

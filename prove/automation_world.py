@@ -1,0 +1,105 @@
+"""The network of the proof of automation: a paymaster with channels, keepers, and a stranger."""
+
+import asyncio
+import base64
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from stellar_sdk import Keypair, SorobanServer, scval
+
+from e2e.contracts import ask_friendbot, deploy_contract
+from e2e.machine import ROOT
+from farebox.kernel.addresses import Address
+from farebox.kernel.secret import Secret
+from farebox.local.devnet import Devnet, Scene
+from farebox.vault.master_keys import MasterKeys, read_master_keys
+from prove.environment import Environment, open_environment
+from prove.run_interceptor import RunInterceptor
+from prove.world import NETWORK, World, create_channels, open_world
+
+KEEPERS: Final = 2  # an open plan of a case has one of its own
+_CHANNELS: Final = 4
+_KEEPER: Final = ROOT / "contracts" / "wasm" / "keeper.wasm"
+_NO_GAP: Final = 0  # seconds between two runs of a keeper
+
+
+@dataclass(eq=False, slots=True)
+class AutomationScenery:
+    """What the proof puts on the network and into the settings; `keepers` are filled by `put`."""
+
+    folder: Path
+    paymaster: Keypair = field(default_factory=Keypair.random)
+    stranger: Keypair = field(default_factory=Keypair.random)
+    master_key: Secret[str] = field(
+        default_factory=lambda: Secret(f"1:{base64.b64encode(os.urandom(32)).decode()}")
+    )
+    keepers: list[Address] = field(default_factory=list)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings of the service that turn automation on."""
+        return {
+            "FAREBOX_PAYMASTER_SECRET_TESTNET": self.paymaster.secret,
+            "FAREBOX_MASTER_KEYS": self.master_key.reveal(),
+        }
+
+    @property
+    def master_keys(self) -> MasterKeys:
+        """The keys that seal the secrets of a plan."""
+        keys = read_master_keys(self.master_key.reveal())
+        if not isinstance(keys, MasterKeys):
+            raise TypeError(keys)
+        return keys
+
+    async def put(self, devnet: Devnet, scene: Scene, settings: Mapping[str, str]) -> None:
+        """Create the accounts, the channels and the keepers."""
+        del scene
+        deployer = Keypair.random()
+        for each in (self.paymaster, self.stranger, deployer):
+            await ask_friendbot(devnet.rpc_url, each.public_key)
+        own = {**settings, **self.settings}
+        await create_channels(self.folder, own, _CHANNELS, purpose="automation")
+        self.keepers = await asyncio.to_thread(_deploy_keepers, devnet.rpc_url, deployer)
+
+
+def _deploy_keepers(rpc_url: str, deployer: Keypair) -> list[Address]:
+    wasm = _KEEPER.read_bytes()
+    arguments = (scval.to_bool(False), scval.to_uint64(_NO_GAP))
+    with SorobanServer(rpc_url) as server:
+        return [
+            Address(deploy_contract(server, NETWORK, deployer, wasm, *arguments))
+            for _ in range(KEEPERS)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class AutomationWorld:
+    """The shared fixtures of all cases of automation."""
+
+    world: World
+    scenery: AutomationScenery
+
+    @asynccontextmanager
+    async def environment(self) -> AsyncIterator[Environment]:
+        """Open a fresh environment whose replicas run automation."""
+        settings = {"FAREBOX_RPC_TIMEOUT_S": "2", **self.scenery.settings}
+        async with open_environment(
+            self.world, settings, make_interceptor=RunInterceptor
+        ) as environment:
+            yield environment
+
+
+@asynccontextmanager
+async def open_automation_world(
+    folder: Path, *, workers: int, sources: Path = ROOT / "src"
+) -> AsyncIterator[AutomationWorld]:
+    """Open a world with automation; see `open_world`."""
+    scenery = AutomationScenery(folder)
+    async with open_world(
+        folder, sources=sources, channels=1, workers=workers, preparation=scenery.put
+    ) as world:
+        yield AutomationWorld(world, scenery)

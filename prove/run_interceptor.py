@@ -1,0 +1,74 @@
+"""Intercepts the calls of a scheduler: polls that find nothing are not counted."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol, TypeVar
+
+import msgspec
+
+from prove.interceptor import Boundary, ConnectionCut, Interceptor
+from prove.pg_frames import CATALOGS, Labels, RunStatements, Statements, has_rows
+
+T = TypeVar("T")
+POLLS: Final = ("sql WITH due", "sql WITH lost")  # claims, which mostly find nothing
+SEND: Final = "sendTransaction"
+_BACKGROUND: Final = b"\0farebox-background\0"  # the pool that the runs are a share of
+
+
+class SendWatch(Protocol):
+    """Sees every envelope that really reaches the node."""
+
+    async def __call__(self, envelope: str, forward: Callable[[], Awaitable[T]]) -> T:
+        """Forward a call of `sendTransaction`; `envelope` is its base64."""
+        ...
+
+
+def is_poll(boundary: Boundary) -> bool:
+    """Whether the call is a claim: it is counted once it has found a run."""
+    return boundary.label.startswith(POLLS)
+
+
+class RunInterceptor(Interceptor):
+    """Counts the calls of runs; `down` are the sides, `sql` or `rpc`, that do not respond.
+
+    Claims hang while `may_claim` is not set: then the other replica has all runs.
+    """
+
+    def __init__(self, replica: str) -> None:
+        super().__init__(replica)
+        self.down: frozenset[str] = frozenset()
+        self.send_watch: SendWatch | None = None
+        self.may_claim = asyncio.Event()
+        self.may_claim.set()
+
+    def labels_of(self, startup: bytes) -> Labels:
+        """See `Interceptor`: only statements of automation are counted."""
+        if _BACKGROUND in startup:
+            return RunStatements()
+        return Statements(are_the_catalogs=True)
+
+    async def deliver_call(self, body: bytes, forward: Callable[[], Awaitable[T]]) -> T:
+        """See `Interceptor`."""
+        if self.send_watch is None:
+            return await forward()
+        call = msgspec.json.decode(body, type=dict[str, Any])
+        if call["method"] != SEND:
+            return await forward()
+        return await self.send_watch(call["params"]["transaction"], forward)
+
+    async def intercept(self, label: str, deliver: Callable[[], Awaitable[T]]) -> T:
+        """See `Interceptor`."""
+        side = label.removeprefix(CATALOGS).partition(" ")[0]
+        if side in self.down:
+            raise ConnectionCut
+        if not label.startswith(POLLS):
+            return await super().intercept(label, deliver)
+        await self.may_claim.wait()
+        answer = await deliver()
+        if isinstance(answer, bytes) and not has_rows(answer):
+            return answer
+
+        async def delivered() -> T:
+            return answer
+
+        return await super().intercept(label, delivered)
