@@ -308,7 +308,7 @@ def _read_known(known: Settlement, *, is_same_request: bool) -> Settled | NotSet
     """
     identity = known.identity
     has_failed = known.state in FINAL_STATES and known.state is not SettlementState.CONFIRMED
-    is_told = is_same_request or known.landed_hash is None
+    is_told = is_same_request or not known.has_landed_elsewhere
     if (has_failed and is_told) or (is_same_request and not known.is_answered):
         final = FinalStatus(known.state, known.reason)
         return build_outcome(final, known, known.tx_hash)
