@@ -192,6 +192,39 @@ async def test_entry_used_earlier_elsewhere_is_answered_with_its_hash(
     assert stage.node().counts()["sendTransaction"] == 0
 
 
+@case("PV-148")
+async def test_smaller_transfer_with_the_nonce_of_a_payment_is_no_landing_of_it(
+    stage: Stage,
+) -> None:
+    """The payer signs one nonce twice and lands the cheaper transfer: nothing was paid."""
+    draft = await stage.draft()
+    await _land(stage, await stage.ledger().account(), draft.but(amount=1, nonce=draft.nonce))
+    outcome = await stage.settle(draft.request())
+    assert (outcome["errorReason"], outcome["transaction"]) == (Reason.SIMULATION_FAILED, "")
+
+
+@case("PV-148")
+async def test_landing_of_another_transfer_is_not_told_to_a_payment_with_its_nonce(
+    stage: Stage,
+) -> None:
+    """The payer settles a cheap transfer, lands it elsewhere, and presents a dear one."""
+    dear = await stage.draft()
+    cheap = dear.but(amount=1, nonce=dear.nonce)
+    thief = await stage.ledger().account()
+
+    async def overtake(call: node_proxy.Call, forward: node_proxy.Forward) -> node_proxy.Json:
+        del call
+        await _land(stage, thief, cheap)
+        return await forward()
+
+    stage.node().on("sendTransaction", overtake)
+    landed = await stage.settle(cheap.request())
+    assert landed["errorReason"] == Reason.FOREIGN_LANDING
+    outcome = await stage.settle(dear.request())
+    assert outcome["errorReason"] == Reason.DUPLICATE_SETTLEMENT
+    assert outcome["transaction"] == landed["transaction"]
+
+
 _BACKGROUND: Final = (
     "getLatestLedger",
     "getLedgerEntries",

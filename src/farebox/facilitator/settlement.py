@@ -86,6 +86,9 @@ class Recording(StrEnum):
     SOURCE_BUSY = "source busy"  # another envelope of the source is unresolved
 
 
+_LANDED_ELSEWHERE: Final = (Reason.FOREIGN_LANDING, Reason.DUPLICATE_SETTLEMENT)
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """The row that an accepted payment inserts to claim its identity."""
@@ -128,6 +131,19 @@ class Settlement:
         if self.landed_hash is not None:
             return self.landed_hash.hex()
         return self.sent.tx_hash.hex() if self.sent else ""
+
+    @property
+    def has_landed_elsewhere(self) -> bool:
+        """Whether another transaction is proven to have made the payment.
+
+        A `landed_hash` alone is none: of the service's transaction that failed inside a stranger's
+        fee bump it is the hash that a node resolves.
+        """
+        return self.landed_hash is not None and self.reason in _LANDED_ELSEWHERE
+
+    def is_paid_elsewhere(self, digest: bytes | None) -> bool:
+        """Whether another transaction has made the payment of the request of this digest."""
+        return self.has_landed_elsewhere and self.request_digest == digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +231,18 @@ def read_outcome(row: Settlement) -> Settled | NotSettled | Pending:
     if row.state in FINAL_STATES:
         return build_outcome(FinalStatus(row.state, row.reason), row, row.tx_hash)
     return Pending(row.identity.network, row.identity.payer, row.tx_hash)
+
+
+def read_outcome_for(row: Settlement, digest: bytes | None) -> Settled | NotSettled | Pending:
+    """Read the outcome for the request of this digest: of another one that has landed, a duplicate.
+
+    Another request may be for another transfer with the same nonce.
+    """
+    outcome = read_outcome(row)
+    has_landed = isinstance(outcome, Settled) or row.has_landed_elsewhere
+    if has_landed and row.request_digest != digest:
+        return build_duplicate(row.identity, row.tx_hash)
+    return outcome
 
 
 class NothingSent(Exception):

@@ -17,7 +17,7 @@ from farebox.kernel.clock import SystemClock
 from support import node_proxy
 from support.asgi import Answer
 from support.automation import RUNS
-from support.callers import sign_in_wallet
+from support.callers import send_request, sign_in_wallet
 from support.paid_plans import (
     NET,
     ORIGIN,
@@ -127,6 +127,47 @@ async def test_two_payments_of_one_quote_at_once_credit_it_once(shop: PaidPlans)
     assert refused <= {"payment_in_flight", "payment_used"}
     assert await state_of(shop, plan) == (PAID, RUNS)
     assert await shop.revenue() == before + TOTAL
+
+
+async def settle(
+    shop: PaidPlans, payment: str, offer: dict[str, Any], headers: dict[str, str]
+) -> Any:
+    """Send a payment for runs to the public route, as a seller does."""
+    payload = json.loads(base64.b64decode(payment))
+    body = {"paymentPayload": payload, "paymentRequirements": offer["accepts"][0]}
+    answer = await send_request(shop.client, "POST", "/settle", headers, body)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+async def test_payment_that_the_owner_settled_is_credited_once(shop: PaidPlans) -> None:
+    plan, before = await shop.propose(), await shop.revenue()
+    offer = await shop.offer(plan)
+    payment = await shop.sign(offer)
+    landed = await settle(shop, payment, offer, shop.owner.headers)
+    assert landed["success"], landed
+    answers = [await shop.send(plan, payment) for _ in range(2)]
+    assert [each.status for each in answers] == [200, 200], answers[0].body
+    assert {each.json()["payment"]["transaction"] for each in answers} == {landed["transaction"]}
+    assert await state_of(shop, plan) == (PAID, RUNS)
+    assert await shop.revenue() == before + TOTAL
+    other = await shop.propose()
+    name = (await shop.offer(other))["extensions"]
+    replayed = json.loads(base64.b64decode(payment)) | {"extensions": name}
+    again = await shop.send(other, base64.b64encode(json.dumps(replayed).encode()).decode())
+    assert code_of(again) == (409, "payment_used")
+    assert await state_of(shop, other) == (ProposalState.PROPOSED, 0)
+
+
+async def test_payment_that_somebody_else_settled_is_not_credited(shop: PaidPlans) -> None:
+    """A seller that is paid into the same account has relied on that success."""
+    seller, plan = await sign_in_wallet(shop.database), await shop.propose()
+    offer = await shop.offer(plan)
+    payment = await shop.sign(offer)
+    assert (await settle(shop, payment, offer, seller.headers))["success"]
+    answer = await shop.send(plan, payment)
+    assert (answer.status, receipt(answer)["errorReason"]) == (402, "duplicate_settlement")
+    assert await state_of(shop, plan) == (ProposalState.PROPOSED, 0)
 
 
 async def test_payment_of_an_expired_quote_is_refused_unsent(shop: PaidPlans) -> None:

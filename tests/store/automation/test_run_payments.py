@@ -260,6 +260,28 @@ async def test_foreign_landing_is_credited(database: Database) -> None:
     assert await state_of(database, plan) == (ProposalState.PAID, RUNS)
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"reason": "settle_exact_stellar_foreign_landing", "request_digest": bytes(32)},
+        {"reason": "settle_exact_stellar_transaction_failed"},
+    ],
+    ids=["of another transfer with the nonce", "of a failed transaction in a stranger's fee bump"],
+)
+async def test_hash_of_a_landing_that_did_not_pay_credits_nothing(
+    database: Database, columns: dict[str, object]
+) -> None:
+    plan = await propose(database)
+    quote = await quote_of(database, plan)
+    held = await land(database, quote, "failed", landed_hash=bytes(31) + b"f")
+    await write_settlement(database, held, **columns)
+    await abandon(database)
+    await reconcile(database, SystemClock())
+    assert (await read_payment(database, held)).state is RunPaymentState.FAILED
+    assert await ledger(database, plan) == []
+    assert await state_of(database, plan) == (ProposalState.PROPOSED, 0)
+
+
 async def test_one_payment_pays_one_quote(database: Database) -> None:
     first, second = await propose(database), await propose(database)
     identity = PaymentIdentity(Network.TESTNET, party(5), 99)

@@ -89,6 +89,29 @@ async def test_reservation_of_a_payment_that_never_landed_is_released(
     assert await counts(database, new) == (0, 0)
 
 
+@pytest.mark.parametrize(
+    ("reason", "is_other", "is_paid"),
+    [
+        ("settle_exact_stellar_foreign_landing", False, True),
+        ("settle_exact_stellar_foreign_landing", True, False),  # another transfer with the nonce
+        ("settle_exact_stellar_transaction_failed", False, False),  # inside a stranger's fee bump
+    ],
+)
+async def test_foreign_landing_pays_for_the_request_that_it_was_proven_for(
+    database: Database, reason: str, is_other: bool, is_paid: bool
+) -> None:
+    new = await reserved(
+        database, await land(database, new_payment(await enabled_wrapper(database)))
+    )
+    await write_state(database, "failed")
+    async with database.connection() as db:
+        await db.execute("UPDATE settlements SET reason = $1, landed_hash = tx_hash", reason)
+        if is_other:
+            await db.execute("UPDATE settlements SET request_digest = $1", bytes(32))
+    await reconcile(database)
+    assert (await row_of(database, new) is not None) == is_paid
+
+
 @pytest.mark.parametrize("state", ["sending", "submitted"])
 async def test_reservation_of_a_pending_payment_stays(database: Database, state: str) -> None:
     new = await reserved(

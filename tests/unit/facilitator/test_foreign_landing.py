@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from stellar_sdk import Keypair, StrKey
@@ -48,7 +49,9 @@ DRAFT = Draft(
     expires_at_ledger=900,
 )
 IDENTITY = PaymentIdentity(Network.TESTNET, Address(PAYER.public_key), DRAFT.nonce)
-SPENT = SpentAuthorization(IDENTITY, Address(DRAFT.asset), Address(DRAFT.pay_to))
+SPENT = SpentAuthorization(
+    IDENTITY, Address(DRAFT.asset), Address(DRAFT.pay_to), BaseUnits(DRAFT.amount)
+)
 OPERATION = call_operation(DRAFT.call(), (DRAFT.entry(),))
 ENVELOPE = sealed(transaction([OPERATION], source=SENDER.public_key, sequence=5)).to_xdr_bytes()
 _CALL = read_landed_call(ENVELOPE)
@@ -119,6 +122,24 @@ async def test_used_nonce_leads_to_its_transaction_at_any_ledger() -> None:
     found = await landings(node).find_by_nonce(SPENT, as_of_ledger=110)
     assert found is not None
     assert (found.tx_hash.hex(), found.ledger) == (HASH, 105)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"amount": DRAFT.amount - 1}, {"pay_to": Keypair.random().public_key}],
+    ids=["amount", "recipient"],
+)
+async def test_transfer_of_another_kind_with_the_nonce_is_no_landing(
+    changes: dict[str, Any],
+) -> None:
+    other = DRAFT.but(nonce=DRAFT.nonce, **changes)
+    operation = call_operation(other.call(), (other.entry(),))
+    envelope = sealed(transaction([operation], source=SENDER.public_key, sequence=5)).to_xdr_bytes()
+    call = read_landed_call(envelope)
+    assert call is not None
+    hashes = (call.hash(Network.TESTNET.id).hex(),)
+    node = Node(ledger=110, is_used=True, hashes=hashes, envelope=LandedEnvelope(envelope))
+    assert await landings(node).find_by_nonce(SPENT, as_of_ledger=110) is None
 
 
 async def test_search_proves_no_absence_when_it_ends_before_the_window() -> None:

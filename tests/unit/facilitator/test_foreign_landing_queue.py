@@ -31,7 +31,7 @@ from support.manual_clock import START, ManualClock
 from support.status_resolvers import status_resolver
 
 CLAIM = claim()
-SPENT = SpentAuthorization(CLAIM.identity, ASSET, PAY_TO)
+SPENT = SpentAuthorization(CLAIM.identity, ASSET, PAY_TO, CLAIM.amount)
 SENT = signed_envelope(max_time=START)
 
 

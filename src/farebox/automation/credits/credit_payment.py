@@ -24,6 +24,7 @@ from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.move_plan import move_plan
 from farebox.facilitator.journal import store as journal_store
 from farebox.facilitator.settlement import PaymentIdentity
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import NotFound
 from farebox.storage.pool import Connection
@@ -121,7 +122,7 @@ async def credit_payment(
     plan = await _lock(db, payment)
     await credit_ledger.add_purchase(db, plan.terms, payment)
     if not landed.is_foreign:
-        await _take_success(db, payment, at)
+        await _take_success(db, payment, plan.terms.owner, at)
     confirmed = await run_payment_store.mark_confirmed(db, payment.id, landed.tx_hash)
     trigger = _confirmation(payment)
     effects = move_proposal(plan.state, trigger, ProposalFacts()).effects
@@ -183,17 +184,22 @@ async def refute_payment(
     return refuted
 
 
-async def _take_success(db: Connection, payment: RunPayment, at: datetime) -> None:
+async def _take_success(db: Connection, payment: RunPayment, owner: OwnerId, at: datetime) -> None:
     """Take the one success of the settlement, in the name of this payment.
+
+    An owner who had sent the same request to `/settle` was told the success there. No seller but
+    the owner has relied on it, so that it pays for the runs too; they are credited once by the
+    payment's identity.
 
     Raises:
         SettlementTaken: another request has it.
     """
     if payment.identity is None or payment.request_digest is None:
         raise ValueError("only a presented payment is settled")
-    attempt = (payment.identity, payment.request_digest, payment.success_id)
+    identity, digest = payment.identity, payment.request_digest
+    attempt = (identity, digest, payment.success_id)
     (is_taken,) = await journal_store.take_successes(db, [attempt], at=at)
-    if not is_taken:
+    if not is_taken and not await journal_store.was_settled_by(db, identity, digest, owner):
         raise SettlementTaken
 
 

@@ -14,8 +14,7 @@ from farebox.facilitator.settlement import (
     Pending,
     Settled,
     Settlement,
-    build_duplicate,
-    read_outcome,
+    read_outcome_for,
 )
 from farebox.kernel.clock import Clock
 from farebox.storage.faults import Conflict
@@ -50,8 +49,10 @@ class RunPaymentEnds:
                 return await self.leave(held, tx_hash)
             case NotSettled(reason=Reason.FOREIGN_LANDING, tx_hash=tx_hash):
                 return await self.credit(held, LandedPayment(tx_hash, is_foreign=True))
-            case NotSettled() if row is not None and row.landed_hash is not None:
+            case NotSettled() if row and row.is_paid_elsewhere(held.request_digest):
                 return await self.credit(held, LandedPayment(outcome.tx_hash, is_foreign=True))
+            case NotSettled(reason=Reason.DUPLICATE_SETTLEMENT, tx_hash=tx_hash):
+                return await self.credit(held, LandedPayment(tx_hash))
             case NotSettled(reason=Reason.OUTCOME_UNPROVEN, tx_hash=tx_hash):
                 log.warning("automation.payment_unproven", payment=held.id, tx_hash=tx_hash)
                 return await self.leave(held, tx_hash, look_after=_UNPROVEN_FOR)
@@ -65,7 +66,7 @@ class RunPaymentEnds:
         async with self._database.connection() as db:
             (row,) = await journal_store.find_settlements(db, [held.identity])
         if row is not None:
-            return await self.end(held, _read(row, held), row)
+            return await self.end(held, read_outcome_for(row, held.request_digest), row)
         if held.reserved_at is None or self._clock.now() <= held.reserved_at + _UNCLAIMED_FOR:
             return await self.leave(held)
         return await self.refute(held, failure=Reason.SUBMISSION_FAILED, is_over=False)
@@ -130,11 +131,3 @@ class RunPaymentEnds:
         if held.holds > 1:
             return await self.leave(held)
         return await self.refute(held, failure=refusal.reason, is_over=False)
-
-
-def _read(row: Settlement, held: RunPayment) -> Settled | NotSettled | Pending:
-    """The outcome for this very payment: a settlement of another request is a duplicate."""
-    outcome = read_outcome(row)
-    if isinstance(outcome, Settled) and row.request_digest != held.request_digest:
-        return build_duplicate(row.identity, outcome.tx_hash)
-    return outcome

@@ -7,6 +7,7 @@ import structlog
 
 from farebox.automation.credits import run_payment_store
 from farebox.automation.credits.end_payment import RunPaymentEnds
+from farebox.automation.credits.run_payment import RunPayment
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import Outage
 from farebox.storage.pool import Database
@@ -41,5 +42,14 @@ class RunPaymentReconciler:
             async with self._database.connection() as db:
                 held = await run_payment_store.hold(db, payment.id, held_for=_HELD_FOR)
             if held is not None:
-                await self._ends.resolve(held)
+                await self._resolve(held)
         return len(payments)
+
+    async def _resolve(self, held: RunPayment) -> None:
+        """End one payment; its fault is its own, and keeps none of the others waiting."""
+        try:
+            await self._ends.resolve(held)
+        except Outage:
+            raise
+        except Exception:
+            log.exception("automation.payment_broken", payment=held.id)

@@ -18,6 +18,7 @@ from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.paymaster.channel_store import RunChannel
 from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope
 from farebox.automation.paymaster.sponsored_store import (
+    RowLost,
     SponsoredOutcome,
     SponsoredPurpose,
     SponsoredRow,
@@ -253,6 +254,8 @@ class Sponsorship:
             await self._record(prepared)
         except _NotTaken as used_up:
             return SponsoredRefused(used_up.code)
+        except RowLost:
+            return SponsoredRefused("too_slow")
         return prepared
 
     async def _record(self, prepared: SponsoredRow) -> None:

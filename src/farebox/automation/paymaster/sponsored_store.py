@@ -49,6 +49,10 @@ class SponsoredRow:
     sent: SentEnvelope | None = None
 
 
+class RowLost(Exception):
+    """A row was ended by another process, which took it for a lost one."""
+
+
 async def add_row(db: Connection, row: SponsoredRow) -> RunChannel | None:
     """Insert a row that takes a free channel; None where none is free. Call it in a transaction.
 
@@ -91,16 +95,19 @@ async def record_sent(
     """Record the envelope before the network sees it, and reserve its fee.
 
     Returns the budget that is used up; then the caller rolls its transaction back.
+
+    Raises:
+        RowLost: the row was ended meanwhile, and its channel is another one's.
     """
     sent, budget_on = row.sent, row.budget_on
     if sent is None or budget_on is None:
         raise ValueError("nothing is signed")
-    await db.execute(
+    recorded = await db.fetchval(
         """
         UPDATE automation_sponsored
         SET outcome = 'prepared', tx_hash = $2, inner_hash = $3, source = $4, source_sequence = $5,
             max_time = $6, sent_after_ledger = $7, fee_limit = $8, budget_on = $9
-        WHERE id = $1 AND outcome = 'taken'
+        WHERE id = $1 AND outcome = 'taken' RETURNING true
         """,
         row.id,
         sent.tx_hash,
@@ -112,6 +119,8 @@ async def record_sent(
         sent.fee_limit,
         budget_on,
     )
+    if recorded is None:
+        raise RowLost
     charge = RunCharge(row.network, row.owner, budget_on, sent.fee_limit)
     return await budget_store.reserve(db, charge, budgets)
 

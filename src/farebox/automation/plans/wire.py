@@ -3,6 +3,7 @@
 Amounts are whole base units as decimal text. `plan_rules.py` holds what the shapes cannot say.
 """
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Final
 
@@ -10,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 MAX_ARGUMENTS: Final = 12
+MAX_VALUE_DEPTH: Final = 32  # of JSON: typed values are 8 deep, with 3 levels each at most
 MAX_LEGS: Final = 100
 MAX_ASSETS: Final = 16
 MAX_PATH: Final = 5
@@ -58,11 +60,32 @@ class PlanShape(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fiel
     """How every payload is read."""
 
 
+def _members(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
 class TypedArgument(PlanShape, frozen=True):
     """A value and its type; `typed_arguments.py` reads both."""
 
     type: Annotated[str, Meta(max_length=60)]
     value: Any
+
+    def __post_init__(self) -> None:
+        """Refuse a value that is deeper than any typed one, which an encoder may not get through.
+
+        Raises:
+            ValueError: it is.
+        """
+        level: list[object] = [self.value]
+        for _ in range(MAX_VALUE_DEPTH):
+            level = [below for each in level for below in _members(each)]
+            if not level:
+                return
+        raise ValueError(
+            f"Expected lists and objects that are nested {MAX_VALUE_DEPTH} deep at most"
+        )
 
 
 class TokenAmountText(PlanShape, frozen=True):

@@ -1,7 +1,8 @@
 """Find and prove another party's transaction that used a payment's authorization.
 
 An event shows only that such a transfer happened. The proof is the envelope itself: its hash is
-computed here, and one of its authorization entries has the payer's address and nonce.
+computed here, and one of its authorization entries has the payer's address and nonce and authorizes
+exactly the payment's transfer. A payer may sign two transfers with one nonce: only one can land.
 
 A response is valid as of the ledger it names. One as of an earlier ledger than the last that
 matters proves no absence.
@@ -15,6 +16,7 @@ from typing import Final, Protocol
 
 from farebox.facilitator.settlement import PaymentIdentity
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
 from farebox.stellar.rpc import (
     NoEnvelope,
     RpcUnavailable,
@@ -23,8 +25,9 @@ from farebox.stellar.rpc import (
 )
 from farebox.stellar.signers import OperatorAddresses
 from farebox.stellar.soroban_rpc import SorobanRpc
-from farebox.stellar.transfer_envelope import LandedCall, read_landed_call
+from farebox.stellar.transfer_envelope import TRANSFER, LandedCall, read_landed_call
 from farebox.stellar.transfer_search import nonce_key
+from farebox.stellar.xdr_writer import address_value, contract_call, i128_value
 from farebox.x402.payment import Payment
 
 _MAX_CANDIDATES: Final = 20  # far more transfers than two accounts make in so few ledgers
@@ -35,11 +38,19 @@ _QUEUE_S: Final = 10.0  # behind other searches: a caller still has to be answer
 
 @dataclass(frozen=True, slots=True)
 class SpentAuthorization:
-    """A payment's authorization: its identity, asset and recipient."""
+    """A payment's authorization: its identity, and the transfer that it authorizes."""
 
     identity: PaymentIdentity
     asset: Address
     pay_to: Address
+    amount: BaseUnits
+
+    @property
+    def root_call(self) -> bytes:
+        """The InvokeContractArgs (XDR) of the transfer."""
+        parties = (self.identity.payer, self.pay_to)
+        arguments = [address_value(each) for each in parties]
+        return contract_call(self.asset, TRANSFER, *arguments, i128_value(self.amount))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +185,7 @@ class ForeignLandingSearch:
                     raise LandingSearchFailed
                 continue
             call = read_landed_call(landed.xdr)
-            if call is not None and _uses_nonce(call, identity, tx_hash):
+            if call is not None and _uses(call, spent, tx_hash):
                 is_ours = bool({call.source, call.fee_source} & self._operators.addresses)
                 return ForeignLanding(
                     bytes.fromhex(tx_hash), last, call, landed.xdr, is_ours=is_ours
@@ -201,10 +212,17 @@ class ForeignLandingSearch:
         )
 
 
-def _uses_nonce(call: LandedCall, identity: PaymentIdentity, tx_hash: str) -> bool:
-    """Whether the transaction of this hash, and no other envelope in its place, used the nonce."""
+def _uses(call: LandedCall, spent: SpentAuthorization, tx_hash: str) -> bool:
+    """Whether the transaction of this hash, and no other envelope in its place, made the payment.
+
+    Its entry has the nonce, and authorizes a transfer of the same amount.
+    """
+    identity = spent.identity
     if call.hash(identity.network.id).hex() != tx_hash:
         return False
     return any(
-        (entry.address, entry.nonce) == (identity.payer, identity.nonce) for entry in call.entries
+        (entry.address, entry.nonce) == (identity.payer, identity.nonce)
+        and entry.is_contract_call
+        and entry.root_call == spent.root_call
+        for entry in call.entries
     )

@@ -134,7 +134,7 @@ class StatusResolver:
 
         The entry goes when the authorization expires; the transfers remain.
         """
-        spent = SpentAuthorization(payment.identity, payment.asset, payment.pay_to)
+        spent = SpentAuthorization(payment.identity, payment.asset, payment.pay_to, payment.amount)
         last = fate.ledger if isinstance(fate, TransactionFound) else fate.as_of_ledger
         landing = await self._foreign.find_by_nonce(spent, as_of_ledger=last)
         if landing is not None:

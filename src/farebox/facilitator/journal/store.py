@@ -21,6 +21,7 @@ from farebox.facilitator.settlement import (
 )
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Connection
@@ -178,6 +179,26 @@ async def take_successes(
     )
     numbers = {row["i"] for row in rows}
     return [number in numbers for number in range(1, len(attempts) + 1)]
+
+
+async def was_settled_by(
+    db: Connection, identity: PaymentIdentity, digest: bytes, caller: OwnerId
+) -> bool:
+    """Whether the payment is confirmed, by the request of this digest, and this caller sent it."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (
+            SELECT FROM settlements
+            WHERE (network, payer, nonce) = ($1, $2, $3) AND state = 'confirmed'
+              AND request_digest = $4 AND caller = $5)
+        """,
+        identity.network.value,
+        identity.payer,
+        identity.nonce,
+        digest,
+        caller,
+    )
+    return found
 
 
 async def find_unresolved(

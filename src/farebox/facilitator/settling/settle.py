@@ -193,7 +193,7 @@ class Settler:
         if verdict.reason is not Reason.SIMULATION_FAILED:
             return refusal
         terms = transfer.payment.terms
-        spent = SpentAuthorization(identity, terms.asset, terms.pay_to)
+        spent = SpentAuthorization(identity, terms.asset, terms.pay_to, terms.amount)
         try:
             # the payment is refused in any case, so that a response as of any ledger will do
             landing = await self._foreign[identity.network].find_by_nonce(spent, as_of_ledger=0)
@@ -301,10 +301,15 @@ def _read_unfinished(row: Settlement) -> Pending:
 
 
 def _read_known(known: Settlement, *, is_same_request: bool) -> Settled | NotSettled:
-    """Read the outcome of a repeat off a row that is final or belongs to another request."""
+    """Read the outcome of a repeat off a row that is final or belongs to another request.
+
+    Another request may be for another transfer with the same nonce: that this one landed elsewhere
+    is no payment of that one.
+    """
     identity = known.identity
     has_failed = known.state in FINAL_STATES and known.state is not SettlementState.CONFIRMED
-    if has_failed or (is_same_request and not known.is_answered):
+    is_told = is_same_request or not known.has_landed_elsewhere
+    if (has_failed and is_told) or (is_same_request and not known.is_answered):
         final = FinalStatus(known.state, known.reason)
         return build_outcome(final, known, known.tx_hash)
     return build_duplicate(identity, known.tx_hash)

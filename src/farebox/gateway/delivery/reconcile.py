@@ -10,9 +10,7 @@ from farebox.facilitator.settlement import (
     NotSettled,
     Pending,
     Settled,
-    Settlement,
-    build_duplicate,
-    read_outcome,
+    read_outcome_for,
 )
 from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.landing import (
@@ -83,12 +81,12 @@ class GatewayReconciler:
             if held is None:
                 return
             (row,) = await journal_store.find_settlements(db, [payment.identity])
-        outcome = _outcome_of(row, held)
+        outcome = None if row is None else read_outcome_for(row, held.request_digest)
         match outcome:
             case Settled(tx_hash=tx_hash):
                 await self._record_paid(held, Landing(tx_hash))
-            case NotSettled() if row is not None and row.landed_hash is not None:
-                await self._record_paid(held, Landing(row.landed_hash.hex(), is_foreign=True))
+            case NotSettled(tx_hash=tx_hash) if row and row.is_paid_elsewhere(held.request_digest):
+                await self._record_paid(held, Landing(tx_hash, is_foreign=True))
             case NotSettled():
                 await self._release(held)
             case Pending():
@@ -117,15 +115,3 @@ class GatewayReconciler:
     async def _release_hold(self, held: GatewayPayment) -> None:
         async with self._database.connection() as db:
             await reservation_store.release_hold(db, held)
-
-
-def _outcome_of(
-    row: Settlement | None, held: GatewayPayment
-) -> Settled | NotSettled | Pending | None:
-    """Return the settlement's outcome; None when there is none for this very request."""
-    if row is None:
-        return None
-    outcome = read_outcome(row)
-    if isinstance(outcome, Settled) and row.request_digest != held.request_digest:
-        return build_duplicate(row.identity, outcome.tx_hash)
-    return outcome
