@@ -77,6 +77,7 @@ async def skill_caller(skill_shop: PaidGateway) -> SkillCaller:
 async def shop(skill_shop: PaidGateway) -> AsyncIterator[PaidGateway]:
     """The service without payments and listings of other tests."""
     await until_ready(skill_shop.client)
+    await until(partial(_has_every_network, skill_shop))
     yield skill_shop
     for network, each in skill_shop.stage.networks.items():  # other services start with these nodes
         if each.node.is_scripted:
@@ -94,3 +95,8 @@ async def _can_be_read(shop: PaidGateway, network: Network) -> bool:
     found = await shop.client.get(f"/v1/accounts/{network.value}/{account}")
     part = (await shop.client.get("/health/ready")).json()["parts"][network.value]
     return found.status == 200 and part["status"] == "ok"
+
+
+async def _has_every_network(shop: PaidGateway) -> bool:
+    parts = (await shop.client.get("/health/ready")).json()["parts"]
+    return all(parts[network.value]["status"] == "ok" for network in shop.stage.networks)
