@@ -260,6 +260,20 @@ async def test_foreign_landing_is_credited(database: Database) -> None:
     assert await state_of(database, plan) == (ProposalState.PAID, RUNS)
 
 
+async def test_payments_that_landed_in_one_foreign_transaction_are_all_credited(
+    database: Database,
+) -> None:
+    plans = [await propose(database) for _ in range(2)]
+    reason = "settle_exact_stellar_foreign_landing"
+    for plan in plans:
+        quote = await quote_of(database, plan)
+        await land(database, quote, "failed", landed_hash=bytes(31) + b"f", reason=reason)
+    await abandon(database)
+    await reconcile(database, SystemClock())
+    for plan in plans:
+        assert await state_of(database, plan) == (ProposalState.PAID, RUNS)
+
+
 @pytest.mark.parametrize(
     "columns",
     [
