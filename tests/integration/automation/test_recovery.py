@@ -136,6 +136,25 @@ async def test_presigned_run_is_finished_once_after_a_crash(
     await check_rows(world, plan)
 
 
+async def test_landed_run_whose_envelope_cannot_be_opened_is_still_found(
+    world: AutomationWorld,
+) -> None:
+    """A lost master key or a changed row keeps nobody from looking at the ledger."""
+    keeper = await world.keeper()
+    plan = await keeper_plan(world, keeper)
+    await die_at(world, "landed")
+    async with world.database.connection() as db:
+        await db.execute(
+            "UPDATE automation_attempts SET envelope = set_byte(envelope, 40, "
+            "255 - get_byte(envelope, 40)) WHERE envelope IS NOT NULL"
+        )
+    await lose_leases(world)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 1))
+    assert await world.count(keeper) == 1
+    await check_rows(world, plan)
+
+
 async def _received(world: AutomationWorld, scene: Scene) -> int:
     return await world.ledger.balance(scene.asset, scene.payees[0].address)
 

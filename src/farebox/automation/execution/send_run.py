@@ -24,11 +24,12 @@ from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.sealed_columns import ENVELOPE_PURPOSE
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.storage.faults import Conflict, DatabaseUnavailable
-from farebox.submission.fate import Fate, SentEnvelope
+from farebox.submission.fate import Fate, Indeterminate, SentEnvelope
 
 _CHANNEL_WAIT_S: Final = 30.0
 _PROOF_S: Final = 10.0  # past its bound: by then most fates are proven
@@ -106,6 +107,8 @@ class RunSender:
     async def resume(self, run: Run, terms: PlanTerms) -> Run | None:
         """Observe the envelope that a lost process left, and send the same bytes while it may land.
 
+        One that the vault does not open is only observed.
+
         Raises:
             DatabaseUnavailable: the next recovery finds the run as it is.
         """
@@ -115,9 +118,13 @@ class RunSender:
             return None
         attempt, sealed = found
         record = _envelope_record(run, attempt.number)
-        envelope = self._needs.sealer.open(
-            sealed, owner=run.owner, purpose=ENVELOPE_PURPOSE, record=record
-        )
+        try:
+            envelope = self._needs.sealer.open(
+                sealed, owner=run.owner, purpose=ENVELOPE_PURPOSE, record=record
+            )
+        except Outage:  # it cannot be sent again, and may have landed all the same
+            log.exception("automation.envelope_not_opened", run=run.id)
+            return await self._needs.resolver.resolve(run, terms, attempt, Indeterminate())
         attempt = replace(attempt, sent=replace(attempt.sent, envelope=envelope))
         return await self._submit(run, terms, attempt, may_be_sent=True)
 
