@@ -93,6 +93,7 @@ class WalletAnswers:
 
     account: int = 1
     declines: bool = False
+    declines_at: int = 0  # the one question that is declined, counted from 1
     asked: list[str] = field(default_factory=list)  # what its window has asked
 
 
@@ -170,7 +171,7 @@ class Visitor:
             await dialog.dismiss()
             return
         self.wallet.asked.append(dialog.message)
-        if self.wallet.declines:
+        if self.wallet.declines or len(self.wallet.asked) == self.wallet.declines_at:
             await dialog.dismiss()
         else:
             await dialog.accept(str(self.wallet.account) if dialog.type == "prompt" else "")

@@ -1,8 +1,9 @@
-"""E2E=console: a seller and a buyer use the console in a real browser, at two screen sizes.
+"""E2E=console: a seller, a buyer and an owner of plans use the console in a real browser.
 
-The production build, two devnets, the service, and an API behind TLS; the wallet is injected and
-speaks Freighter's protocol. Every page is taken in every state and both themes. Then hostile text
-stands in every field, and a build that sets markup shows that the run would notice.
+The production build, two devnets, the service, and an API behind TLS; two screen sizes; the wallet
+is injected and speaks Freighter's protocol. Every page is taken in every state and both themes.
+Then hostile text stands in every field, and a build that sets markup shows that the run would
+notice.
 """
 
 import asyncio
@@ -16,10 +17,11 @@ from typing import Final
 from playwright.async_api import Browser
 
 from e2e import console_account_steps as account
+from e2e import console_plan_steps as plans
 from e2e import console_trade_steps as trade
 from e2e.browser import DESKTOP, PHONE, Record, Screen, Theme, open_chromium, visit
 from e2e.console_control import build_control
-from e2e.console_hostile import HostileRound, listing_of, sell_hostile
+from e2e.console_hostile import HostileRound, listing_of, propose_hostile, sell_hostile
 from e2e.console_journey import Journey, Step, open_journey, records_of
 from e2e.console_pages import views
 from e2e.console_sales import Sales, sell_and_owe
@@ -42,6 +44,7 @@ STEPS: Final[Sequence[Step]] = (
     trade.see_the_payments,
     trade.see_the_analytics,
     trade.close_an_owed_call,
+    *plans.STEPS,
     account.read_the_audit_log,
 )
 LAST_STEPS: Final[Sequence[Step]] = (account.sign_out,)
@@ -61,7 +64,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
             for screen in SCREENS:
                 journey = await _travel(browser, stage, screen, album, sales, is_quick=quick)
                 failed += journey.failed
-                for visitor in (journey.seller, journey.buyer):
+                for visitor in journey.visitors:
                     record.add(visitor.record)
             for screen in SCREENS[:1] if quick else SCREENS:
                 met = await _meet_hostile_text(browser, stage, screen, sales)
@@ -105,6 +108,8 @@ async def _travel(
     routes = views(journey.records)
     await album.take_views(journey.seller, "seller", routes)
     await album.take_views(journey.buyer, "buyer", routes)
+    own = [each for each in routes if each.startswith("/automation")]
+    await album.take_views(journey.planner, "owner of plans", own)
     if not is_quick:
         await album.take_states(journey.seller, views(journey.records, with_tabs=False))
     await journey.run(LAST_STEPS)
@@ -127,6 +132,7 @@ async def _meet_hostile_text(
             **records_of(sales),
             "/sell/$id": f"/sell/{wrapper['id']}",
             "/discover/listing": await listing_of(visitor, wrapper),
+            "/automation/$id": await propose_hostile(stage, visitor),
         }
         hostile = HostileRound(visitor, views(records))
         await hostile.visit_all()

@@ -10,7 +10,7 @@ _KEY: Final = re.compile(r"fbx_live_[A-Za-z0-9]+")
 
 
 async def sign_in(journey: Journey) -> None:
-    """Both sign in; the buyer declines once, and nothing is signed."""
+    """All sign in; the buyer declines once, and nothing is signed."""
     buyer = journey.buyer
     await buyer.open("/")
     buyer.wallet.declines = True
@@ -20,8 +20,9 @@ async def sign_in(journey: Journey) -> None:
     buyer.wallet.declines = False
     await dialog(buyer).get_by_role("button", name="Freighter").click()
     await buyer.page.get_by_text("Signed in as").wait_for()
-    await journey.seller.open("/account")
-    await journey.seller.sign_in()
+    for visitor in (journey.seller, journey.planner):
+        await visitor.open("/account")
+        await visitor.sign_in()
 
 
 async def make_a_key_and_use_it(journey: Journey) -> None:
@@ -78,7 +79,7 @@ async def read_the_audit_log(journey: Journey) -> None:
 
 async def sign_out(journey: Journey) -> None:
     """Sign out; the session's cookie is gone, and the page asks to sign in."""
-    for visitor in (journey.seller, journey.buyer):
+    for visitor in journey.visitors:
         await go(visitor, "/account")
         await visitor.page.get_by_role("button", name="Sign out", exact=True).click()
         await dialog(visitor).get_by_role("button", name="Sign out", exact=True).click()

@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -68,6 +69,26 @@ async def sell_hostile(stage: ConsoleStage, seller: Visitor) -> dict[str, Any]:
         wrapper = await seller.call("POST", "/v1/wrappers", body)
         await seller.call("POST", f"/v1/wrappers/{wrapper['id']}/enable")
     return wrapper
+
+
+async def propose_hostile(stage: ConsoleStage, owner: Visitor) -> str:
+    """Propose plans whose titles are hostile; return the address of the last one's page."""
+    plan: dict[str, Any] = {}
+    start = (datetime.now(UTC) + timedelta(hours=1)).isoformat(timespec="seconds")
+    every = {"type": "interval", "everySeconds": 3600, "startAt": start.replace("+00:00", "Z")}
+    for text in TEXTS:
+        body = {
+            "network": Network.TESTNET.value,
+            "kind": "contract_call",
+            "title": text,
+            "schedule": every,
+            "spec": {"contract": stage.plans.keeper, "autolayer": True, "effects": {}},
+            "runLimit": 2,
+            "authorityMode": "open",
+            "allowDuplicate": True,
+        }
+        plan = await owner.call("POST", "/v1/automations", body)
+    return f"/automation/{plan['proposal']['id']}"
 
 
 async def listing_of(seller: Visitor, wrapper: Mapping[str, Any]) -> str:

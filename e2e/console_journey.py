@@ -1,4 +1,4 @@
-"""The journey of a seller and a buyer through the console: who they are, and how a step runs."""
+"""The journey of three people through the console: who they are, and how a step runs."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,7 +11,7 @@ from e2e.browser import Screen, Visitor, visit
 from e2e.console_pages import wait_until_ready
 from e2e.console_sales import Sales
 from e2e.console_screens import FOLDER, Album
-from e2e.console_stage import BUYER, SELLER, ConsoleStage
+from e2e.console_stage import BUYER, PLANNERS, SELLER, ConsoleStage
 from e2e.machine import RunFailed, say
 
 SKILL: Final = "x402-pay"
@@ -20,17 +20,24 @@ _WAITED_FOR: Final = re.compile(r"^\s*-?\s*(waiting for .*)$", re.MULTILINE)
 
 @dataclass(slots=True)
 class Journey:
-    """A seller and a buyer, each with a browser profile, and what the steps have made."""
+    """A seller, a buyer and an owner of plans, each in a browser profile, and what they made."""
 
     stage: ConsoleStage
     sales: Sales
     album: Album
     seller: Visitor
     buyer: Visitor
+    planner: Visitor
     failed: list[str] = field(default_factory=list)
     # the pages about one record that the steps have made, by the template of their address
     records: dict[str, str] = field(default_factory=dict)
+    plans: dict[str, str] = field(default_factory=dict)  # addresses by kind
     bought: str = ""  # the transaction of the call that the buyer has bought
+
+    @property
+    def visitors(self) -> tuple[Visitor, ...]:
+        """All of them."""
+        return (self.seller, self.buyer, self.planner)
 
     @property
     def screen(self) -> Screen:
@@ -58,15 +65,15 @@ class Journey:
         await self.album.take(visitor, f"step {name}")
 
     async def _keep_pictures(self, step: str) -> None:
-        """Keep what both saw when a step failed."""
-        for who, visitor in (("seller", self.seller), ("buyer", self.buyer)):
+        """Keep what each saw when a step failed."""
+        for who, visitor in zip(("seller", "buyer", "planner"), self.visitors, strict=True):
             path = FOLDER / "failed" / f"{self.screen.name}-{step}-{who}.png"
             await visitor.page.screenshot(path=path)
 
     async def close(self) -> None:
-        """End both profiles."""
-        await self.seller.close()
-        await self.buyer.close()
+        """End the profiles."""
+        for visitor in self.visitors:
+            await visitor.close()
 
 
 Step = Callable[[Journey], Awaitable[None]]
@@ -75,12 +82,14 @@ Step = Callable[[Journey], Awaitable[None]]
 async def open_journey(
     browser: Browser, stage: ConsoleStage, screen: Screen, sales: Sales, album: Album
 ) -> Journey:
-    """Open the two profiles, each with the wallet."""
-    scripts = [stage.wallet()]
-    seller = await visit(browser, stage.url, scripts=scripts, screen=screen)
-    buyer = await visit(browser, stage.url, scripts=scripts, screen=screen)
-    seller.wallet.account, buyer.wallet.account = SELLER, BUYER
-    return Journey(stage, sales, album, seller, buyer, records=records_of(sales))
+    """Open the profiles, each with the wallet."""
+    scripts, visitors = [stage.wallet()], []
+    for account in (SELLER, BUYER, PLANNERS[screen.is_phone]):
+        visitor = await visit(browser, stage.url, scripts=scripts, screen=screen)
+        visitor.wallet.account = account
+        visitors.append(visitor)
+    seller, buyer, planner = visitors
+    return Journey(stage, sales, album, seller, buyer, planner, records=records_of(sales))
 
 
 def records_of(sales: Sales) -> dict[str, str]:

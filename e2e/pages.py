@@ -1,7 +1,7 @@
-"""E2E=pages: the snippets of `docs/sell.md`, `buy.md`, `gateway.md` and `wallets.md`, run.
+"""E2E=pages: the snippets of `sell.md`, `buy.md`, `gateway.md`, `wallets.md` and `automation.md`.
 
-A stage of two devnets with the service replaces the public test network, so that the same commands
-run locally; the ledger shows at the end what was paid.
+They are run in this order. A stage of two devnets with the service replaces the public test
+network, so that the same commands run locally; the ledger shows at the end what was paid.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from e2e.machine import ROOT, free_port, scratch_folder, subfolder
+from e2e.page_automation import PageAutomation
 from e2e.page_runner import PageRunner
 from e2e.report import run_and_report
 from e2e.snippets import read_snippets
@@ -18,10 +19,11 @@ from farebox.kernel.networks import Network
 from farebox.local.certificates import Authority
 from farebox.local.devnet import HeaderForm
 from farebox.local.gateway_settings import gateway_settings, operator_setting
+from farebox.local.postgres import EmbeddedPostgres
 from farebox.local.wrapped_api import NAME, WrappedApi
 from farebox.stellar.known_tokens import USDC
 
-_NAMES: Final = ("sell.md", "buy.md", "gateway.md", "wallets.md")
+_NAMES: Final = ("sell.md", "buy.md", "gateway.md", "wallets.md", "automation.md")
 PAGES: Final = tuple(ROOT / "docs" / name for name in _NAMES)
 PRICE_UNITS: Final = 100_000
 PURCHASES: Final = 3  # one by `farebox pay`, one by fetch, one by a signed hash
@@ -38,12 +40,16 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
         "FAREBOX_FACILITATOR_AUTH_TESTNET": "required",
         **operator_setting(_OPERATOR_KEY),
     }
-    api = WrappedApi()
+    api, automation = WrappedApi(), PageAutomation()
     with scratch_folder("farebox-pages-") as scratch:
         authority = Authority(scratch)
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(api.serving(authority.server(NAME)))
-            settings |= gateway_settings(authority, NAME, api.port)
+            database = stack.enter_context(
+                EmbeddedPostgres(subfolder(scratch, "postgres"), is_throwaway=True)
+            )
+            settings |= gateway_settings(authority, NAME, api.port) | automation.settings()
+            settings["FAREBOX_DATABASE_URL"] = database.url.reveal()  # commands use it too
             stage = await stack.enter_async_context(
                 open_stage(
                     HeaderForm.SECONDS,
@@ -53,7 +59,8 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
                 )
             )
             market = next(m for m in stage.markets if m.network is Network.TESTNET)
-            runner = _runner(stage, market, api, subfolder(scratch, "pages"))
+            keeper = await automation.prepare(market, settings, stage.service_url)
+            runner = _runner(stage, market, api, keeper, subfolder(scratch, "pages"))
             async with contextlib.aclosing(runner):
                 for page in PAGES:
                     await runner.run(page.name, read_snippets(page.read_text()))
@@ -68,7 +75,7 @@ async def run(quick: bool) -> tuple[bool, dict[str, object]]:
     return not runner.failed and received == expected, figures
 
 
-def _runner(stage: Stage, market: Market, api: WrappedApi, folder: Path) -> PageRunner:
+def _runner(stage: Stage, market: Market, api: WrappedApi, keeper: str, folder: Path) -> PageRunner:
     port, port_of_python = free_port(), free_port()
     devnet = market.served.devnet
     given = {
@@ -80,6 +87,7 @@ def _runner(stage: Stage, market: Market, api: WrappedApi, folder: Path) -> Page
         "UPSTREAM_URL": f"https://{NAME}/forecast",
         "UPSTREAM_TOKEN": api.token.reveal(),
         "ASSET": USDC[Network.TESTNET].contract,
+        "KEEPER": keeper,
         "RESOURCE_URL": f"http://127.0.0.1:{port}/forecast?city=Lisbon",
     }
     surroundings = {

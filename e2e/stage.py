@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,7 @@ PRICE: Final = "$0.01"
 PRICE_UNITS: Final = 100_000
 DESCRIPTION: Final = "A report worth paying for"
 HORIZON_PRELOAD: Final = ROOT / "e2e" / "horizon.cjs"
+_PAYERS: Final = 2  # a buyer, and the relayer of the service
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,9 @@ class Stage:
         return f"{self.seller_url}{market.path}"
 
 
+Preparation = Callable[[Sequence[Market]], Awaitable[Mapping[str, str]]]
+
+
 @contextlib.asynccontextmanager
 async def open_stage(
     header: HeaderForm,
@@ -87,16 +91,24 @@ async def open_stage(
     discovery: Mapping[str, object] | None = None,
     with_seller: bool = True,
     prefix: Sequence[str] = (),
+    parties: int = 0,
+    prepare: Preparation | None = None,
 ) -> AsyncIterator[Stage]:
     """Start all parts of a stage; stop them at the end of the block.
 
     `settings` are further settings of the service; `discovery` is the seller's declaration; without
-    a seller `seller_url` is empty. `prefix` is put before the service's command.
+    a seller `seller_url` is empty. `prefix` is put before the service's command. Each network has
+    `parties` more payers and payees; `prepare` acts on the ledgers before the service starts, and
+    returns settings of it.
     """
     async with contextlib.AsyncExitStack() as stack:
         say(f"starting two devnets (--tls, --header {header}, a ledger a second)")
-        markets = tuple([await _market(network, header, folder, stack) for network in Network])
+        markets = tuple(
+            [await _market(network, header, folder, stack, parties) for network in Network]
+        )
         served = [market.served for market in markets]
+        if prepare is not None:
+            settings = {**(settings or {}), **await prepare(markets)}
         say("starting PostgreSQL and the facilitator")
         service_url = await stack.enter_async_context(
             our_service(served, folder=folder, prefix=prefix, settings=settings)
@@ -125,7 +137,11 @@ async def open_stage(
 
 
 async def _market(
-    network: Network, header: HeaderForm, folder: Path, stack: contextlib.AsyncExitStack
+    network: Network,
+    header: HeaderForm,
+    folder: Path,
+    stack: contextlib.AsyncExitStack,
+    parties: int,
 ) -> Market:
     name = network.name.lower()
     options = DevnetOptions(
@@ -136,7 +152,7 @@ async def _market(
         log=folder / f"devnet-{name}.log",
     )
     devnet = await stack.enter_async_context(await start_devnet(options, progress=say))
-    scene = await devnet.scene(payers=2, payees=1)
+    scene = await devnet.scene(payers=_PAYERS + parties, payees=1 + parties)
     relayer: Secret[str] = scene.payers[1].secret
     ledger = await Ledger.open(devnet.rpc_url, devnet.authority)
     stack.push_async_callback(ledger.close)

@@ -153,10 +153,10 @@ async def database(_open_database: Database) -> AsyncIterator[Database]:
         await connection.execute(_DELETE_ROWS)
     before = count_planted()
     yield _open_database
-    if count_planted() > before:
-        async with _open_database.connection() as connection:
+    async with _open_database.connection() as connection:
+        if count_planted() > before:
             await check_database(connection)
-            await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
+        await connection.execute(_DELETE_ROWS)  # sealed rows would bind who starts next
 
 
 CLOSE_MS: Final = 200

@@ -122,6 +122,11 @@ def test_the_service_deploys_the_contract_that_is_committed() -> None:
     assert (files("farebox.accounts") / "web_auth.wasm").read_bytes() == wasm_of("web_auth")
 
 
+@pytest.mark.parametrize("name", ["keeper", "pool", "router"])
+def test_the_demo_deploys_the_contracts_that_are_committed(name: str) -> None:
+    assert (files("farebox.local") / "wasm" / f"{name}.wasm").read_bytes() == wasm_of(name)
+
+
 @pytest.mark.parametrize("contract", ServiceContract)
 def test_the_service_accepts_the_code_that_is_committed_and_no_other(
     contract: ServiceContract,

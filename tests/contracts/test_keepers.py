@@ -7,6 +7,7 @@ import pytest
 from stellar_sdk import scval
 
 from support.automation_ledger import AutomationLedger, automation_ledger
+from support.promises import promise
 from support.sdk_user import call
 
 FAULTS: Final = {
@@ -23,6 +24,7 @@ def ledger() -> Iterator[AutomationLedger]:
         yield running
 
 
+@promise("automation:no-security-boundary")
 def test_keeper_counts_a_run_when_it_is_due_and_its_gap_has_passed(
     ledger: AutomationLedger,
 ) -> None:

@@ -12,6 +12,7 @@ from stellar_sdk.soroban_rpc import GetTransactionStatus
 from farebox.stellar.simulation import SimulationRefused, read_simulation
 from support.automation_ledger import AutomationLedger, authorizations, automation_ledger
 from support.automation_market import INTERVAL, MONTH, SOLD, SWAP, AutomationMarket
+from support.promises import promise
 from support.session_specs import SessionSpec, path, signed_close
 from support.smart_accounts import GENERATIONS, SmartAccount, one_pair, signer
 
@@ -143,6 +144,7 @@ def test_every_changed_argument_of_the_run_is_refused(session: Session) -> None:
     ledger.land(session.run())
 
 
+@promise("automation:exact-call")
 def test_another_contract_or_function_is_refused(session: Session) -> None:
     desk, ledger = session.desk, session.desk.ledger
     other = replace(desk.market, router=ledger.deploy("router", path(desk.market.pair)))

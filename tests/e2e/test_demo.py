@@ -7,8 +7,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from click.testing import CliRunner, Result
 
 from farebox.app.console import PACKAGED, read_console
 from farebox.cli.main import command
+from farebox.kernel.networks import Network
+from farebox.stellar.known_tokens import NATIVE, USDC
 from support.command import run_farebox
 from support.demo import RunningDemo, running_demo
 
@@ -63,15 +67,24 @@ def test_demo_once_pays_and_prints_one_line_of_figures() -> None:
         "a search for",
         "an API behind TLS",
         "is delivered, and not charged again",
+        "makes a plan",
+        "the run has succeeded",
     ):
         assert line in ran.err
     assert figures["transaction"] in ran.err
     assert "99.95 USDC" in ran.err
+    run = re.search(
+        r"transaction ([0-9a-f]{64}) is in ledger \d+; the paymaster paid the fee of 0\.\d+ XLM$",
+        ran.err,
+        re.MULTILINE,
+    )
+    assert run is not None
+    assert run[1] != figures["transaction"]
 
 
 def test_demo_prints_commands_that_work(demo: RunningDemo) -> None:
     lines = demo.lines_to_try()
-    assert len(lines) == 10
+    assert len(lines) == 11
     for line in lines:
         words = shlex.split(line)
         if words[0] == "farebox":
@@ -84,7 +97,12 @@ def test_demo_prints_commands_that_work(demo: RunningDemo) -> None:
             [*words, "--fail-with-body", "--max-time", "60"], capture_output=True, check=False
         )
         assert done.returncode in (0, 22), done.stderr
-        expected = (b"x402Version", b'"status":"ok"', b"WEB_AUTH_CONTRACT_ID")
+        expected = (
+            b"x402Version",
+            b'"status":"ok"',
+            b"WEB_AUTH_CONTRACT_ID",
+            b'"title":"Run the keeper once"',
+        )
         assert any(each in done.stdout for each in expected)
 
 
@@ -103,6 +121,63 @@ def test_demo_serves_a_console_with_the_development_wallet(demo: RunningDemo) ->
         wallet = answer.read().decode()
     assert [name in wallet for name in ('"Buyer"', '"Seller"', '"TESTNET"')] == [True] * 3
     assert not (PACKAGED / "assets" / "development-wallet.js").exists(), "only the copy has it"
+
+
+def test_reader_makes_a_plan_of_the_keeper_that_the_demo_names(demo: RunningDemo) -> None:
+    keeper = demo.story.partition("The keeper contract for plans of your own: ")[2].split()[0]
+    plan = demo.ask(
+        "",
+        {
+            "kind": "contract_call",
+            "network": "stellar:testnet",
+            "title": "Upkeep",
+            "schedule": {"type": "condition", "everySeconds": 30},
+            "spec": {"contract": keeper, "autolayer": True, "effects": {}},
+            "runLimit": 2,
+        },
+    )["proposal"]["id"]
+    assert demo.ask(f"/{plan}/payment", {})["proposal"]["status"] == "paid"
+    assert demo.ask(f"/{plan}/activate", {})["proposal"]["status"] == "active"
+    until = time.monotonic() + WHOLE_COMMAND_S
+    while (first := demo.ask(f"/{plan}/runs")["items"][-1])["finishedAt"] is None:
+        assert time.monotonic() < until, first
+        time.sleep(0.5)
+    assert first["state"] == "succeeded"
+
+
+def test_demo_has_every_mode_of_plans_and_a_market(demo: RunningDemo) -> None:
+    (offered,) = [each for each in demo.ask("/limits")["networks"] if each["isAvailable"]]
+    assert (offered["network"], offered["venues"]) == ("stellar:testnet", ["soroswap"])
+    assert set(offered["modes"]) == {"open", "presigned", "mandate", "session"}
+    usdc, native = USDC[Network.TESTNET].contract, NATIVE[Network.TESTNET].contract
+    soon = datetime.now(UTC) + timedelta(minutes=10)
+    spec = {
+        "venue": "soroswap",
+        "tokenIn": usdc,
+        "tokenOut": native,
+        "amountIn": "10000000",
+        "slippageBps": 100,
+        "minRate": {"num": "4", "den": "1"},
+        "path": [usdc, native],
+    }
+    trade = demo.ask(
+        "/preview",
+        {
+            "kind": "dca",
+            "network": "stellar:testnet",
+            "title": "Buy XLM",
+            "schedule": {"type": "interval", "everySeconds": 3600, "startAt": soon.isoformat()},
+            "expiresAt": (soon + timedelta(hours=6)).isoformat(),
+            "spec": spec,
+            "runLimit": 2,
+        },
+    )
+    assert trade["preflight"]["ok"], trade
+    effects = {
+        each["token"]: int(each["amount"]) for each in trade["preflight"]["firstRun"]["effects"]
+    }
+    assert effects[usdc] == -10_000_000
+    assert effects[native] > 4 * 10_000_000
 
 
 @pytest.mark.parametrize("network", ["testnet", "pubnet"])

@@ -1,4 +1,4 @@
-"""Every sentence of the specification that can be tested: who holds it, or who will."""
+"""Every sentence of the specification that can be tested; each is held by a test."""
 
 from typing import Final
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from spec.promise import Later, section_promises
+from spec.promise import section_promises
 
 OWNERS: Final = (
     *section_promises(
@@ -92,7 +92,6 @@ OWNERS: Final = (
                 "A contract that enforces its own rules stays safe from its scheduler."
             ),
         },
-        deferred=Later.AUTOMATION,
     ),
     *section_promises(
         "States: automation",
@@ -100,6 +99,5 @@ OWNERS: Final = (
             "automation:states": "Only the listed states and the ways between them exist.",
             "automation:bounded-retries": "Retries are bounded and the last error is recorded.",
         },
-        deferred=Later.AUTOMATION,
     ),
 )

@@ -2,13 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-
-
-class Later(StrEnum):
-    """The later work that owns a promise which nothing holds yet."""
-
-    AUTOMATION = "automation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +11,8 @@ class Promise:
     id: str
     section: str
     sentence: str
-    deferred: Later | None
 
 
-def section_promises(
-    section: str, sentences: Mapping[str, str], *, deferred: Later | None = None
-) -> tuple[Promise, ...]:
-    """The promises of one section that share an owner; no owner means they are tested now."""
-    return tuple(Promise(key, section, text, deferred) for key, text in sentences.items())
+def section_promises(section: str, sentences: Mapping[str, str]) -> tuple[Promise, ...]:
+    """The promises of one section."""
+    return tuple(Promise(key, section, text) for key, text in sentences.items())

@@ -1,24 +1,18 @@
-"""The manifest is complete both ways: each promise is held or owned, each citation is real."""
+"""The manifest is complete both ways: each promise is held by a test, each citation is real."""
 
 import re
 from collections import Counter
 from typing import Final
 
 from spec.manifest import PROMISES
-from spec.promise import Later
 from support.promises import citations
 
 _ID: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*:[a-z0-9]+(-[a-z0-9]+)*\Z")
 
 
-def test_each_promise_that_is_not_deferred_has_a_test() -> None:
+def test_each_promise_has_a_test() -> None:
     cited = citations("promise")
-    assert [p.id for p in PROMISES if p.deferred is None and p.id not in cited] == []
-
-
-def test_no_promise_is_both_deferred_and_tested() -> None:
-    cited = citations("promise")
-    assert {p.id: cited[p.id] for p in PROMISES if p.deferred and p.id in cited} == {}
+    assert [p.id for p in PROMISES if p.id not in cited] == []
 
 
 def test_each_cited_promise_stands_in_the_manifest() -> None:
@@ -34,7 +28,3 @@ def test_each_id_is_used_once_and_spelled_like_the_others() -> None:
 def test_each_promise_is_one_whole_sentence_of_its_own() -> None:
     assert [p.id for p in PROMISES if not p.sentence.endswith(".")] == []
     assert [s for s, n in Counter(p.sentence for p in PROMISES).items() if n > 1] == []
-
-
-def test_each_later_work_owns_something() -> None:
-    assert {p.deferred for p in PROMISES if p.deferred} == set(Later)

@@ -49,6 +49,7 @@ from support.skill_failures import (
     without_node,
 )
 from support.skill_performances import RESOURCE, both
+from support.skill_plan_failures import PLAN_FAILURES
 
 PAYER: Final = Keypair.random().public_key
 NOBODY: Final = "https://nobody.example.com/"
@@ -194,7 +195,7 @@ _FAILURES: Final[dict[tuple[str, str], dict[str, Failure]]] = {
         "invalid_wrapper": changing(upstreamUrl=PRIVATE),
     },
 }
-FAILURES: Final[dict[ErrorKey, Failure]] = {
+FAILURES: Final[dict[ErrorKey, Failure]] = PLAN_FAILURES | {
     (*key, code): failure
     for key, failures in _FAILURES.items()
     for code, failure in failures.items()

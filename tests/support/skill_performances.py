@@ -11,6 +11,7 @@ from farebox.kernel.networks import Network
 from support.contracts import wallet
 from support.outbound import SELLER
 from support.skill_calls import Json
+from support.skill_plan_performances import PLAN_PERFORMANCES
 from support.skill_stage import SkillStage
 from support.stage import key_of
 from support.upstream import answers
@@ -338,6 +339,7 @@ async def settle_transfer(stage: SkillStage) -> None:
 
 
 PERFORMANCES: Final[dict[tuple[str, str], Performance]] = {
+    **PLAN_PERFORMANCES,
     ("account-status", "balances"): balances,
     ("account-status", "reserves"): reserves,
     ("account-status", "signers"): signers,

@@ -1,12 +1,15 @@
 """The service on which the actions of skills are performed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from farebox.kernel.networks import Network
+from farebox.local.devnet import Scene
 from support.paid_gateway import PaidGateway
 from support.payments import Draft
 from support.skill_calls import Json, SkillCaller
+from support.skill_market import PlanMarket
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +19,17 @@ class SkillStage:
     shop: PaidGateway
     network: Network
     caller: SkillCaller
+    markets: Mapping[Network, PlanMarket]
+
+    @property
+    def scene(self) -> Scene:
+        """The accounts and tokens of the network."""
+        return self.shop.stage.networks[self.network].scene
+
+    @property
+    def market(self) -> PlanMarket:
+        """What plans call on the network."""
+        return self.markets[self.network]
 
     async def perform(self, slug: str, name: str, value: Json, **headers: str) -> Any:
         """Perform an action without a credential; `headers` are added."""
@@ -40,4 +54,4 @@ class SkillStage:
     @property
     def payer(self) -> Any:
         """A funded account."""
-        return self.shop.stage.networks[self.network].scene.payers[0]
+        return self.scene.payers[0]

@@ -16,12 +16,13 @@ from farebox.kernel.errors import Outage, Refusal
 from farebox.local.demo import QUESTION, DemoSetup, Ports, find_listing, pay_once, start_demo
 from farebox.local.demo_gateway import SLUG, sell_through_gateway
 from farebox.local.demo_log import DemoLog
+from farebox.local.demo_plan import PLANS, run_plan
 from farebox.local.example_api import PAID_PATH
 from farebox.local.faults import LocalFault
 
 
 @click.command("demo")
-@click.option("--once", is_flag=True, help="Stop after the payment.")
+@click.option("--once", is_flag=True, help="Stop after the plan has run.")
 @click.option(
     "--port", type=PORT, default=0, help="The facilitator's port; 0 (default) takes a free one."
 )
@@ -33,12 +34,13 @@ from farebox.local.faults import LocalFault
 )
 @click.option("--started-at", type=float, hidden=True)
 def command(*, once: bool, port: int, api_port: int, started_at: float | None) -> None:
-    """Run everything on this machine and make one payment.
+    """Run everything on this machine, make one payment and run one plan.
 
     Starts PostgreSQL, two local Stellar networks, the facilitator and a small paid API; creates
     and funds a buyer and a seller; pays once. Then it puts an existing API behind the gateway,
-    buys from it, and has a failed call delivered later. At the end it prints commands to try and
-    runs until Ctrl-C. No data is kept. Standard output is one line of JSON with the figures.
+    buys from it, and has a failed call delivered later; and it makes a plan, which runs a
+    contract. At the end it prints commands to try and runs until Ctrl-C. No data is kept. Standard
+    output is one line of JSON with the figures.
     """
     demo_log = DemoLog(_print, started_at=started_at if started_at is not None else time.time())
     try:
@@ -62,6 +64,7 @@ async def _demo(demo_log: DemoLog, ports: Ports, *, is_once: bool) -> str | None
             transaction = await pay_once(setup, demo_log)
             await find_listing(setup, demo_log)
             await sell_through_gateway(setup.gateway, demo_log)
+            await run_plan(setup.plan, demo_log)
             if not is_once:
                 _print_suggestions(setup)
                 _print_figures(transaction, demo_log)
@@ -101,12 +104,14 @@ def _print_suggestions(setup: DemoSetup) -> None:
         f"  curl -i {setup.service.url}/gateway/{SLUG}",
         f"  curl -s {setup.service.url}/.well-known/stellar.toml",
         f"  curl -s '{setup.service.url}/discovery/search?query={quote_plus(QUESTION)}'",
+        f"  curl -s -H @{shlex.quote(str(setup.plan.header))} {setup.service.url}{PLANS}",
     ]
     for network, each in setup.networks.items():
         options = f"--network {network.label} --rpc-url {each.devnet.rpc_url} --wallet {wallet}"
         lines.append(f"  {farebox} pay {paid} {options}")
         lines.append(f"  {farebox} wallet balance {options}")
-    lines += ["", *_describe_console(setup), "", "Ctrl-C stops everything."]
+    keeper = f"The keeper contract for plans of your own: {setup.plan.automation.keeper}"
+    lines += ["", *_describe_console(setup), keeper, "", "Ctrl-C stops everything."]
     for line in lines:
         _print(line)
 

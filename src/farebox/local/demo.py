@@ -22,6 +22,7 @@ from farebox.kernel.amounts import BaseUnits
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.certificates import Authority
+from farebox.local.demo_automation import DemoAutomation
 from farebox.local.demo_console import console_setting
 from farebox.local.demo_gateway import GatewayScene
 from farebox.local.demo_log import DemoApprover, DemoLog, DemoWatcher, receipt_line
@@ -32,6 +33,7 @@ from farebox.local.demo_network import (
     served_network,
     start_demo_network,
 )
+from farebox.local.demo_plan import PlanScene
 from farebox.local.devnet_binary import built_devnet
 from farebox.local.example_api import PAID_PATH, example_api, requirements
 from farebox.local.facilitator_client import FacilitatorUnavailable, HttpFacilitator, Json
@@ -71,6 +73,7 @@ class DemoSetup:
     facilitator: HttpFacilitator
     api_url: str
     gateway: GatewayScene
+    plan: PlanScene
     has_console: bool
 
     @property
@@ -119,8 +122,9 @@ async def start_demo(demo_log: DemoLog, ports: Ports) -> AsyncIterator[DemoSetup
             await stack.enter_async_context(wrapped.serving(authority.server(NAME)))
             further = gateway_settings(authority, NAME, wrapped.port)
             testnet = networks[Network.TESTNET]
-            console = console_setting(wallet, testnet, folder)
-            service = await _start(stack, database, networks, folder, ports, further | console)
+            console, automation = console_setting(wallet, testnet, folder), DemoAutomation(testnet)
+            further |= console | automation.settings
+            service = await _start(stack, database, networks, automation, folder, ports, further)
             facilitator = await stack.enter_async_context(HttpFacilitator(service.url))
             await _wait_until_ready(facilitator)
             demo_log.step(f"the facilitator runs: {service.url}; wallets can sign in")
@@ -128,7 +132,8 @@ async def start_demo(demo_log: DemoLog, ports: Ports) -> AsyncIterator[DemoSetup
             api_url = await stack.enter_async_context(serving(app, listener))
             demo_log.step(f"a paid API runs: {api_url}{PAID_PATH}")
             scene = GatewayScene(service.url, testnet, wallet, client, wrapped)
-            parts = (folder, wallet, networks, client, service, facilitator, api_url, scene)
+            plan = PlanScene(service.url, automation, wallet, folder / "api-key.header")
+            parts = (folder, wallet, networks, client, service, facilitator, api_url, scene, plan)
             yield DemoSetup(*parts, has_console=bool(console))
 
 
@@ -222,11 +227,12 @@ async def _start(
     stack: AsyncExitStack,
     database: Secret[str],
     networks: dict[Network, DemoNetwork],
+    automation: DemoAutomation,
     folder: Path,
     ports: Ports,
     further: Mapping[str, str],
 ) -> Service:
-    """Start the service, and deploy the web-auth contract on each network meanwhile."""
+    """Start the service, and deploy its contracts and those of the demo's plans meanwhile."""
     served = {name: served_network(each) for name, each in networks.items()}
     signing = new_signing_key()
     log = folder / "service.log"
@@ -237,9 +243,12 @@ async def _start(
     async def started() -> Service:
         service = await start_service(options)
         stack.push_async_callback(service.stop)
+        await automation.add_channels(database)
         return service
 
-    service, _ = await asyncio.gather(started(), deploy_sign_in(networks, signing))
+    service, *_ = await asyncio.gather(
+        started(), deploy_sign_in(networks, signing), automation.deploy()
+    )
     return service
 
 

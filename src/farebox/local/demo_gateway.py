@@ -1,13 +1,10 @@
 """The demo's second half: an existing API is put behind x402, bought from, and breaks."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import aiohttp
 import msgspec
-from stellar_sdk import TransactionEnvelope
 
 from farebox.buyer.authorization import authorize
 from farebox.buyer.choose import BuyerPreferences, choose
@@ -21,13 +18,13 @@ from farebox.kernel.secret import Secret
 from farebox.local.demo_log import DemoLog
 from farebox.local.demo_network import DemoNetwork
 from farebox.local.faults import LocalFault
+from farebox.local.owner_client import sign_in
 from farebox.local.wrapped_api import NAME, WrappedApi
 from farebox.stellar.known_tokens import USDC
 from farebox.x402.headers import encode_header
 
 SLUG: Final = "lisbon-forecast"
 PRICE: Final = BaseUnits(200_000)  # 0.02 USDC
-_TIMEOUT_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +73,12 @@ async def sell_through_gateway(scene: GatewayScene, demo_log: DemoLog) -> None:
 async def wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
     """Sign in as the seller, store the API's token, and create and enable a wrapper."""
     network = scene.network.network
-    token = await _sign_in(scene)
-    secret = await _manage(
-        scene,
-        token,
+    owner = await sign_in(scene.service_url, network, scene.network.seller)
+    secret = await owner.post(
         "/v1/vault/secrets",
         {"name": "forecast api", "value": scene.api.token.reveal(), "purpose": "bearer"},
     )
-    wrapper = await _manage(
-        scene,
-        token,
+    wrapper = await owner.post(
         "/v1/wrappers",
         {
             "name": "Lisbon forecast",
@@ -100,38 +93,8 @@ async def wrap(scene: GatewayScene, demo_log: DemoLog) -> None:
             "payTo": scene.network.seller.address,
         },
     )
-    await _manage(scene, token, f"/v1/wrappers/{wrapper['id']}/enable", None)
+    await owner.post(f"/v1/wrappers/{wrapper['id']}/enable")
     demo_log.step(f"an API behind TLS, with a bearer token in the vault, is sold at {scene.url}")
-
-
-async def _sign_in(scene: GatewayScene) -> Secret[str]:
-    """Sign in with the seller's wallet; returns the session's token."""
-    seller, network = scene.network.seller, scene.network.network
-    who = {"network": network.value, "address": seller.address}
-    challenge = await _manage(scene, None, "/v1/auth/challenge", who)
-    envelope = TransactionEnvelope.from_xdr(challenge["transactionXdr"], network.passphrase)
-    envelope.sign(seller.keypair())
-    signed = {"network": network.value, "transactionXdr": envelope.to_xdr()}
-    return Secret(str((await _manage(scene, None, "/v1/auth/verify", signed))["token"]))
-
-
-async def _manage(
-    scene: GatewayScene, token: Secret[str] | None, path: str, body: Mapping[str, object] | None
-) -> dict[str, Any]:
-    """Send a request of the seller; without a token to sign in."""
-    timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-    headers = {"Authorization": f"Bearer {token.reveal()}"} if token else {}
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.post(scene.service_url + path, json=body, headers=headers) as response,
-        ):
-            text = await response.read()
-    except (aiohttp.ClientError, TimeoutError) as error:
-        raise LocalFault(f"The service does not answer POST {path}.") from error
-    if response.status not in (200, 201):
-        raise LocalFault(f"POST {path} was answered {response.status}: {text.decode()[:300]}")
-    return _decode(text)
 
 
 async def sign_payment(scene: GatewayScene) -> Secret[str]:

@@ -24,6 +24,7 @@ from farebox.local.service_process import ServedNetwork
 from farebox.stellar.rpc_http import HttpSorobanRpc
 
 CLOSE_MS: Final = 1000  # five times the pace of the public networks
+PAYERS: Final = 8  # accounts that deploy and pay for automation
 _BUYER_UNITS: Final = BaseUnits(100 * 10**7)
 
 
@@ -36,6 +37,7 @@ class DemoNetwork:
     rpc: HttpSorobanRpc
     relayer: Wallet
     seller: Wallet
+    payers: tuple[Wallet, ...] = ()
 
     async def usdc_of(self, address: Address) -> BaseUnits:
         """Read an account's USDC balance."""
@@ -61,14 +63,14 @@ async def start_demo_network(
         funder = WalletFunder(rpc, client, SystemClock(), network)
         friendbot = f"{devnet.rpc_url}/friendbot"
         scene, _, _ = await asyncio.gather(
-            devnet.scene(payers=1, payees=1),
+            devnet.scene(payers=1 + PAYERS, payees=1),
             funder.fund_from_friendbot(relayer.address, friendbot),
             funder.fund_from_friendbot(buyer.address, friendbot),
         )
-        await funder.ensure_usdc_trustline(
-            buyer, UsdcFunding(wallet_of(scene.payers[0].secret), _BUYER_UNITS)
-        )
-        yield DemoNetwork(network, devnet, rpc, relayer, wallet_of(scene.payees[0].secret))
+        source, *payers = (wallet_of(each.secret) for each in scene.payers)
+        await funder.ensure_usdc_trustline(buyer, UsdcFunding(source, _BUYER_UNITS))
+        seller = wallet_of(scene.payees[0].secret)
+        yield DemoNetwork(network, devnet, rpc, relayer, seller, tuple(payers))
 
 
 def new_signing_key() -> Secret[str]:

@@ -103,7 +103,7 @@ class ContractDeployment:
         key = code_key(hashlib.sha256(wasm).digest())
         if await self.exists(key):
             return False
-        await self._call(upload_code(wasm), f"upload the code of the {name}")
+        await self.call(upload_code(wasm), f"upload the code of the {name}")
         await self.wait_for(key)
         return True
 
@@ -120,7 +120,7 @@ class ContractDeployment:
             return contract, False
         await self.upload(draft.wasm, draft.name)
         created = create_contract(payer, code, draft.salt, draft.arguments)
-        await self._call(created, f"create the {draft.name}")
+        await self.call(created, f"create the {draft.name}")
         await self.wait_for(instance_key(contract))
         return contract, True
 
@@ -149,7 +149,13 @@ class ContractDeployment:
         result = await self._node.ledger_entries([key])
         return next((each.live_until_ledger for each in result.entries if each.key == key), None)
 
-    async def _call(self, call: HostCall, action: str) -> None:
+    async def call(self, call: HostCall, action: str) -> None:
+        """Land a call that the payer authorizes; `action` is a verb phrase for a refusal.
+
+        Raises:
+            Refusal: the network refuses it.
+            Outage: the node is unavailable.
+        """
         self.report(action)
         response = await self._node.simulate(dry_run(call, self.source.address))
         simulated = read_simulation({**response.result, "events": []})  # not needed

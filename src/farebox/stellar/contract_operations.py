@@ -6,6 +6,7 @@ from typing import Final
 
 from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.networks import Network
+from farebox.stellar.invocations import Invocation, write_invocation
 from farebox.stellar.scval import ScValue
 from farebox.stellar.scval_writer import write_value
 from farebox.stellar.signers import SigningAccount
@@ -27,6 +28,7 @@ _SOURCE_ACCOUNT: Final = bytes(4)  # SorobanCredentialsType
 # HostFunctionType and SorobanAuthorizedFunctionType
 _CREATE: Final = (1).to_bytes(4, "big"), (1).to_bytes(4, "big")
 _CREATE_WITH_ARGUMENTS: Final = (3).to_bytes(4, "big"), (2).to_bytes(4, "big")
+_INVOKE_CONTRACT: Final = bytes(4)
 _UPLOAD: Final = (2).to_bytes(4, "big")
 _INVOKE_HOST_FUNCTION: Final = (24).to_bytes(4, "big")
 _CONTRACT_CODE: Final = (7).to_bytes(4, "big")  # LedgerEntryType
@@ -63,6 +65,12 @@ def contract_of(network: Network, deployer: Address, salt: bytes) -> Address:
     """The address of the contract that `deployer` (G…) makes with this salt of 32 bytes."""
     named = _CONTRACT_ID + network.id + _preimage(deployer, salt)
     return contract_address(hashlib.sha256(named).digest())
+
+
+def invoke_contract(invocation: Invocation) -> HostCall:
+    """Call a contract; the source authorizes the call and those below it."""
+    function = _INVOKE_CONTRACT + invocation.call
+    return HostCall(function, _ONE + _SOURCE_ACCOUNT + write_invocation(invocation))
 
 
 def code_key(wasm_hash: bytes) -> bytes:

@@ -15,6 +15,7 @@ from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.networks import Network
 from support.command import run_farebox
 from support.plan_service import PlanService, plan_service
+from support.promises import promise
 from support.session_desk import Entry
 from support.stage import Stage, environment_for, own_relayer
 from support.stage_fixtures import Networks
@@ -75,6 +76,7 @@ async def waive(service: PlanService, proposal_id: str) -> None:
         await move_plan(db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=2)
 
 
+@promise("automation:session-material")
 async def test_mandate_is_proposed_signed_run_and_closed(service: PlanService) -> None:
     scene = await service.stage.networks[Network.TESTNET].devnet.scene(payers=1, payees=1)
     payer = Keypair.from_secret(scene.payers[0].secret.reveal())

@@ -9,6 +9,7 @@ from farebox.kernel.networks import Network
 from support.asgi import AsgiClient
 from support.paid_gateway import PaidGateway, shared_gateway
 from support.skill_calls import SkillCaller, read_specs
+from support.skill_market import PlanMarket, deploy_market, plan_settings, plans_end
 from support.stage import Stage, environment_for, until_ready
 from support.stage_fixtures import Networks
 from support.upstream import answers
@@ -16,7 +17,14 @@ from support.wallet_sign_in import SERVER
 from support.web_auth import web_auth
 
 # a slug that is used again would be served from memory, so wrappers stay until the service ends
-BETWEEN: Final = ("settlements", "listings", "gateway_payments", "ingress_counts", "challenges")
+BETWEEN: Final = (
+    "settlements",
+    "listings",
+    "gateway_payments",
+    "ingress_counts",
+    "challenges",
+    "api_keys",
+)
 
 
 @pytest.fixture(scope="session")
@@ -27,6 +35,12 @@ async def web_auth_contract(stage_networks: Networks) -> str:
     return (await web_auth(testnet)).contract
 
 
+@pytest.fixture(scope="session")
+async def skill_markets(stage_networks: Networks) -> dict[Network, PlanMarket]:
+    """What plans call, on both networks."""
+    return {name: await deploy_market(each) for name, each in stage_networks.items()}
+
+
 @pytest.fixture(scope="module")
 async def skill_shop(
     stage_client: AsgiClient,
@@ -34,15 +48,20 @@ async def skill_shop(
     stage_database: str,
     gateway_database: str,
     web_auth_contract: str,
+    skill_markets: dict[Network, PlanMarket],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[PaidGateway]:
-    """The service; contract accounts can sign in on testnet."""
+    """The service; contract accounts can sign in on testnet, and plans run on both networks."""
     environment = environment_for(stage_networks, stage_database)
     stage = Stage(stage_client, stage_networks, environment)
+    gateway = Stage(stage_client, stage_networks, environment_for(stage_networks, gateway_database))
+    settings = await plan_settings(gateway, skill_markets)
+    settings |= {"FAREBOX_WEB_AUTH_CONTRACT_TESTNET": web_auth_contract}
     folder = tmp_path_factory.mktemp("skill_shop")
-    async with shared_gateway(
-        stage, gateway_database, folder, FAREBOX_WEB_AUTH_CONTRACT_TESTNET=web_auth_contract
-    ) as opened:
+    async with (
+        shared_gateway(stage, gateway_database, folder, **settings) as opened,
+        plans_end(opened.stage),
+    ):
         yield opened
 
 

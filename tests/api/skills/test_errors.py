@@ -11,6 +11,7 @@ from support import node_proxy
 from support.paid_gateway import PaidGateway
 from support.skill_calls import SkillCaller, errors_of
 from support.skill_failure_table import FAILURES
+from support.skill_market import PlanMarket
 from support.skill_performances import both
 from support.skill_stage import SkillStage
 from support.stage import Stage
@@ -35,10 +36,14 @@ def test_every_error_has_a_request_and_no_other(skill_caller: SkillCaller) -> No
 
 @pytest.mark.parametrize("key", sorted(FAILURES), ids="/".join)
 async def test_error_is_produced_with_its_status_and_place(
-    shop: PaidGateway, skill_caller: SkillCaller, key: tuple[str, str, str]
+    shop: PaidGateway,
+    skill_caller: SkillCaller,
+    skill_markets: dict[Network, PlanMarket],
+    key: tuple[str, str, str],
 ) -> None:
     slug, name, code = key
-    failing = await FAILURES[key](SkillStage(shop, Network.TESTNET, skill_caller))
+    stage = SkillStage(shop, Network.TESTNET, skill_caller, skill_markets)
+    failing = await FAILURES[key](stage)
     await skill_caller.fail(slug, name, code, failing.value, failing.headers)
 
 

@@ -26,6 +26,7 @@ from support.automation_world import (
     soon,
     until_state,
 )
+from support.promises import promise
 from support.waiting import until
 
 FAULTS = {
@@ -92,6 +93,7 @@ async def test_condition_is_polled_until_it_holds_in_two_ledgers(world: Automati
     assert await world.count(keeper) >= 1
 
 
+@promise("automation:bounded-retries")
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_faulty_target_is_not_run_and_says_why(world: AutomationWorld, fault: int) -> None:
     keeper = await world.faulty_keeper(fault)

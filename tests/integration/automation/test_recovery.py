@@ -145,8 +145,8 @@ async def test_landed_run_whose_envelope_cannot_be_opened_is_still_found(
     await die_at(world, "landed")
     async with world.database.connection() as db:
         await db.execute(
-            "UPDATE automation_attempts SET envelope = set_byte(envelope, 40, "
-            "255 - get_byte(envelope, 40)) WHERE envelope IS NOT NULL"
+            "UPDATE automation_attempts SET envelope = envelope || '\\x00'"
+            " WHERE envelope IS NOT NULL"
         )
     await lose_leases(world)
     async with world.running(world.network()):

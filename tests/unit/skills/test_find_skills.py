@@ -55,7 +55,7 @@ def test_filters_are_exact_and_all_hold(wanted: dict[str, str], expected: list[s
 def test_skill_with_the_word_in_its_name_comes_first() -> None:
     assert found(query="sign in")[0] == "wallet-auth"
     assert found(query="receipt verify")[0] == "receipt-verify"
-    assert found(query="contract")[0] == "contract-inspect"
+    assert found(query="contract")[:2] == ["automation-contract-call", "contract-inspect"]
 
 
 def test_network_that_is_not_enabled_does_not_count() -> None:

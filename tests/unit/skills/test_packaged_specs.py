@@ -101,6 +101,8 @@ def _properties(schema: Any) -> Iterator[str]:
     if "$ref" in schema:
         schema = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     yield from schema.get("properties", {})
+    for one in schema.get("anyOf", ()):
+        yield from _properties(one)
 
 
 @case("VA-018")

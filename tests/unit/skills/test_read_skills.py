@@ -23,6 +23,10 @@ def refusal(files: dict[str, bytes]) -> str:
 def test_packaged_skills_are_those_of_the_first_version() -> None:
     assert list(SKILLS) == [
         "account-status",
+        "automation-contract-call",
+        "automation-dca",
+        "automation-disbursement",
+        "automation-rebalance",
         "contract-inspect",
         "network-status",
         "receipt-verify",

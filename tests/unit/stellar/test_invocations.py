@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from stellar_sdk import xdr
 
 from farebox.stellar.auth_entries import read_entry
+from farebox.stellar.contract_operations import invoke_contract
 from farebox.stellar.entry_writer import unsigned_entry
 from farebox.stellar.invocations import Invocation, flatten, read_invocation, write_invocation
 from farebox.stellar.xdr_reader import Malformed
@@ -34,6 +35,20 @@ def test_written_tree_is_that_of_the_sdk_and_is_read_back(tree: Invocation) -> N
     assert xdr.SorobanAuthorizedInvocation.from_xdr_bytes(raw).to_xdr_bytes() == raw
     assert read_invocation(raw) == tree
     assert len(flatten(tree)) == _count(tree)
+
+
+@given(trees)
+def test_call_of_a_tree_is_that_of_the_sdk_and_the_source_authorizes_it(tree: Invocation) -> None:
+    call = invoke_contract(tree)
+    function = xdr.HostFunction.from_xdr_bytes(call.function)
+    assert function.to_xdr_bytes() == call.function
+    count, entry = call.authorized[:4], call.authorized[4:]
+    assert count == (1).to_bytes(4, "big")
+    read = xdr.SorobanAuthorizationEntry.from_xdr_bytes(entry)
+    assert read.to_xdr_bytes() == entry
+    source = xdr.SorobanCredentialsType.SOROBAN_CREDENTIALS_SOURCE_ACCOUNT
+    assert read.credentials.type == source
+    assert read.root_invocation.function.contract_fn == function.invoke_contract
 
 
 def _count(tree: Invocation) -> int:

@@ -12,7 +12,7 @@ import { chosenWallet, WALLETS } from "@/wallet/wallets";
 import styles from "./Automation.module.css";
 import { InstallByHand } from "./InstallByHand";
 import type { Material } from "./installSession";
-import { isRefusal, readMaterial, signMaterial } from "./installSession";
+import { isRefusal, readMaterial, signMaterial, signVerb, sinceSigned } from "./installSession";
 import { PermissionSheet } from "./PermissionSheet";
 import { MODES } from "./planStates";
 
@@ -122,12 +122,12 @@ export function InstallSession({ plan, onActivated }: InstallSessionProps) {
   const count = material.entries.length;
   const isOpen = plan.authorityMode === "open";
   const isPending = state.step !== "ready";
-  const verb = isOpen ? "Activate the plan" : count > 1 ? `Sign ${count} times and activate` : "Sign and activate";
+  const verb = isOpen ? "Activate the plan" : signVerb(count, signed.length);
   const wallet = WALLETS.find((each) => each.id === walletId) ?? chosenWallet();
   return (
     <div className="stack">
       {state.step === "ready" && state.problem !== null && (
-        <Problem error={state.problem} isSmall>
+        <Problem error={sinceSigned(state.problem, signed.length)} isSmall>
           <Button size="small" onClick={read}>
             Read it again
           </Button>

@@ -65,7 +65,9 @@ interface PlanPreviewProps {
 /** What the plan in the form would be. Nothing of it is kept. */
 export function PlanPreview({ preview, failure, isAtField, isBehind, isComplete, isOffered, network, onRetry }: PlanPreviewProps) {
   return (
-    <aside className={styles["preview"]} aria-label="Preview">
+    // A keyboard scrolls it.
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <aside className={styles["preview"]} aria-label="Preview" tabIndex={0}>
       <Card>
         <div className="row" role="status">
           <h2>Preview</h2>

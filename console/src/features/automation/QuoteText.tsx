@@ -7,6 +7,9 @@ import { usePlanTokens } from "./planTokens";
 /** The price of a plan's runs. */
 export function QuoteText({ quote, isFinal = true }: { quote: Quote; isFinal?: boolean }) {
   const token = usePlanTokens(quote.network).tokenOf(quote.asset);
+  if (quote.isFree && quote.fromCredit > 0) {
+    return <p>Nothing is to be paid: {quote.fromCredit === 1 ? "1 run is" : `${quote.fromCredit} runs are`} taken from your credit.</p>;
+  }
   if (quote.isFree) return <p>Runs cost nothing on this network: {quote.runs} in all.</p>;
   return (
     <Facts

@@ -56,7 +56,10 @@ function Leg({ plan, leg, isOnly }: { plan: Plan; leg: RunDetail; isOnly: boolea
       {!isOnly && <h3>Payment {leg.legIndex + 1}</h3>}
       <p className="row">
         <Badge tone={state.tone}>{state.label}</Badge>
-        <span>{state.what}</span>
+        <span>
+          {state.what}
+          {isOnly && state.credit !== undefined && ` ${state.credit}`}
+        </span>
       </p>
       {why !== null && <p className="foreign">{why}</p>}
       <Facts

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Plan, PlanStatus } from "@/api/automationTypes";
+import { WalletProblem } from "@/wallet/wallet";
+import { sinceSigned, signVerb } from "./installSession";
 import { explainPlan, STATUSES, stepOf } from "./planStates";
 import { legsOf, readCells, readRecipients, recipientsCsv } from "./recipients";
 import { mayRetry, whyOf } from "./runStates";
@@ -114,5 +116,26 @@ describe("states", () => {
     expect([mayRetry(run, deadline - 1), mayRetry(run, deadline), mayRetry({ ...run, state: "succeeded" }, 0)]).toEqual([true, false, false]);
     expect(whyOf({ reason: "insufficient_balance", errorCode: null })).toBe("Reason: insufficient balance.");
     expect(whyOf({ reason: null, errorCode: null })).toBeNull();
+  });
+});
+
+describe("signatures of a plan that is signed ahead", () => {
+  test("the button says how many are left", () => {
+    expect([signVerb(1, 0), signVerb(12, 0), signVerb(12, 1), signVerb(12, 12)]).toEqual([
+      "Sign and activate",
+      "Sign 12 times and activate",
+      "Sign the other 11 and activate",
+      "Activate the plan",
+    ]);
+  });
+
+  test("a wallet that declines in the middle does not say that nothing was signed", () => {
+    const declined = new WalletProblem("declined", "You declined in Freighter. Nothing was signed.");
+    expect(sinceSigned(declined, 0)).toBe(declined);
+    const kept = sinceSigned(declined, 2);
+    expect(kept).toMatchObject({ kind: "declined" });
+    expect(String(kept)).toContain("You declined in Freighter. The 2 signatures before it are kept on this page; nothing was sent.");
+    const other = new Error("Nothing was signed.");
+    expect(sinceSigned(other, 2)).toBe(other);
   });
 });

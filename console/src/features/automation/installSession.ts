@@ -92,3 +92,17 @@ export async function signMaterial(
 }
 
 export const isRefusal = (error: unknown): boolean => error instanceof DiffersFromPlan || error instanceof Undecodable;
+
+/** What the button says while some of the signatures are made already. */
+export function signVerb(count: number, signed: number): string {
+  if (count <= 1) return "Sign and activate";
+  if (signed === 0) return `Sign ${count} times and activate`;
+  return signed < count ? `Sign the other ${count - signed} and activate` : "Activate the plan";
+}
+
+/** A refusal of the wallet between two signatures: the earlier ones are kept, and nothing was sent. */
+export function sinceSigned(problem: unknown, signed: number): unknown {
+  if (!(problem instanceof WalletProblem) || signed === 0) return problem;
+  const kept = signed === 1 ? "The signature before it is kept" : `The ${signed} signatures before it are kept`;
+  return new WalletProblem(problem.kind, problem.message.replace("Nothing was signed.", `${kept} on this page; nothing was sent.`));
+}

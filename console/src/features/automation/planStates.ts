@@ -88,7 +88,7 @@ const ENDS: Record<string, string> = {
   session_revoked: "Its session was revoked on the ledger.",
 };
 
-function explainEnd({ status, statusReason, runsSucceeded }: Plan): Explanation {
+function explainEnd({ status, statusReason, runsSucceeded, authorityMode }: Plan): Explanation {
   const runs = `${runsSucceeded} ${runsSucceeded === 1 ? "run" : "runs"} succeeded.`;
   const why = ENDS[statusReason ?? ""] ?? "";
   const said = (text: string) => [text, why, runs].filter((each) => each !== "").join(" ");
@@ -98,7 +98,7 @@ function explainEnd({ status, statusReason, runsSucceeded }: Plan): Explanation 
     case "cancelled":
       return {
         happened: said("The plan is cancelled."),
-        next: "Unused runs became credit. Revoke its session below, if it has one.",
+        next: authorityMode === "open" ? "Unused runs became credit." : "Unused runs became credit. Revoke its session below, if it has one.",
         tone: "accent",
       };
     case "failed":

@@ -1,7 +1,15 @@
 import type { Run } from "@/api/automationTypes";
 import type { BadgeTone } from "@/ui/Badge";
 
-const STATES: Record<string, { label: string; tone: BadgeTone; what: string }> = {
+interface StateWords {
+  label: string;
+  tone: BadgeTone;
+  what: string;
+  /** Whether the run used a paid one; its payments use it together. */
+  credit?: string;
+}
+
+const STATES: Record<string, StateWords> = {
   scheduled: { label: "Scheduled", tone: "neutral", what: "It waits for its time." },
   claimed: { label: "Starting", tone: "accent", what: "It is about to run." },
   checking: { label: "Checking", tone: "accent", what: "The plan and the contract are asked whether it may run." },
@@ -10,19 +18,21 @@ const STATES: Record<string, { label: string; tone: BadgeTone; what: string }> =
   deferred: { label: "Deferred", tone: "neutral", what: "It waits for the next poll, or for the next day of a budget." },
   retry_wait: { label: "Waiting", tone: "warn", what: "It failed for a reason that may pass, and is tried again." },
   reconciling: { label: "Being clarified", tone: "warn", what: "The outcome is not known yet; nothing is sent a second time until it is." },
-  succeeded: { label: "Succeeded", tone: "good", what: "It is on the ledger. One paid run was used." },
-  partial: { label: "Partly done", tone: "warn", what: "Some payments were made. One paid run was used." },
-  failed: { label: "Failed", tone: "bad", what: "It did not happen. No paid run was used." },
-  missed: { label: "Missed", tone: "warn", what: "Its time passed. No paid run was used." },
-  skipped: { label: "Skipped", tone: "neutral", what: "The contract said that there was nothing to do. No paid run was used." },
+  succeeded: { label: "Succeeded", tone: "good", what: "It is on the ledger.", credit: "One paid run was used." },
+  partial: { label: "Partly done", tone: "warn", what: "Some payments were made.", credit: "One paid run was used." },
+  failed: { label: "Failed", tone: "bad", what: "It did not happen.", credit: "No paid run was used." },
+  missed: { label: "Missed", tone: "warn", what: "Its time passed.", credit: "No paid run was used." },
+  skipped: { label: "Skipped", tone: "neutral", what: "It was left out.", credit: "No paid run was used." },
   abandoned: { label: "Unknown", tone: "bad", what: "It cannot be found out how it ended. Look at your account's history." },
 };
 
-export const runState = (state: string) => STATES[state] ?? { label: state, tone: "neutral" as const, what: "" };
+export const runState = (state: string): StateWords => STATES[state] ?? { label: state, tone: "neutral", what: "" };
 
 const REASONS: Record<string, string> = {
   deadline: "The time in which it may land has passed.",
   plan_stopped: "The plan was paused or ended.",
+  owner: "You paused or cancelled the plan.",
+  expired: "The plan has expired.",
   check_declined: "The contract's autolayer_check said no.",
   automation_stopped: "The operator has stopped automation.",
   no_channel: "All sending accounts of the service were busy.",

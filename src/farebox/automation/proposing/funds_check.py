@@ -59,8 +59,7 @@ class FundsCheck:
         Raises:
             RpcUnavailable: no node answers.
         """
-        debits = _debits(calls) if moves else {}
-        credits_ = _credited(calls) if moves else ()
+        debits, credits_ = run_needs(calls) if moves else ({}, ())
         payments = list(_payments(calls)) if moves else []
         assets = await self._assets({*debits, *credits_, *(each.token for each in payments)})
         entries = await self._read(account, assets, payments)
@@ -103,6 +102,18 @@ class FundsCheck:
             answer = await self._ledger.ledger_entries(listed[start : start + _MOST_KEYS])
             found |= {entry.key: entry.data for entry in answer.entries}
         return found
+
+
+def run_needs(calls: RunCalls) -> tuple[dict[Address, int], tuple[Address, ...]]:
+    """What the account must have for one run, and the tokens that it must be able to receive.
+
+    A run that chooses one of several calls, as a rebalance does, sells what the account has too
+    much of: there is no token that it must have.
+    """
+    roots = sum(each.allowed.under is None for each in calls.planned.calls)
+    if roots > 1:
+        return {}, tuple(dict.fromkeys((*_debits(calls), *_credited(calls))))
+    return _debits(calls), _credited(calls)
 
 
 def _debits(calls: RunCalls) -> dict[Address, int]:

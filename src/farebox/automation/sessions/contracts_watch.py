@@ -38,7 +38,7 @@ NEEDED: Final[Mapping[AuthorityMode, tuple[ServiceContract, ...]]] = MappingProx
     }
 )
 DIFFERS: Final = "automation_contract_differs"  # other code than the pinned one, or none at all
-_AGAIN_S: Final = 5.0  # after an outage
+_AGAIN_S: Final = 5.0  # after an outage, and while a contract differs: it may be deployed soon
 _REFRESH_S: Final = 600.0
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
@@ -97,9 +97,10 @@ class ContractsWatch:
         return found
 
     async def run(self) -> None:
-        """Check at start, after an outage soon again, and then every ten minutes."""
+        """Check at start and every ten minutes, and soon again while it is not as it should be."""
         while True:
-            await self._clock.sleep(_REFRESH_S if await self.check() else _AGAIN_S)
+            is_read = await self.check()
+            await self._clock.sleep(_REFRESH_S if is_read and not self.warnings else _AGAIN_S)
 
     async def check(self) -> bool:
         """Read every named contract; False where no node answers, and then nothing changes."""
@@ -109,7 +110,8 @@ class ContractsWatch:
         except RpcUnavailable:
             return False
         fitting = frozenset(each for each in keys if found is not None and self._fits(each, found))
-        for each in set(keys) - fitting:
+        differing = set(keys) - fitting
+        for each in differing if fitting != self._fitting else ():
             log.error(
                 "automation.contract_differs", network=self._network.value, contract=each.value
             )

@@ -44,17 +44,36 @@ async def deploy_contracts(deployment: ContractDeployment) -> DeployedContracts:
         Refusal: the network refuses a transaction.
         Outage: the node is unavailable; completed steps stay.
     """
-    was_made = await deployment.upload(read_code(ServiceContract.MANDATE), "mandate")
+    was_made = await upload_mandate(deployment)
     contracts, ends = {}, []
     for contract in DEPLOYED:
-        draft = ContractDraft(
-            contract.replace("_", " "), read_code(contract), _salt(contract), _arguments(contract)
-        )
-        contracts[contract], is_new = await deployment.create(draft)
+        contracts[contract], is_new = await deploy_contract(deployment, contract)
         was_made = was_made or is_new
         ends.append(await deployment.live_until(instance_key(contracts[contract])))
     known = [each for each in ends if each is not None]
     return DeployedContracts(contracts, not was_made, min(known, default=None))
+
+
+async def upload_mandate(deployment: ContractDeployment) -> bool:
+    """Upload the code of which the factory makes mandates; whether it was missing.
+
+    Raises:
+        Refusal, Outage: as `deploy_contracts`.
+    """
+    return await deployment.upload(read_code(ServiceContract.MANDATE), "mandate")
+
+
+async def deploy_contract(
+    deployment: ContractDeployment, contract: ServiceContract
+) -> tuple[Address, bool]:
+    """Create one of `DEPLOYED` and upload its code where they are missing; whether it was.
+
+    Raises:
+        Refusal, Outage: as `deploy_contracts`.
+    """
+    name, code = contract.replace("_", " "), read_code(contract)
+    draft = ContractDraft(name, code, _salt(contract), _arguments(contract))
+    return await deployment.create(draft)
 
 
 def _arguments(contract: ServiceContract) -> tuple[ScBytes, ...]:

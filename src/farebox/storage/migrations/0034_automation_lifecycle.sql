@@ -1,3 +1,5 @@
+SET LOCAL lock_timeout = '5s';
+
 -- The life of plans: runs that their owner repeats, networks that are out, and what is deleted.
 
 -- The run's credit was used before its failed legs were repeated: it is used once.

@@ -1,3 +1,5 @@
+SET LOCAL lock_timeout = '5s';
+
 -- What the paymaster sends besides runs: installations that owners have signed, and closings that
 -- delegates have signed. Each has a channel account of its own until its outcome is known.
 CREATE TABLE automation_sponsored (

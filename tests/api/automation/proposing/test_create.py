@@ -4,17 +4,21 @@ import asyncio
 import base64
 import hashlib
 
+import pytest
 from stellar_sdk import Keypair, scval, xdr
 
 from farebox.automation.sealed_columns import DELEGATE_PURPOSE, DELEGATES
 from farebox.kernel.caller import Grant
 from farebox.kernel.networks import Network
+from farebox.vault.sealing import SealBroken
 from support.automation import sealer
 from support.callers import OPERATOR, OPERATOR_KEY, bearer, create_key, sign_in_wallet
 from support.planted_secrets import plant_secret
+from support.promises import promise
 from support.proposing_stage import PLANS, ProposingStage, hash_of, in_time, keeper_plan
 
 
+@promise("automation:session-material")
 async def test_proposal_of_a_keeper_has_schedule_quote_session_and_preflight(
     proposing: ProposingStage,
 ) -> None:
@@ -50,6 +54,7 @@ async def test_proposal_of_a_keeper_has_schedule_quote_session_and_preflight(
     assert shown == detail | {"preflight": None}
 
 
+@promise("automation:policy-id")
 async def test_policy_id_is_that_of_the_shown_spec(proposing: ProposingStage) -> None:
     """By the public SDK's decoder, and the formula of the design."""
     detail = await proposing.propose(
@@ -207,6 +212,31 @@ async def test_creation_leaves_an_audit_event_and_an_event_of_the_plan(
     assert len(rows) == 1, "a refusal leaves none"
 
 
+@promise("automation:fresh-delegate")
+async def test_each_proposal_has_a_key_of_its_own(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    body = keeper_plan(keeper, allowDuplicate=True)
+    made = [(await proposing.propose(wallet, body))["proposal"] for _ in range(2)]
+    assert len({each["delegate"] for each in made}) == 2
+    assert len({each["policyId"] for each in made}) == 2, "the key is part of the policy"
+
+
+@promise("automation:delegate-sealed")
+async def test_delegate_key_opens_for_its_own_plan_alone(proposing: ProposingStage) -> None:
+    wallet, keeper = await proposing.wallet(), await proposing.keeper()
+    plan = (await proposing.propose(wallet, keeper_plan(keeper)))["proposal"]["id"]
+    (row,) = await proposing.stage.query(
+        "SELECT delegate_key FROM automation_proposals WHERE id = $1", plan
+    )
+    own = {"owner": wallet.owner, "purpose": DELEGATE_PURPOSE, "record": plan}
+    seed = sealer(DELEGATES).open(row["delegate_key"], **own)
+    assert len(seed.reveal()) == 32, "control: its own plan"
+    for member in own:
+        with pytest.raises(SealBroken):
+            sealer(DELEGATES).open(row["delegate_key"], **(own | {member: "another"}))
+
+
+@promise("automation:delegate-sealed")
 async def test_delegate_key_is_stored_sealed_and_answered_nowhere(
     proposing: ProposingStage,
 ) -> None:

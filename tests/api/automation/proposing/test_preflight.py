@@ -6,6 +6,7 @@ from stellar_sdk import Asset, Keypair, scval
 from farebox.kernel.networks import Network
 from support.contracts import wasm_of
 from support.payments import Json
+from support.promises import promise
 from support.proposing_stage import PLANS, ProposingStage, keeper_plan, payroll
 from support.stage import key_of
 
@@ -31,6 +32,7 @@ async def judge(proposing: ProposingStage, headers: dict[str, str], plan: str) -
     return answer.json()
 
 
+@promise("automation:contract-convention")
 @pytest.mark.parametrize("fault", BROKEN)
 async def test_author_is_told_which_rule_the_contract_breaks(
     proposing: ProposingStage, fault: int

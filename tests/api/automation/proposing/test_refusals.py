@@ -9,6 +9,7 @@ from farebox.kernel.addresses import contract_address
 from farebox.kernel.networks import Network
 from support.node_proxy import http
 from support.payments import Json
+from support.promises import promise
 from support.proposing_stage import (
     PLANS,
     ProposingStage,
@@ -215,6 +216,7 @@ async def test_contract_that_is_not_there_or_has_other_code_is_refused(
     assert answer.status == 200, answer.body
 
 
+@promise("automation:contract-convention")
 async def test_target_without_the_convention_is_refused(proposing: ProposingStage) -> None:
     scene = proposing.stage.networks[Network.TESTNET].scene
     body = keeper_plan(scene.asset)

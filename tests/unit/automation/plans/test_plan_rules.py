@@ -43,6 +43,7 @@ from support.plans import (
     changed,
     plan_of,
 )
+from support.promises import promise
 
 OVER: Final = ErrorCode.LIMIT_EXCEEDED
 UNFIT: Final = ErrorCode.SPEC_MISMATCH
@@ -207,6 +208,7 @@ def test_batch_may_have_more_recipients() -> None:
     assert run_effects(batch).max_debit == (TokenAmount(USDC, BaseUnits(100)),)
 
 
+@promise("automation:two-limits")
 def test_authorizations_are_counted_by_transactions_and_runs_by_purchase() -> None:
     assert authorization_limit(plan_of("disbursement", DISBURSEMENT), 12) == 36
     assert authorization_limit(plan_of("dca", DCA), 12) == 12
@@ -222,6 +224,7 @@ def test_effects_of_a_run_follow_from_the_plan() -> None:
     assert run_effects(plan_of("contract_call", CALL)).max_debit[0].amount == 500
 
 
+@promise("automation:finite-runs")
 @pytest.mark.parametrize("runs", [0, 1_001, -1])
 def test_run_limit_is_one_to_a_thousand(runs: int) -> None:
     plan = plan_of("dca", DCA)

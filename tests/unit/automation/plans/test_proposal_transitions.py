@@ -25,6 +25,7 @@ from farebox.automation.plans.proposal_transitions import (
 )
 from farebox.automation.refusal import AutomationRefused
 from farebox.kernel.error_codes import ErrorCode
+from support.promises import promise
 
 # from | trigger | to | effects; `same` stays, `open` is paid, active and paused, `ended` the rest
 MODEL: Final = """
@@ -78,6 +79,7 @@ def read_model() -> dict[tuple[str, str], tuple[str, list[str]]]:
 ROWS: Final = read_model()
 
 
+@promise("automation:states")
 @pytest.mark.parametrize("trigger", ProposalTrigger)
 @pytest.mark.parametrize("state", [None, *ProposalState])
 def test_every_pair_of_state_and_trigger_is_as_in_the_model(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from farebox.automation.plans.quote import PriceList, make_quote, payment_identifier, price_run
 from farebox.kernel.amounts import BaseUnits
 from support.plans import START, USDC
+from support.promises import promise
 
 # one XLM is 0.25 USDC of seven decimals
 PRICES: Final = PriceList(USDC, BaseUnits(1_000), BaseUnits(500), units_per_xlm=2_500_000)
@@ -37,6 +38,7 @@ def test_price_is_never_below_three_times_the_fee(fee: int, rate: int) -> None:
     assert price == 1_000 or (price - 1) * 10_000_000 < 3 * fee * rate
 
 
+@promise("automation:finite-runs")
 def test_quote_has_the_setup_once_and_lives_for_a_quarter_of_an_hour() -> None:
     quote = make_quote(PRICES, runs=12, fee_stroops=100_000, revision=3, now=START)
     assert (quote.per_run, quote.setup, quote.total) == (75_000, 500, 900_500)

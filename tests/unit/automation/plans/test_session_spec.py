@@ -61,6 +61,7 @@ from support.plans import (
     changed,
     session_specs,
 )
+from support.promises import promise
 
 VECTORS: Final[list[dict[str, Any]]] = json.loads(
     (Path(__file__).parents[4] / "contracts" / "policy_id_vectors.json").read_text()
@@ -259,6 +260,7 @@ def test_there_are_vectors_of_both_networks_and_modes() -> None:
     assert {AuthorityMode.SESSION, AuthorityMode.MANDATE} <= modes
 
 
+@promise("automation:policy-id")
 @given(spec=session_specs, other=session_specs, network=st.sampled_from(Network))
 def test_policy_id_differs_with_every_member_and_network(
     spec: SessionSpec, other: SessionSpec, network: Network

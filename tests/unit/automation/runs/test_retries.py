@@ -34,6 +34,7 @@ from farebox.stellar.simulation import (
 from farebox.submission.try_again_later import TryAgainLaterCause
 from support.contracts import FOLDER
 from support.plans import START
+from support.promises import promise
 
 FAR: Final = START + timedelta(days=1)
 NUMBERS: Final = ErrorNumbers(
@@ -89,6 +90,7 @@ def test_session_error_is_never_retried() -> None:
     assert REACTIONS[ErrorClass.SESSION] is Reaction.STOP_PLAN
 
 
+@promise("automation:bounded-retries")
 @given(
     error=st.sampled_from(ErrorClass),
     attempts=st.integers(1, 10),

@@ -19,6 +19,7 @@ from farebox.automation.runs.run_state import (
     move_run,
 )
 from farebox.kernel.error_codes import ErrorCode
+from support.promises import promise
 
 END: Final = "next_slot, release_channel"
 # states | trigger | to | effects
@@ -60,6 +61,7 @@ def read_model() -> dict[tuple[str, str], tuple[str, list[str]]]:
 ROWS: Final = read_model()
 
 
+@promise("automation:states")
 @pytest.mark.parametrize("trigger", RunTrigger)
 @pytest.mark.parametrize("state", RunState)
 def test_every_pair_of_state_and_trigger_is_as_in_the_model(

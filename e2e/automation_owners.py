@@ -1,0 +1,198 @@
+"""Owners of plans: classic accounts and smart accounts, what they sign, and their requests."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import aiohttp
+from stellar_sdk import Address, Keypair, TransactionEnvelope, scval, xdr
+from stellar_sdk.auth import authorization_payload_hash, authorize_entry
+
+from e2e.automation_chain import NET, Entry
+from e2e.machine import RunFailed
+from farebox.buyer.authorization import authorize
+from farebox.buyer.offer import Option, UnreadableOffer, read_offer
+from farebox.buyer.pay import payment_payload
+from farebox.buyer.wallet import wallet_of
+from farebox.kernel.secret import Secret
+from farebox.stellar.soroban_rpc import SorobanRpc
+from farebox.x402.headers import encode_header
+
+PLANS: Final = "/v1/automations"
+_CHALLENGE_LIFE: Final = 60  # ledgers
+_HTTP_S: Final = 60
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """An account and its key; `generation` is empty for a classic account."""
+
+    account: str
+    key: Keypair = field(repr=False)
+    generation: str = ""
+    verifier: str = ""
+
+    def sign(self, raw: str, *, until: int | None = None) -> str:
+        """Sign an entry (base64), to its own last ledger unless another one is given."""
+        entry = Entry.from_xdr(raw)
+        credentials = entry.credentials.address
+        if credentials is None:
+            raise RunFailed("an entry names no address")
+        until = until or credentials.signature_expiration_ledger.uint32
+        if not self.generation:
+            return authorize_entry(entry, self.key, until, NET.passphrase).to_xdr()
+        rules = [0] * tree_size(entry.root_invocation)
+        return sign_by_external(entry, self.key, rules, until, self).to_xdr()
+
+
+class Client:
+    """The HTTP requests of a signed-in owner, and the payments of one payer."""
+
+    def __init__(self, http: aiohttp.ClientSession, service: str, owner: Owner) -> None:
+        self.owner = owner
+        self._http, self._service = http, service
+        self._token = ""
+
+    async def sign_in(self, ledger: int) -> None:
+        """Sign in by SEP-10, or with a contract account by SEP-45."""
+        url = f"{self._service}/v1/auth/{NET.label}"
+        domain = urlsplit(self._service).hostname or ""
+        query = {"account": self.owner.account, "home_domain": domain}
+        async with self._http.get(url, params=query) as response:
+            challenge = await _json(response, "a challenge")
+        if self.owner.generation:
+            body = {"authorization_entries": self._entries(challenge, ledger)}
+        else:
+            envelope = TransactionEnvelope.from_xdr(challenge["transaction"], NET.passphrase)
+            envelope.sign(self.owner.key)
+            body = {"transaction": envelope.to_xdr()}
+        async with self._http.post(url, json=body) as response:
+            self._token = str((await _json(response, "a sign-in"))["token"])
+
+    def _entries(self, challenge: Json, ledger: int) -> str:
+        found = xdr.SorobanAuthorizationEntries.from_xdr(challenge["authorization_entries"])
+        entries = found.soroban_authorization_entries
+        signed = [
+            Entry.from_xdr(self.owner.sign(each.to_xdr(), until=ledger + _CHALLENGE_LIFE))
+            if _address(each) == self.owner.account
+            else each
+            for each in entries
+        ]
+        return xdr.SorobanAuthorizationEntries(signed).to_xdr()
+
+    async def get(self, path: str) -> Json:
+        """Read something below the plans' path."""
+        return (await self.send("GET", path, None))[1]
+
+    async def post(self, path: str, body: object, *wanted: int) -> Json:
+        """Send a body that must be answered with one of these statuses, or with 200.
+
+        Raises:
+            RunFailed: it is answered otherwise.
+        """
+        status, found, _ = await self.send("POST", path, body)
+        if status not in (wanted or (200,)):
+            raise RunFailed(f"POST {path}: {status} {json.dumps(found.get('error', found))[:400]}")
+        return found
+
+    async def send(
+        self, method: str, path: str, body: object, **headers: str
+    ) -> tuple[int, Json, str]:
+        """Send a request; status, body and the price that a 402 names."""
+        sent = {"Authorization": f"Bearer {self._token}"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        async with self._http.request(
+            method, self._service + PLANS + path, json=body, headers=sent
+        ) as response:
+            found: Json = json.loads(await response.read() or b"{}")
+            return response.status, found, response.headers.get("PAYMENT-REQUIRED", "")
+
+    async def pay(self, plan: str, payer: Secret[str], node: SorobanRpc) -> Json:
+        """Pay for the runs of a plan by x402; the response.
+
+        Raises:
+            RunFailed: nothing is to be paid, or the payment is refused.
+        """
+        path = f"/{plan}/payment"
+        status, body, header = await self.send("POST", path, {})
+        offer = read_offer(header or None)
+        if status != 402 or isinstance(offer, UnreadableOffer):
+            raise RunFailed(f"POST {path}: {status} {body} asks for no payment")
+        option = offer.options[0]
+        if not isinstance(option, Option):
+            raise RunFailed(f"the price cannot be paid: {option.reason}")
+        signed = await authorize(option.terms, wallet_of(payer), node)
+        payment = encode_header(payment_payload(offer, option, signed))
+        for _ in range(40):  # a payment under way is answered 202
+            status, body, _ = await self.send("POST", path, {}, payment_signature=payment)
+            if status != 202:
+                break
+            await asyncio.sleep(0.5)
+        if status != 200:
+            raise RunFailed(f"the payment is answered {status} {body}")
+        return body
+
+
+async def _json(response: aiohttp.ClientResponse, what: str) -> Json:
+    if response.status != 200:
+        raise RunFailed(f"{what} is refused: {response.status} {(await response.text())[:300]}")
+    found: Json = await response.json()
+    return found
+
+
+def open_http() -> aiohttp.ClientSession:
+    """Open a session whose requests all have a deadline; close it afterwards."""
+    return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_HTTP_S))
+
+
+def sign_by_external(
+    entry: Entry, key: Keypair, rule_ids: Sequence[int], until: int, account: Owner
+) -> Entry:
+    """Sign an entry for a smart account by one external key, under the rule of each call."""
+    ids = scval.to_vec([scval.to_uint32(each) for each in rule_ids])
+
+    def answer(preimage: xdr.HashIDPreimage) -> xdr.SCVal:
+        payload = authorization_payload_hash(preimage)
+        signature = scval.to_bytes(key.sign(_digest(account, payload, ids)))
+        pair = xdr.SCMapEntry(external_signer(account.verifier, key), signature)
+        signers = xdr.SCVal(xdr.SCValType.SCV_MAP, map=xdr.SCMap([pair]))
+        return scval.to_struct({"context_rule_ids": ids, "signers": signers})
+
+    return authorize_entry(entry, answer, until, NET.passphrase)
+
+
+def external_signer(verifier: str, key: Keypair) -> xdr.SCVal:
+    """A key of a smart account, as its rules name it."""
+    public = scval.to_bytes(key.raw_public_key())
+    return scval.to_vec([scval.to_symbol("External"), scval.to_address(verifier), public])
+
+
+def tree_size(node: xdr.SorobanAuthorizedInvocation) -> int:
+    """The number of calls in a tree."""
+    return 1 + sum(tree_size(below) for below in node.sub_invocations)
+
+
+def _digest(account: Owner, payload: bytes, ids: xdr.SCVal) -> bytes:
+    if account.generation == "c":
+        return hashlib.sha256(payload + ids.to_xdr_bytes()).digest()
+    structure = scval.to_struct(
+        {
+            "account": scval.to_address(account.account),
+            "context_rule_ids": ids,
+            "signature_payload": scval.to_bytes(payload),
+        }
+    )
+    return hashlib.sha256(structure.to_xdr_bytes()).digest()
+
+
+def _address(entry: Entry) -> str:
+    credentials = entry.credentials.address
+    if credentials is None:
+        return ""
+    return Address.from_xdr_sc_address(credentials.address).address
