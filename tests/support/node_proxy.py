@@ -105,6 +105,11 @@ class NodeProxy:
         for method in METHODS:
             self.on(method, step)
 
+    @property
+    def is_scripted(self) -> bool:
+        """Whether some calls are not simply forwarded."""
+        return bool(self._script)
+
     def reset(self) -> None:
         """Forward every call again and forget the recorded calls."""
         self._script.clear()

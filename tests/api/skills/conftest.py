@@ -1,6 +1,7 @@
 """A service with its gateway and a web-auth contract, and a caller that has read its specs."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Final
 
 import pytest
@@ -13,6 +14,7 @@ from support.skill_market import PlanMarket, deploy_market, plan_settings, plans
 from support.stage import Stage, environment_for, until_ready
 from support.stage_fixtures import Networks
 from support.upstream import answers
+from support.waiting import until
 from support.wallet_sign_in import SERVER
 from support.web_auth import web_auth
 
@@ -76,8 +78,19 @@ async def shop(skill_shop: PaidGateway) -> AsyncIterator[PaidGateway]:
     """The service without payments and listings of other tests."""
     await until_ready(skill_shop.client)
     yield skill_shop
-    for each in skill_shop.stage.networks.values():  # other services start with these nodes
+    for network, each in skill_shop.stage.networks.items():  # other services start with these nodes
+        if each.node.is_scripted:
+            each.node.reset()
+            await until(partial(_can_be_read, skill_shop, network))
         each.node.reset()
     for table in BETWEEN:
         await skill_shop.stage.query(f"DELETE FROM {table}")
     skill_shop.upstream.answer = answers(b"sunny")
+
+
+async def _can_be_read(shop: PaidGateway, network: Network) -> bool:
+    """Whether the service uses the network again, which it leaves alone after failures."""
+    account = shop.stage.networks[network].scene.payers[0].address
+    found = await shop.client.get(f"/v1/accounts/{network.value}/{account}")
+    part = (await shop.client.get("/health/ready")).json()["parts"][network.value]
+    return found.status == 200 and part["status"] == "ok"

@@ -24,12 +24,12 @@ from farebox.automation.runs.run_state import RunTrigger
 from farebox.automation.sealed_columns import ENVELOPE_PURPOSE
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.storage.faults import Conflict, DatabaseUnavailable
 from farebox.submission.fate import Fate, Indeterminate, SentEnvelope
-from farebox.vault.sealing import SealBroken
 
 _CHANNEL_WAIT_S: Final = 30.0
 _PROOF_S: Final = 10.0  # past its bound: by then most fates are proven
@@ -122,7 +122,7 @@ class RunSender:
             envelope = self._needs.sealer.open(
                 sealed, owner=run.owner, purpose=ENVELOPE_PURPOSE, record=record
             )
-        except SealBroken:  # it cannot be sent again, and may have landed all the same
+        except Outage:  # it cannot be sent again, and may have landed all the same
             log.exception("automation.envelope_not_opened", run=run.id)
             return await self._needs.resolver.resolve(run, terms, attempt, Indeterminate())
         attempt = replace(attempt, sent=replace(attempt.sent, envelope=envelope))

@@ -256,7 +256,7 @@ CREATE TABLE automation_payments (
     payer text,                                           -- with `nonce` the payment's identity
     nonce bigint,
     request_digest bytea CHECK (octet_length(request_digest) = 32),
-    tx_hash bytea UNIQUE CHECK (octet_length(tx_hash) = 32),
+    tx_hash bytea CHECK (octet_length(tx_hash) = 32),     -- a stranger's may carry several payments
     receipt text,
     valid_until timestamptz NOT NULL,                     -- of the quote
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
