@@ -130,6 +130,8 @@ async def test_entry_of_another_signer_network_or_plan_is_refused(
         good = [sign_entry(each, key) for each in issued]
         found = await refused(plans, owner, plan, [sign(issued[0]), good[1]])
         assert found == (409, "session_mismatch", first), what
+    issued = [each.unsigned.entry for each in await plans.issued(plan)]
+    good = [sign_entry(each, key) for each in issued]
     unsigned = xdr.SorobanAuthorizationEntry.from_xdr_bytes(issued[0]).to_xdr()
     assert (await refused(plans, owner, plan, [unsigned, good[1]]))[2] == first
     assert await refused(plans, owner, plan, good[:1]) == (
