@@ -1,6 +1,7 @@
 """Activation refuses whatever the owner did not authorize for this plan, and says which rule."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -117,7 +118,7 @@ async def test_entry_of_another_signer_network_or_plan_is_refused(
     )
     first = "presignedEntriesXdr[0]"
     of_another_plan = (await plans.sign_all(await draft(plans, owner, scene), key))[0]
-    wrong = {
+    wrong: dict[str, Callable[[bytes], str]] = {
         "a stranger's signature": lambda issued: sign_entry(issued, stranger),
         "the other network": lambda issued: sign_entry(
             issued, key, passphrase=Network.PUBNET.passphrase
