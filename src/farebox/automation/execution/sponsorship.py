@@ -13,8 +13,9 @@ import structlog
 
 from farebox.automation.authority.ledger_bounds import ATTEMPT_LIFE
 from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.execution.sponsor_obstacle import SponsorObstacle
 from farebox.automation.paymaster import budget_store, sponsored_store
-from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.paymaster.budget_store import AutomationBudgets, SpendScope
 from farebox.automation.paymaster.channel_store import RunChannel
 from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope
 from farebox.automation.paymaster.sponsored_store import (
@@ -48,6 +49,10 @@ from farebox.submission.fate import (
 
 _FEE_SHARE: Final = (115, 100)
 _FEE_BYTES: Final = 8  # the resource fee ends the resource data
+_BUDGETS: Final = {
+    SpendScope.TOTAL: SponsorObstacle.BUDGET_TOTAL,
+    SpendScope.OWNER: SponsorObstacle.BUDGET_OWNER,
+}
 _WAIT_S: Final = 20.0  # of a caller; then it is pending
 _LOST_AFTER: Final = timedelta(seconds=120)
 _BATCH: Final = 20
@@ -90,12 +95,19 @@ class SponsoredPending:
 
 @dataclass(frozen=True, slots=True)
 class SponsoredRefused:
-    """Nothing happened on the ledger; `code` says why."""
+    """The ledger refuses the call, or it died; `code` says why."""
 
     code: str
 
 
-SponsoredResult = SponsoredLanded | SponsoredPending | SponsoredRefused
+@dataclass(frozen=True, slots=True)
+class SponsoredUnavailable:
+    """The service cannot send the call now: nothing was sent, and it may be repeated."""
+
+    obstacle: SponsorObstacle
+
+
+SponsoredResult = SponsoredLanded | SponsoredPending | SponsoredRefused | SponsoredUnavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +154,7 @@ class Sponsorship:
                 simulated.kind.value if number is None else f"contract_{number}"
             )
         if not isinstance(simulated, Simulated):
-            return SponsoredRefused("not_simulated")
+            return SponsoredUnavailable(SponsorObstacle.NOT_SIMULATED)
         fee = -(-simulated.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
         row = SponsoredRow(
             new_id("aspo"),
@@ -160,7 +172,7 @@ class Sponsorship:
         except BaseException:
             await self._finish(row, SponsoredOutcome.DEAD)
             raise
-        if isinstance(prepared, SponsoredRefused):
+        if isinstance(prepared, SponsoredUnavailable):
             await self._finish(row, SponsoredOutcome.DEAD)
             return prepared
         if prepared.sent is None:
@@ -205,7 +217,7 @@ class Sponsorship:
         try:
             return await self._add(row)
         except _NotTaken as refused:
-            return SponsoredRefused(refused.code)
+            return SponsoredUnavailable(refused.obstacle)
         except Conflict:
             async with self._database.connection() as db:
                 other = await sponsored_store.find_open(db, row.proposal_id, row.purpose)
@@ -215,25 +227,25 @@ class Sponsorship:
     async def _add(self, row: SponsoredRow) -> RunChannel:
         async with self._database.transaction() as db:
             if await budget_store.read_stop_time(db, row.network) is not None:
-                raise _NotTaken("automation_stopped")
+                raise _NotTaken(SponsorObstacle.STOPPED)
             channel = await sponsored_store.add_row(db, row)
             if channel is None:
-                raise _NotTaken("no_channel")
+                raise _NotTaken(SponsorObstacle.NO_CHANNEL)
             return channel
 
     async def _prepare(
         self, row: SponsoredRow, channel: RunChannel, call: AuthorizedCall, priced: _Priced
-    ) -> SponsoredRow | SponsoredRefused:
+    ) -> SponsoredRow | SponsoredUnavailable:
         needs, limits = self._needs, self._needs.limits
         used = channel.used_sequence
         if used is None:
             used = await needs.account_sequence(channel.address)
         fee = plan_fees(priced.resource_fee, needs.fee_stats(), limits.fees, fee_bumped=True)
         if used is None:
-            return SponsoredRefused("channel_missing")
+            return SponsoredUnavailable(SponsorObstacle.CHANNEL_MISSING)
         if isinstance(fee, FeeOverCeiling):
             log.warning("automation.fee_over_ceiling", plan=row.proposal_id, fee=fee.lowest_charge)
-            return SponsoredRefused("fee_ceiling")
+            return SponsoredUnavailable(SponsorObstacle.FEE_CEILING)
         now = needs.ledgers.now()
         raised = priced.simulated.soroban_data[:-_FEE_BYTES]
         envelope = RunEnvelope(
@@ -253,9 +265,9 @@ class Sponsorship:
         try:
             await self._record(prepared)
         except _NotTaken as used_up:
-            return SponsoredRefused(used_up.code)
+            return SponsoredUnavailable(used_up.obstacle)
         except RowLost:
-            return SponsoredRefused("too_slow")
+            return SponsoredUnavailable(SponsorObstacle.TOO_SLOW)
         return prepared
 
     async def _record(self, prepared: SponsoredRow) -> None:
@@ -263,7 +275,7 @@ class Sponsorship:
             budgets = self._needs.limits.budgets
             scope = await sponsored_store.record_sent(db, prepared, budgets)
             if scope is not None:
-                raise _NotTaken(f"budget_{scope.value}")
+                raise _NotTaken(_BUDGETS[scope])
 
     async def _conclude(self, row: SponsoredRow, fate: Fate | ObservedFate) -> SponsoredResult:
         sent = row.sent
@@ -276,7 +288,10 @@ class Sponsorship:
             case TransactionFound():
                 await self._finish(row, SponsoredOutcome.FAILED, _fee_of(sent, fate))
                 return SponsoredRefused("transaction_failed")
-            case Dead() | NotSent() | Refused():
+            case NotSent() | Refused():
+                await self._finish(row, SponsoredOutcome.DEAD)
+                return SponsoredUnavailable(SponsorObstacle.NOT_SENT)
+            case Dead():
                 await self._finish(row, SponsoredOutcome.DEAD)
                 return SponsoredRefused("transaction_dead")
             case Unproven():
@@ -293,11 +308,11 @@ class Sponsorship:
 
 
 class _NotTaken(Exception):
-    """A transaction of the database is rolled back; `code` says why."""
+    """A transaction of the database is rolled back."""
 
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
+    def __init__(self, obstacle: SponsorObstacle) -> None:
+        super().__init__(obstacle)
+        self.obstacle = obstacle
 
 
 async def _nothing() -> None:
