@@ -13,7 +13,7 @@ import structlog
 
 from farebox.automation.authority.ledger_bounds import ATTEMPT_LIFE
 from farebox.automation.execution.simulate_run import RunSimulator
-from farebox.automation.execution.sponsor_obstacle import SponsorObstacle
+from farebox.automation.execution.sponsor_obstacle import SponsorObstacle, judge_installs
 from farebox.automation.paymaster import budget_store, sponsored_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets, SpendScope
 from farebox.automation.paymaster.channel_store import RunChannel
@@ -228,9 +228,16 @@ class Sponsorship:
         async with self._database.transaction() as db:
             if await budget_store.read_stop_time(db, row.network) is not None:
                 raise _NotTaken(SponsorObstacle.STOPPED)
+            if row.purpose is SponsoredPurpose.INSTALL:
+                await sponsored_store.lock_installs(db, row.owner)
             channel = await sponsored_store.add_row(db, row)
             if channel is None:
                 raise _NotTaken(SponsorObstacle.NO_CHANNEL)
+            if row.purpose is SponsoredPurpose.INSTALL:
+                of_plan, of_owner = await sponsored_store.count_installs(db, row)
+                limit = judge_installs(of_plan=of_plan, of_owner=of_owner)
+                if limit is not None:
+                    raise _NotTaken(limit)
             return channel
 
     async def _prepare(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from farebox.automation.authority.ledger_bounds import INSTALL_LEDGERS
-from farebox.automation.execution.sponsor_obstacle import SponsorObstacle, wait_for
+from farebox.automation.execution.sponsor_obstacle import LIMITED, SponsorObstacle, wait_for
 from farebox.automation.execution.sponsorship import (
     SponsoredLanded,
     SponsoredPending,
@@ -36,7 +36,7 @@ from farebox.automation.sessions.install_tree import InstallTrees
 from farebox.automation.sessions.read_back import SessionReadBack
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import Refusal
+from farebox.kernel.errors import Refusal, TooManyRequests
 from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import (
     PAYING_KINDS,
@@ -134,9 +134,12 @@ class SessionInstallations:
                 raise self._not_sent(obstacle)
 
     def _not_sent(self, obstacle: SponsorObstacle) -> Refusal:
-        wait = wait_for(obstacle, self._clock.now())
+        wait_s = math.ceil(wait_for(obstacle, self._clock.now()).total_seconds())
+        if obstacle in LIMITED:
+            why = "No more installations are sent for you today: your wallet can send this one."
+            return TooManyRequests(why, retry_after_s=wait_s)
         why = f"The installation was not sent: {obstacle}. Send the same request again later."
-        return AutomationUnavailable(why, retry_after_s=math.ceil(wait.total_seconds()))
+        return AutomationUnavailable(why, retry_after_s=wait_s)
 
     def _check_entry(self, terms: PlanTerms, request: SignedInstallation) -> AuthEntry:
         """The one entry, which the plan's account has signed for exactly the issued tree."""
