@@ -32,6 +32,7 @@ from farebox.automation.proposing.quotes import Quotes
 from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.automation.proposing.record_proposal import ProposalRecorder
 from farebox.automation.proposing.session_materials import SessionMaterials
+from farebox.automation.proposing.signed_ahead import SignedAheadCalls
 from farebox.automation.proposing.target_code import TargetReader
 from farebox.automation.sessions.contracts_watch import NEEDED
 from farebox.ingress.rate_limiter import ActionQuota, RateLimiter, change_limit
@@ -86,6 +87,7 @@ def _network(
     targets = TargetReader(name, services.rpc)
     drafting = PlanDrafting(
         PlanResolution(targets, automation.sessions.venues),
+        SignedAheadCalls(name, RunSimulator(services.simulations)),
         services.operators,
         LIMITS,
         executor=automation.paymaster.executor,
