@@ -15,7 +15,7 @@ from farebox.app.gateway_services import gateway_url
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.automation.credits.end_payment import RunPaymentEnds
-from farebox.automation.credits.pay_for_runs import RunPayments
+from farebox.automation.credits.pay_for_runs import PlanFees, RunPayments
 from farebox.automation.credits.payments_http import run_payment_endpoints
 from farebox.automation.credits.quotes import RunQuotes
 from farebox.automation.credits.reconcile_payments import RunPaymentReconciler
@@ -97,6 +97,7 @@ def build_run_payments(
     clock: Clock,
     automation: AutomationServices,
     settler: Settler,
+    fees: PlanFees,
 ) -> RunPaymentServices:
     """Build the quotes, the routes and the loop of payments for runs."""
     sales = {name: _sale(name, settings.networks[name]) for name in automation.networks}
@@ -106,7 +107,7 @@ def build_run_payments(
         own = automation.networks.get(network)
         return own is not None and own.watch.is_available
 
-    payments = RunPayments(pools.money, quotes, settler, clock, is_available=is_available)
+    payments = RunPayments(pools.money, quotes, settler, clock, fees, is_available=is_available)
     origin = gateway_url(settings).origin
     ends = RunPaymentEnds(pools.background, clock)
     reconciler = RunPaymentReconciler(pools.background, ends, clock)
