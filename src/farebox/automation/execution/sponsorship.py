@@ -12,12 +12,16 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.automation.authority.ledger_bounds import ATTEMPT_LIFE
-from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.execution.simulate_run import (
+    RunSimulator,
+    raise_resource_fee,
+    with_resource_fee,
+)
 from farebox.automation.execution.sponsor_obstacle import SponsorObstacle, judge_installs
 from farebox.automation.paymaster import budget_store, sponsored_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets, SpendScope
 from farebox.automation.paymaster.channel_store import RunChannel
-from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope
+from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope, fee_paid
 from farebox.automation.paymaster.sponsored_store import (
     RowLost,
     SponsoredOutcome,
@@ -47,8 +51,6 @@ from farebox.submission.fate import (
     Unproven,
 )
 
-_FEE_SHARE: Final = (115, 100)
-_FEE_BYTES: Final = 8  # the resource fee ends the resource data
 _BUDGETS: Final = {
     SpendScope.TOTAL: SponsorObstacle.BUDGET_TOTAL,
     SpendScope.OWNER: SponsorObstacle.BUDGET_OWNER,
@@ -155,7 +157,7 @@ class Sponsorship:
             )
         if not isinstance(simulated, Simulated):
             return SponsoredUnavailable(SponsorObstacle.NOT_SIMULATED)
-        fee = -(-simulated.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+        fee = raise_resource_fee(simulated)
         row = SponsoredRow(
             new_id("aspo"),
             terms.id,
@@ -254,11 +256,10 @@ class Sponsorship:
             log.warning("automation.fee_over_ceiling", plan=row.proposal_id, fee=fee.lowest_charge)
             return SponsoredUnavailable(SponsorObstacle.FEE_CEILING)
         now = needs.ledgers.now()
-        raised = priced.simulated.soroban_data[:-_FEE_BYTES]
         envelope = RunEnvelope(
             call=call,
             fee=fee,
-            soroban_data=raised + priced.resource_fee.to_bytes(_FEE_BYTES, "big"),
+            soroban_data=with_resource_fee(priced.simulated.soroban_data, priced.resource_fee),
             sequence=used + 1,
             max_time=(now.close_at + ATTEMPT_LIFE).replace(microsecond=0),
             sent_after_ledger=now.sequence,
@@ -290,10 +291,10 @@ class Sponsorship:
             return SponsoredRefused("not_signed")
         match fate:
             case TransactionFound(status=LedgerStatus.SUCCESS):
-                await self._finish(row, SponsoredOutcome.SUCCESS, _fee_of(sent, fate))
+                await self._finish(row, SponsoredOutcome.SUCCESS, fee_paid(sent, fate))
                 return SponsoredLanded(sent.tx_hash, fate.ledger)
             case TransactionFound():
-                await self._finish(row, SponsoredOutcome.FAILED, _fee_of(sent, fate))
+                await self._finish(row, SponsoredOutcome.FAILED, fee_paid(sent, fate))
                 return SponsoredRefused("transaction_failed")
             case NotSent() | Refused():
                 await self._finish(row, SponsoredOutcome.DEAD)
@@ -324,8 +325,3 @@ class _NotTaken(Exception):
 
 async def _nothing() -> None:
     return None
-
-
-def _fee_of(sent: SentEnvelope, found: TransactionFound) -> Stroops:
-    """What the paymaster paid: nothing where a stranger's fee bump carried the transaction."""
-    return found.fee_charged if found.hash == sent.tx_hash.hex() else NO_STROOPS
