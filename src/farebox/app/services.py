@@ -22,7 +22,7 @@ from farebox.app.health import ComponentHealth
 from farebox.app.ingress_services import build_ingress
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices, SharedWiring, build_network
-from farebox.app.proposing_services import build_proposing, build_run_fees
+from farebox.app.proposing_services import build_proposing
 from farebox.app.retention import plan_rules, prune_rules
 from farebox.app.run_payment_services import build_run_payments
 from farebox.app.settings import Settings
@@ -94,8 +94,7 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
-    fees = build_run_fees(settings, networks, automation)
-    runs = build_run_payments(settings, pools, clock, automation, settler, fees)
+    runs = build_run_payments(settings, pools, clock, networks, automation, settler)
     plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)
     lives = build_lifecycle(pools, clock, networks, automation, vault.automation, plans.reader)
     callers = (agents, wallets, build_skills(settings), plans, runs, lives)

@@ -134,9 +134,10 @@ class RunResolver:
     async def _judge_absence(
         self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Dead | Unproven
     ) -> Run | None:
-        sent, use = attempt.sent, await self._used.read(run, terms)
-        if use is None and run.auth_nonce is None and isinstance(fate, Dead):
-            return run  # without the mandate's state an absence proves nothing
+        sent, use = attempt.sent, await self._used.read(run, terms, attempt)
+        has_counter = run.auth_nonce is None or attempt.uses_before is not None
+        if use is None and has_counter and isinstance(fate, Dead):
+            return run  # without the state of mandate or guard an absence proves nothing
         bounds = AttemptBounds(
             max_time=sent.max_time,
             max_ledger=sent.sent_after_ledger + ATTEMPT_LEDGERS,
@@ -193,7 +194,7 @@ class RunResolver:
             tx_hash=bytes.fromhex(found.hash),
             ledger=found.ledger,
         )
-        use = await self._used.read(run, terms)
+        use = await self._used.read(run, terms, attempt)
         if use is None:
             return run  # it is looked at again
         if use.was_used:
