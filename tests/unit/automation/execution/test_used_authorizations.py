@@ -5,17 +5,22 @@ from dataclasses import replace
 
 import pytest
 
+from farebox.automation.execution.resolve_run import RunResolver
 from farebox.automation.execution.used_authorizations import AuthorizationUse, UsedAuthorizations
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.attempt import CounterReading, NonceReading
+from farebox.automation.runs.receipt import ExecutedBy
+from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
-from farebox.automation.runs.run_state import RunState
+from farebox.automation.runs.run_state import RunState, RunTrigger
 from farebox.kernel.caller import OwnerId
 from farebox.stellar.rpc import LedgerEntries, LedgerEntry, RpcUnavailable
 from farebox.stellar.transfer_search import nonce_key
+from farebox.submission.fate import Dead
 from support.automation import draft_plan
 from support.automation_world import NET, attempt_of
 from support.journal_rows import party
+from support.manual_clock import ManualClock
 from support.plans import START
 
 ACCOUNT, UNTIL = party(1), 100
@@ -92,3 +97,32 @@ async def test_use_is_not_known_while_the_guard_cannot_be_read() -> None:
     node = Node(UNTIL + 1, 4)
     node.is_down = True
     assert await use_of(node) is None
+
+
+class Ends:
+    """The journal and the failures of a resolver: how a run ended."""
+
+    def __init__(self) -> None:
+        self.ended: list[object] = []
+
+    async def move(self, run: Run, trigger: RunTrigger, after: Run, end: object = None) -> Run:
+        self.ended.append((trigger, after.executed_by))
+        return after
+
+    async def fail(self, run: Run, error: ErrorClass, code: str, *, ended: object) -> Run:
+        self.ended.append(error)
+        return replace(run, state=RunState.RETRY_WAIT)
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [(4, (RunTrigger.SUCCEED, ExecutedBy.THIRD_PARTY)), (3, ErrorClass.TOO_LATE)],
+)
+async def test_run_whose_dead_attempt_was_used_by_another_is_not_made_again(
+    now: int, expected: object
+) -> None:
+    node, ends = Node(UNTIL + 1, now), Ends()
+    used = UsedAuthorizations(node, node, node)
+    resolver = RunResolver(node, used, ends, ends, ManualClock())  # type: ignore[arg-type]
+    await resolver.resolve(RUN, TERMS, ATTEMPT, Dead(UNTIL + 1))
+    assert ends.ended == [expected]
