@@ -21,10 +21,11 @@ from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.paymaster import channel_store
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.runs.run import Attempt
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.facilitator.channels.channel import channel_signer
-from farebox.kernel.addresses import Address, account_address
+from farebox.kernel.addresses import ZERO_ACCOUNT, Address, account_address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import SystemClock
 from farebox.kernel.networks import Network
@@ -37,6 +38,7 @@ from farebox.stellar.signers import SigningAccount, parse_secret_seed
 from farebox.stellar.simulation_slots import SimulationSlots
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.storage.pool import Database
+from farebox.submission.fate import SentEnvelope
 from farebox.submission.submit import Submitter
 from farebox.submission.watch import LedgerWatcher
 from support.automation import (
@@ -265,3 +267,18 @@ async def until_state(
 def soon(seconds: float = 0) -> datetime:
     """A moment from now."""
     return datetime.now(UTC) + timedelta(seconds=seconds)
+
+
+def attempt_of(run_id: str, *, authorized_until: int, uses_before: int | None) -> Attempt:
+    """An attempt as its row has it, of an envelope that nobody looks for."""
+    sent = SentEnvelope(
+        tx_hash=bytes(32),
+        inner_hash=bytes(31) + b"i",
+        envelope=Secret(b""),
+        source=ZERO_ACCOUNT,
+        source_sequence=1,
+        max_time=soon(),
+        fee_limit=Stroops(1_000),
+        sent_after_ledger=1,
+    )
+    return Attempt(run_id, 1, sent, authorized_until, 1, soon().date(), uses_before=uses_before)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from farebox.automation.credits import credit_payment, run_payment_store
 from farebox.automation.credits.credit_payment import LandedPayment
 from farebox.automation.credits.end_payment import RunPaymentEnds
-from farebox.automation.credits.quotes import RunQuotes
+from farebox.automation.credits.quotes import FreshFee, RunQuotes
 from farebox.automation.credits.reconcile_payments import RunPaymentReconciler
 from farebox.automation.credits.run_payment import RunPayment, RunSale, make_sale
 from farebox.automation.plans import proposal_store
@@ -59,7 +59,11 @@ async def quote_of(
         locked = await proposal_store.lock_plan(db, plan.terms.id)
         assert locked is not None
         own = quotes(database, sales)
-        return await own.offer(db, locked, runs=runs, now=now, is_top_up=is_top_up)
+        made = await own.offer(
+            db, locked, runs=runs, now=now, is_top_up=is_top_up, fresh=FreshFee(None)
+        )
+        assert made is not None
+        return made
 
 
 async def present(

@@ -1,4 +1,4 @@
-// schema e19b24d4a83c03526e5a6d52976b9f315eda6b63f52806bf71cdd78e1e2758e0 types 099be248be5fdf7ad0602205cbe6a9d56f59895206a917b49dadb93c7958fffe
+// schema 9b492cdb2415c1b2f25a1a28f2d917317d6fdc82fd2a6b0f237833fab1e30a03 types 099be248be5fdf7ad0602205cbe6a9d56f59895206a917b49dadb93c7958fffe
 export interface paths {
     "/.well-known/stellar.toml": {
         parameters: {

@@ -35,6 +35,7 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.automation.sessions.mandate_authority import MandateIndexReader
+from farebox.automation.sessions.session_authority import GuardUseReader
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -136,7 +137,7 @@ def build_automation_network(
     )
     presigned = PresignedAuthority(database, sealers.entries)
     builder = _builder(ledger, paymaster, limits, presigned, signing.authorities)
-    used = UsedAuthorizations(rpc, MandateIndexReader(database, rpc))
+    used = UsedAuthorizations(rpc, MandateIndexReader(database, rpc), GuardUseReader(database, rpc))
     sending = _sending(ledger, paymaster, journal, channels, clock, sealers.envelopes, used)
     steps = _steps(ledger, sending, clock, builder, signing.drift)
     executor, upkeep = RunExecutor(steps, clock), PlanUpkeep(network, database, clock)

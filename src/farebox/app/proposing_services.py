@@ -31,7 +31,9 @@ from farebox.automation.proposing.proposing_network import ProposingNetwork, Pro
 from farebox.automation.proposing.quotes import Quotes
 from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.automation.proposing.record_proposal import ProposalRecorder
+from farebox.automation.proposing.run_fees import FeeNetwork, RunFees
 from farebox.automation.proposing.session_materials import SessionMaterials
+from farebox.automation.proposing.signed_ahead import SignedAheadCalls
 from farebox.automation.proposing.target_code import TargetReader
 from farebox.automation.sessions.contracts_watch import NEEDED
 from farebox.ingress.rate_limiter import ActionQuota, RateLimiter, change_limit
@@ -86,6 +88,7 @@ def _network(
     targets, life = TargetReader(name, services.rpc), LongestLife(name, services.rpc, clock)
     drafting = PlanDrafting(
         PlanResolution(targets, automation.sessions.venues),
+        SignedAheadCalls(name, RunSimulator(services.simulations)),
         services.operators,
         LIMITS,
         life,
@@ -94,10 +97,7 @@ def _network(
         highest_fee=fees.ceiling,
     )
     return ProposingNetwork(
-        availability=Availability(
-            outages=lambda: services.part.outages,
-            is_funded=lambda: automation.watch.is_available,
-        ),
+        availability=_availability(services, automation),
         drafting=drafting,
         preflight=_preflight(name, services, automation, targets, fees),
         materials=ModeMaterials(_materials(services, automation, life)),
@@ -108,6 +108,42 @@ def _network(
     )
 
 
+def build_run_fees(
+    settings: Settings,
+    services: Mapping[Network, NetworkServices],
+    automation: AutomationServices,
+) -> RunFees:
+    """Build the reading of fees for prices that are made anew."""
+    return RunFees(
+        {
+            name: FeeNetwork(
+                _availability(services[name], each),
+                _trial(services[name], each, fee_policy(settings.networks[name])),
+            )
+            for name, each in automation.networks.items()
+        }
+    )
+
+
+def _availability(services: NetworkServices, automation: AutomationNetwork) -> Availability:
+    return Availability(
+        outages=lambda: services.part.outages,
+        is_funded=lambda: automation.watch.is_available,
+    )
+
+
+def _trial(
+    services: NetworkServices, automation: AutomationNetwork, fees: FeePolicy
+) -> FirstRunTrial:
+    return FirstRunTrial(
+        automation.steps.builder,
+        RunSimulator(services.simulations),
+        fees,
+        ledger_now=services.ledgers.now,
+        fee_stats=lambda: services.verified.market.fees,
+    )
+
+
 def _preflight(
     name: Network,
     services: NetworkServices,
@@ -115,13 +151,7 @@ def _preflight(
     targets: TargetReader,
     fees: FeePolicy,
 ) -> Preflight:
-    dry_run = FirstRunTrial(
-        automation.steps.builder,
-        RunSimulator(services.simulations),
-        fees,
-        ledger_now=services.ledgers.now,
-        fee_stats=lambda: services.verified.market.fees,
-    )
+    dry_run = _trial(services, automation, fees)
     funds = FundsCheck(targets, services.rpc)
     parts = PreflightParts(services.rpc, automation.steps.check, funds, dry_run)
     return Preflight(name, parts)

@@ -13,6 +13,8 @@ from farebox.app.automation_services import AutomationServices
 from farebox.app.database_pools import Pools
 from farebox.app.gateway_services import gateway_url
 from farebox.app.lifespan import restart_on_failure
+from farebox.app.network_services import NetworkServices
+from farebox.app.proposing_services import build_run_fees
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.automation.credits.end_payment import RunPaymentEnds
 from farebox.automation.credits.pay_for_runs import RunPayments
@@ -95,6 +97,7 @@ def build_run_payments(
     settings: Settings,
     pools: Pools,
     clock: Clock,
+    services: Mapping[Network, NetworkServices],
     automation: AutomationServices,
     settler: Settler,
 ) -> RunPaymentServices:
@@ -106,7 +109,8 @@ def build_run_payments(
         own = automation.networks.get(network)
         return own is not None and own.watch.is_available
 
-    payments = RunPayments(pools.money, quotes, settler, clock, is_available=is_available)
+    fees = build_run_fees(settings, services, automation)
+    payments = RunPayments(pools.money, quotes, settler, clock, fees, is_available=is_available)
     origin = gateway_url(settings).origin
     ends = RunPaymentEnds(pools.background, clock)
     reconciler = RunPaymentReconciler(pools.background, ends, clock)

@@ -94,7 +94,7 @@ def build_services(settings: Settings) -> Services:
     gateway = build_gateway(settings, pools, clock, needs)
     agents = build_agents(settings, pools, catalog, gateway)
     wallets = build_wallets(networks, pools.upkeep, clock)
-    runs = build_run_payments(settings, pools, clock, automation, settler)
+    runs = build_run_payments(settings, pools, clock, networks, automation, settler)
     plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)
     lives = build_lifecycle(pools, clock, networks, automation, vault.automation, plans.reader)
     callers = (agents, wallets, build_skills(settings), plans, runs, lives)

@@ -1,7 +1,27 @@
-"""The refusal of a plan, of a change to one, or of its activation."""
+"""The refusals of a plan, of a change to one, and of its activation."""
 
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
+
+
+class NetworkUnavailable(Refusal):
+    """The network cannot be read now; the same request makes sense again later."""
+
+    retry_after_s = 5
+
+    def __init__(self) -> None:
+        super().__init__(ErrorCode.NETWORK_UNAVAILABLE)
+
+
+class AutomationUnavailable(Refusal):
+    """The network has no paymaster here, or one that cannot pay now.
+
+    `retry_after_s` is given where the same request makes sense again later.
+    """
+
+    def __init__(self, why: str | None = None, *, retry_after_s: int | None = None) -> None:
+        super().__init__(ErrorCode.AUTOMATION_UNAVAILABLE, why)
+        self.retry_after_s = retry_after_s
 
 
 class AutomationRefused(Refusal):

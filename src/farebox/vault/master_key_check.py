@@ -18,15 +18,22 @@ from farebox.vault.sealing import UPSTREAM_SECRETS, SealBroken, Sealer
 
 INTERVAL_S: Final = 60.0
 _SAMPLES: Final = 8  # of one version, because some may be damaged
+_NAMED: Final = 5  # versions in one message: a damaged column may have any number of them
 
 log = structlog.get_logger(__name__)
+
+
+def name_versions(versions: frozenset[int]) -> str:
+    """Name the lowest versions, five at most, and say how many there are where there are more."""
+    named = ", ".join(map(str, sorted(versions)[:_NAMED]))
+    return named if len(versions) <= _NAMED else f"{named} and others ({len(versions)} in all)"
 
 
 class MasterKeyMissing(CommandRefused):
     """Stored secrets are sealed with key versions that are not configured."""
 
     def __init__(self, versions: frozenset[int]) -> None:
-        named = ", ".join(map(str, sorted(versions)))
+        named = name_versions(versions)
         words = (
             f"Secrets are sealed with master keys of version {named}, which are not in "
             "FAREBOX_MASTER_KEYS: add them, or rekey first (farebox vault rekey)."
@@ -38,7 +45,7 @@ class MasterKeyWrong(CommandRefused):
     """A configured key opens no secret of its version."""
 
     def __init__(self, versions: frozenset[int]) -> None:
-        named = ", ".join(map(str, sorted(versions)))
+        named = name_versions(versions)
         words = (
             f"The master key of version {named} in FAREBOX_MASTER_KEYS is not the key that sealed "
             "the stored secrets: restore that key, and give each new key its own version."
@@ -145,7 +152,7 @@ class MasterKeyCheck:
             log.error(
                 "vault.master_key_missing",
                 alarm="master_key_missing",
-                versions=sorted(faults.missing),
+                versions=name_versions(faults.missing),
             )
         if faults.wrong:
-            log.error("vault.master_key_wrong", versions=sorted(faults.wrong))
+            log.error("vault.master_key_wrong", versions=name_versions(faults.wrong))

@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, scval
 
+from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.proposal_store import lock_plan
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs.move_plan import move_plan
+from farebox.kernel.addresses import Address
 from farebox.kernel.clock import SystemClock
 from support import node_proxy
 from support.asgi import Answer
-from support.automation import RUNS
+from support.automation import RUNS, open_calls
 from support.callers import send_request, sign_in_wallet
+from support.contracts import wasm_of
 from support.paid_plans import (
     NET,
     ORIGIN,
@@ -369,3 +372,30 @@ async def test_body_that_is_not_of_the_shape_is_refused(shop: PaidPlans) -> None
     for route, body in (("payment", {"runs": 0}), ("payment", {"x": 1}), ("topup", {})):
         answer = await shop.send(plan, route=route, body=body)
         assert code_of(answer) == (400, "invalid_request"), json.dumps(body)
+
+
+async def test_renewed_price_is_of_a_fee_that_is_simulated_anew(stage: Stage) -> None:
+    async with paid_plans(stage, FAREBOX_RUN_UNITS_PER_XLM_TESTNET="100000000") as shop:
+        ledger = stage.ledger()
+        on_ledger = (scval.to_bool(False), scval.to_uint64(0))
+        keeper = await ledger.deploy(await ledger.account(), wasm_of("keeper"), *on_ledger)
+        plan = await shop.propose(calls=encode_calls(open_calls(Address(keeper))))
+        first = await shop.offer(plan)
+        (row,) = await shop.payments(plan)
+        assert row["fee_stroops"] < plan.terms.max_fee
+        assert int(first["accepts"][0]["amount"]) > TOTAL, "above the floor"
+        await shop.stage.query("UPDATE automation_payments SET fee_stroops = 1")
+        await shop.pass_time()
+        renewed = (await shop.offer(plan))["accepts"][0]["amount"]
+        (_, row) = await shop.payments(plan)
+        assert row["fee_stroops"] > 1
+        assert int(renewed) > TOTAL
+        stage.node().on_every_method(node_proxy.http(503))
+        held = await shop.offer(plan)
+        assert held["accepts"][0]["amount"] == renewed, "a quote that holds needs no network"
+        await shop.pass_time()
+        answer = await shop.send(plan)
+        stage.node().reset()
+        assert code_of(answer) == (503, "network_unavailable")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert len(await shop.payments(plan)) == 2

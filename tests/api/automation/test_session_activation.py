@@ -122,3 +122,31 @@ async def _is_closed(service: PlanService, proposal_id: str) -> bool:
             "SELECT state FROM automation_sessions WHERE proposal_id = $1", proposal_id
         )
     return bool(state == "closed_by_service")
+
+
+async def test_call_that_takes_a_token_runs_by_entries_that_were_signed_ahead(
+    service: PlanService,
+) -> None:
+    scene = await service.stage.networks[Network.TESTNET].devnet.scene(payers=1, payees=1)
+    payer = Keypair.from_secret(scene.payers[0].secret.reveal())
+    keeper = await service.keeper()
+    wallet = await service.wallet(payer.public_key)
+    asked = body(payer.public_key, keeper, scene.asset)
+    asked |= {"authorityMode": "presigned", "missedRuns": "skip"}
+    made = await service.call(wallet, "POST", "", asked)
+    assert made.status == 201, made.body
+    proposal, session = made.json()["proposal"], made.json()["session"]
+    await waive(service, proposal["id"])
+    entries = [
+        authorize_entry(
+            Entry.from_xdr(each["entryXdr"]),
+            payer,
+            each["expirationLedger"],
+            Network.TESTNET.passphrase,
+        ).to_xdr()
+        for each in session["install"]["entries"]
+    ]
+    path = f"{proposal['id']}/activate"
+    answer = await service.call(wallet, "POST", path, {"presignedEntriesXdr": entries})
+    assert answer.status == 200, answer.body
+    await until(lambda: _has_run(service, keeper), 30)

@@ -21,8 +21,8 @@ from farebox.automation.lifecycle.pending_installations import PendingInstallati
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.proposing.availability import Availability, NetworkUnavailable
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.proposing.availability import Availability
+from farebox.automation.refusal import AutomationRefused, NetworkUnavailable
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller, CallerKind

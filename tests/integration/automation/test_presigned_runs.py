@@ -80,6 +80,26 @@ async def test_leg_without_trustline_fails_and_the_rule_decides_about_the_rest(
     assert (await read_plan(world.database, plan)).counters.runs_consumed == consumed
 
 
+async def test_plan_pauses_for_a_low_balance_after_three_runs_that_lacked_it(
+    world: AutomationWorld, scene: Scene
+) -> None:
+    held = await world.ledger.balance(scene.asset, scene.payers[0].address)
+    legs = [Leg(scene.payees[0].address, held + 1)]
+    plan = await presigned_plan(world, scene, scene.payers[0], legs, runs=4)
+
+    async def is_paused() -> bool:
+        async with world.database.connection() as db:
+            await db.execute("UPDATE automation_runs SET due_at = now() WHERE due_at IS NOT NULL")
+        return (await read_plan(world.database, plan)).state is ProposalState.PAUSED
+
+    async with world.running(world.network()):
+        await until(is_paused)
+    assert (await read_plan(world.database, plan)).reason == "low_balance"
+    states = [row["state"] for row in await read_runs(world.database, plan)]
+    assert states.count("failed") == 3
+    assert await balances(world, scene) == [0, 0, 0]
+
+
 async def first_run(world: AutomationWorld, plan: StoredPlan) -> list[dict[str, Any]]:
     return [row for row in await read_runs(world.database, plan) if row["run_index"] == 0]
 

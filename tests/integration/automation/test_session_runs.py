@@ -1,9 +1,13 @@
 """Plans with a session on smart accounts of both generations, on the real host."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 from farebox.automation.authority.installation import close_session, remove_session
 from farebox.automation.execution.build_run import BuiltRun, RunNotBuilt
+from farebox.automation.execution.used_authorizations import UsedAuthorizations
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.session_spec_xdr import read_spec
@@ -11,11 +15,14 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.sessions import session_store
 from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.automation.sessions.mandate_authority import MandateIndexReader
+from farebox.automation.sessions.session_authority import GuardUseReader
 from farebox.stellar.auth_entries import read_entry
+from farebox.stellar.rpc import LedgerEntries
 from support.automation import read_plan, read_runs
-from support.automation_world import AutomationWorld, has_consumed, until_state
+from support.automation_world import AutomationWorld, attempt_of, has_consumed, until_state
 from support.session_desk import SOLD, DeskAccount, SessionDesk
-from support.session_runs import build_next, land_as_stranger, try_next
+from support.session_runs import build_next, land_as_stranger, next_run, try_next
 from support.smart_accounts import GENERATIONS
 from support.waiting import until
 
@@ -89,6 +96,59 @@ async def test_run_that_a_stranger_lands_counts_as_the_run(
         row = await until_state(world, plan, "succeeded")
     assert (row["executed_by"], row["tx_hash"]) == ("third_party", None)
     assert await world.count(desk.keeper) == 1
+
+
+async def test_use_is_found_by_the_guards_count_once_the_nonce_has_expired(
+    desk: SessionDesk, account: DeskAccount
+) -> None:
+    world = desk.world
+    plan = await fed(desk, account)
+    built = await build_next(world, plan)
+    prepared = built.prepared
+    assert prepared.uses_before == 0
+    run = replace(await next_run(world, plan), auth_nonce=prepared.nonce)
+    used = UsedAuthorizations(
+        Expired(world),
+        MandateIndexReader(world.database, world.rpc),
+        GuardUseReader(world.database, world.rpc),
+    )
+    end = await world.ledger.latest() - 1
+    attempt = attempt_of(run.id, authorized_until=end, uses_before=0)
+    unused = await used.read(run, plan.terms, attempt)
+    assert unused is not None
+    assert unused.counter is not None
+    assert (unused.was_used, unused.counter.now) == (False, 0)
+    await land_as_stranger(world, built)
+    found = await used.read(run, plan.terms, attempt)
+    assert found is not None
+    assert found.was_used
+    without = await used.read(run, plan.terms)
+    assert without is not None
+    assert not without.was_used, "the nonce alone shows nothing any more"
+
+
+class Expired:
+    """A ledger on which every nonce has expired: networks keep one for a day, or longer."""
+
+    def __init__(self, world: AutomationWorld) -> None:
+        self._world = world
+
+    async def ledger_entries(self, keys: Sequence[bytes]) -> LedgerEntries:
+        return LedgerEntries((), await self._world.ledger.latest())
+
+
+async def test_attempts_of_a_session_record_the_guards_count(
+    desk: SessionDesk, account: DeskAccount
+) -> None:
+    world = desk.world
+    plan = await fed(desk, account, due=2)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 2), 60)
+    async with world.database.connection() as db:
+        rows = await db.fetch(
+            "SELECT uses_before FROM automation_attempts WHERE outcome = 'success' ORDER BY 1"
+        )
+    assert [row["uses_before"] for row in rows] == [0, 1]
 
 
 async def test_every_attempt_of_a_run_signs_the_same_nonce(

@@ -97,3 +97,19 @@ async def test_service_does_not_start_when_a_needed_master_key_is_missing(
     ending = command_failure(app.failure)
     assert ending.exit_code == 2
     assert "version 1, which are not in" in ending.message
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        (1, "1"),
+        (5, "1, 2, 3, 4, 5"),
+        (6, "1, 2, 3, 4, 5 and others (6 in all)"),
+        (10_000, "1, 2, 3, 4, 5 and others (10000 in all)"),
+    ],
+)
+def test_message_names_five_versions_and_counts_the_rest(count: int, named: str) -> None:
+    versions = frozenset(range(1, count + 1))
+    for refusal in (MasterKeyMissing(versions), MasterKeyWrong(versions)):
+        assert f"version {named}" in refusal.message
+        assert len(refusal.message) < 250

@@ -122,6 +122,26 @@ def resolve_recorded(
     return _invoke(planned.calls[context.root], context, nested)
 
 
+def fix_nested(planned: PlannedCalls, amounts: Mapping[int, int]) -> PlannedCalls:
+    """A contract call's root, and below it exactly the transfers that a recording has shown.
+
+    `amounts` are those of `resolve_recorded`. Nothing is left for a run to choose.
+    """
+    root = planned.calls[0]
+    paid = tuple(
+        nested_transfer(
+            planned.calls[index].allowed.contract,
+            root.allowed.contract,
+            AuthorityMode.PRESIGNED,
+            under=0,
+            amount=amount,
+            most=amount,
+        )
+        for index, amount in amounts.items()
+    )
+    return replace(planned, calls=(root, *paid), needs_recording=False)
+
+
 def actor_rule(mode: AuthorityMode) -> ArgumentRule:
     """The rule for an argument that is who makes the call."""
     return IsActor() if mode is AuthorityMode.MANDATE else IsAccount()

@@ -6,11 +6,12 @@ and unknown. The last one stays pending until the journal proves one of the othe
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, Protocol
 
 from farebox.automation.credits import credit_ledger, credit_payment, run_payment_store
 from farebox.automation.credits.end_payment import RunPaymentEnds
-from farebox.automation.credits.quotes import RunQuotes
+from farebox.automation.credits.quotes import FreshFee, RunQuotes
 from farebox.automation.credits.run_payment import RunPayment, RunPaymentState
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.stored_plan import StoredPlan
@@ -23,6 +24,7 @@ from farebox.facilitator.settlement import (
     StoredResponse,
 )
 from farebox.facilitator.settling.settle_request import SettleRequest
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import Caller, CallerKind, OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
@@ -90,6 +92,18 @@ class RunsDecided:
 PayForRunsOutcome = RunsOffered | RunsDecided
 
 
+class PlanFees(Protocol):
+    """Reads network fees."""
+
+    async def read(self, plan: StoredPlan, now: datetime) -> Stroops | None:
+        """The most that a transaction of a plan costs now; None where it would fail.
+
+        Raises:
+            Refusal: the network cannot be read now.
+        """
+        ...
+
+
 class RunPayments:
     """Offers runs, and brings a presented payment to its end.
 
@@ -102,11 +116,12 @@ class RunPayments:
         quotes: RunQuotes,
         settler: RunSettler,
         clock: Clock,
+        fees: PlanFees,
         *,
         is_available: Callable[[Network], bool],
     ) -> None:
         self._database, self._quotes, self._settler = database, quotes, settler
-        self._clock, self._is_available = clock, is_available
+        self._clock, self._fees, self._is_available = clock, fees, is_available
         self._ends = RunPaymentEnds(database, clock)
 
     async def offer(self, order: RunOrder, *, error: str = "") -> PayForRunsOutcome:
@@ -114,8 +129,21 @@ class RunPayments:
 
         Raises:
             NotFound: the caller has no such plan.
-            Refusal: plans do not run there, or the plan takes no payment now.
+            Refusal: plans do not run there, the plan takes no payment now, or the network cannot be
+                read now, which a new price needs.
         """
+        offered = await self._offer(order, None, error)
+        if isinstance(offered, StoredPlan):  # no transaction is open while the network is asked
+            fresh = FreshFee(await self._fees.read(offered, self._clock.now()))
+            offered = await self._offer(order, fresh, error)
+        if isinstance(offered, StoredPlan):
+            raise ValueError("a quote is made of a fresh fee")  # noqa: TRY004 - not a type error
+        return offered
+
+    async def _offer(
+        self, order: RunOrder, fresh: FreshFee | None, error: str
+    ) -> PayForRunsOutcome | StoredPlan:
+        """Offer the runs; the plan itself where its price needs a fresh fee."""
         async with self._database.transaction() as db:
             plan, now = await self._lock(db, order), self._clock.now()
             self._check_available(plan.terms.network)
@@ -123,8 +151,10 @@ class RunPayments:
             runs = left if order.runs is None else order.runs
             await credit_payment.check_payable(db, plan, runs=runs, is_top_up=order.is_top_up)
             quote = await self._quotes.offer(
-                db, plan, runs=runs, now=now, is_top_up=order.is_top_up
+                db, plan, runs=runs, now=now, is_top_up=order.is_top_up, fresh=fresh
             )
+            if quote is None:
+                return plan
             if quote.is_free:
                 return RunsDecided(await credit_payment.credit_unpaid(db, plan, quote, at=now))
         return RunsOffered(quote, error)

@@ -93,6 +93,7 @@ _ERRORS: Final = (
     ErrorCode.PAYMENT_IN_FLIGHT,
     ErrorCode.PAYMENT_USED,
     ErrorCode.LIMIT_EXCEEDED,
+    ErrorCode.NETWORK_UNAVAILABLE,
     ErrorCode.AUTOMATION_UNAVAILABLE,
 )
 _EXAMPLE_PLAN: Final[dict[str, Any]] = {

@@ -1,6 +1,7 @@
 """Quotes: the price of a plan's runs, as rows with revisions that are valid for 15 minutes."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from farebox.automation.credits import credit_ledger, run_payment_store
@@ -13,6 +14,13 @@ from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
+
+
+@dataclass(frozen=True, slots=True)
+class FreshFee:
+    """The most that a transaction of a run costs as of now; None where a run would fail."""
+
+    fee: Stroops | None
 
 
 class RunQuotes:
@@ -72,24 +80,35 @@ class RunQuotes:
         return latest.offered if latest is not None and is_quoted else None
 
     async def offer(
-        self, db: Connection, plan: StoredPlan, *, runs: int, now: datetime, is_top_up: bool
-    ) -> RunPayment:
+        self,
+        db: Connection,
+        plan: StoredPlan,
+        *,
+        runs: int,
+        now: datetime,
+        is_top_up: bool,
+        fresh: FreshFee | None,
+    ) -> RunPayment | None:
         """The latest quote of a locked plan where it is the one wanted and holds, else the next.
 
-        The next one has the fee that the latest was made with; without any, the plan's own limit.
+        None where the next one needs a fee that is fresh, and none is given. A run whose fee is not
+        known has that of the latest quote; without any, the plan's own limit.
 
         Raises:
             Refusal: no plans run on the network.
         """
         latest = await run_payment_store.find_latest(db, plan.terms.id)
-        if latest is None:
-            fee = Stroops(plan.terms.max_fee * plan.terms.legs)
-        else:
+        fee = Stroops(plan.terms.max_fee * plan.terms.legs)
+        if latest is not None:
             fee = latest.fee
             wanted = (runs, is_top_up, self._sale(plan.terms.network).pay_to)
             found = (latest.quote.runs, latest.is_top_up, latest.pay_to)
             if wanted == found and await self._holds(db, plan.terms, latest, now):
                 return latest
+        if fresh is None and not self.is_free(plan.terms.network):
+            return None
+        if fresh is not None and fresh.fee is not None:
+            fee = fresh.fee
         return await self._issue(db, plan.terms, runs, fee, now, is_top_up=is_top_up)
 
     async def _holds(

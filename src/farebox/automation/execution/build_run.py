@@ -11,7 +11,11 @@ from farebox.automation.execution.run_authority import (
     RunAuthority,
     RunNotPrepared,
 )
-from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.execution.simulate_run import (
+    RunSimulator,
+    raise_resource_fee,
+    with_resource_fee,
+)
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.classify_error import (
@@ -36,8 +40,6 @@ from farebox.stellar.simulation import (
     SimulationRefused,
 )
 
-_FEE_SHARE: Final = (115, 100)  # of the simulated resource fee: the ledger may have changed by then
-_FEE_BYTES: Final = 8  # the resource fee ends the resource data
 _NUMBERS: Final = ErrorNumbers(
     (
         ContractRole.TOKEN,
@@ -150,12 +152,12 @@ class RunBuilder:
         fault = self._judge_effects(calls, run, prepared, simulation.events)
         if fault is not None:
             return RunNotBuilt(ErrorClass.PROGRAM, fault)
-        resource_fee = -(-simulation.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+        resource_fee = raise_resource_fee(simulation)
         fee = self._plan_fee(terms, run, resource_fee)
         if isinstance(fee, FeeOverCeiling):
             return RunNotBuilt(ErrorClass.ADMISSION, FEE_CEILING)
         returned = None if simulated.returned is None else write_value(simulated.returned)
-        raised = simulation.soroban_data[:-_FEE_BYTES] + resource_fee.to_bytes(_FEE_BYTES, "big")
+        raised = with_resource_fee(simulation.soroban_data, resource_fee)
         return BuiltRun(prepared, fee, raised, simulation.latest_ledger, returned)
 
     def _judge_effects(

@@ -18,6 +18,7 @@ from farebox.automation.execution.used_authorizations import (
     AuthorizationUse,
     UsedAuthorizations,
 )
+from farebox.automation.paymaster.paymaster import fee_paid
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.attempt import (
     AttemptDead,
@@ -33,7 +34,7 @@ from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Attempt, AttemptOutcome, Run
 from farebox.automation.runs.run_journal import EndedAttempt, RunEnd, RunJournal
 from farebox.automation.runs.run_state import RunState, RunTrigger
-from farebox.kernel.amounts import NO_STROOPS, Stroops
+from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
 from farebox.stellar.events import decode_contract_event
 from farebox.stellar.rpc import LedgerStatus, TransactionFound
@@ -133,9 +134,10 @@ class RunResolver:
     async def _judge_absence(
         self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Dead | Unproven
     ) -> Run | None:
-        sent, use = attempt.sent, await self._used.read(run, terms)
-        if use is None and run.auth_nonce is None and isinstance(fate, Dead):
-            return run  # without the mandate's state an absence proves nothing
+        sent, use = attempt.sent, await self._used.read(run, terms, attempt)
+        has_counter = run.auth_nonce is None or attempt.uses_before is not None
+        if use is None and has_counter and isinstance(fate, Dead):
+            return run  # without the state of mandate or guard an absence proves nothing
         bounds = AttemptBounds(
             max_time=sent.max_time,
             max_ledger=sent.sent_after_ledger + ATTEMPT_LEDGERS,
@@ -159,7 +161,7 @@ class RunResolver:
         self, run: Run, terms: PlanTerms, attempt: Attempt, found: TransactionFound
     ) -> Run | None:
         changes = _measure(run, terms, found)
-        fee = _fee_of(attempt, found)
+        fee = fee_paid(attempt.sent, found)
         after = replace(
             run,
             reason=None,
@@ -184,7 +186,7 @@ class RunResolver:
         It was simulated just before, so that the ledger has changed since: the run may be tried
         again, with a simulation that shows why.
         """
-        code, fee = found.operation_code or found.result_code, _fee_of(attempt, found)
+        code, fee = found.operation_code or found.result_code, fee_paid(attempt.sent, found)
         ended = EndedAttempt(attempt, AttemptOutcome.FAILED, code, fee)
         failed = replace(
             run,
@@ -192,7 +194,7 @@ class RunResolver:
             tx_hash=bytes.fromhex(found.hash),
             ledger=found.ledger,
         )
-        use = await self._used.read(run, terms)
+        use = await self._used.read(run, terms, attempt)
         if use is None:
             return run  # it is looked at again
         if use.was_used:
@@ -238,8 +240,3 @@ def _measure(run: Run, terms: PlanTerms, found: TransactionFound) -> tuple[Token
         return list_changes(judged.changes)
     log.error("automation.alarm", alarm="automation_effects_differ", run=run.id)
     return ()
-
-
-def _fee_of(attempt: Attempt, found: TransactionFound) -> Stroops:
-    """What the paymaster paid: nothing where a stranger's fee bump carried the transaction."""
-    return found.fee_charged if found.hash == attempt.sent.tx_hash.hex() else NO_STROOPS

@@ -32,13 +32,15 @@ class PreparedRun:
     """A run's call with its authorization, and the bounds of the attempt.
 
     `account` is whose token movements are held against the plan; None where the plan has none.
-    `nonce` is that of the account's entry, None without one.
+    `nonce` is that of the account's entry, None without one. `uses_before` is how often the guard
+    of a session has counted it so far; None for other modes.
     """
 
     call: AuthorizedCall
     bounds: AttemptBounds
     account: Address | None
     nonce: int | None = None
+    uses_before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

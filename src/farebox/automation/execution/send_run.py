@@ -162,6 +162,7 @@ class RunSender:
             authorized_until=None if prepared.nonce is None else prepared.bounds.authorized_until,
             simulated_ledger=built.simulated_ledger,
             budget_on=self._clock.now().date(),
+            uses_before=prepared.uses_before,
         )
 
     async def _record(self, run: Run, built: BuiltRun, attempt: Attempt) -> Run | AttemptRecording:

@@ -15,12 +15,14 @@ from farebox.stellar.auth_entries import MAX_ENTRIES, AuthEntry, read_entry
 from farebox.stellar.returned_value import read_returned_value
 from farebox.stellar.rpc import RawSimulation
 from farebox.stellar.scval import ScValue
-from farebox.stellar.simulation import Simulation, read_simulation
+from farebox.stellar.simulation import Simulated, Simulation, read_simulation
 from farebox.stellar.simulation_slots import Requester, SimulationPurpose
 from farebox.stellar.transactions import AuthorizedCall, simulation_envelope
 from farebox.stellar.xdr_reader import Malformed, decode_base64
 
 _SEQUENCE: Final = 1
+_FEE_SHARE: Final = (115, 100)  # of the simulated resource fee
+_FEE_BYTES: Final = 8  # the resource fee ends the resource data
 _MAX_RETURNED_BYTES: Final = 65_536
 _MAX_ENTRY_BYTES: Final = 65_536
 
@@ -76,6 +78,16 @@ class RunSimulator:
         envelope = simulation_envelope(bare, source=ZERO_ACCOUNT, sequence=_SEQUENCE)
         raw = await self._slots.record(envelope, Requester(SimulationPurpose.AUTOMATION, owner))
         return RecordedCall(read_simulation(raw.result), _recorded_entries(raw.result))
+
+
+def raise_resource_fee(simulated: Simulated) -> int:
+    """The resource fee to offer, in stroops: the ledger may have changed by the time it lands."""
+    return -(-simulated.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+
+
+def with_resource_fee(soroban_data: bytes, resource_fee: int) -> bytes:
+    """The resource data of a simulation with another resource fee."""
+    return soroban_data[:-_FEE_BYTES] + resource_fee.to_bytes(_FEE_BYTES, "big")
 
 
 def _recorded_entries(result: Mapping[str, object]) -> tuple[AuthEntry, ...]:

@@ -12,11 +12,16 @@ from typing import Final, Protocol
 import structlog
 
 from farebox.automation.authority.ledger_bounds import ATTEMPT_LIFE
-from farebox.automation.execution.simulate_run import RunSimulator
+from farebox.automation.execution.simulate_run import (
+    RunSimulator,
+    raise_resource_fee,
+    with_resource_fee,
+)
+from farebox.automation.execution.sponsor_obstacle import SponsorObstacle, judge_installs
 from farebox.automation.paymaster import budget_store, sponsored_store
-from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.paymaster.budget_store import AutomationBudgets, SpendScope
 from farebox.automation.paymaster.channel_store import RunChannel
-from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope
+from farebox.automation.paymaster.paymaster import Paymaster, RunEnvelope, fee_paid
 from farebox.automation.paymaster.sponsored_store import (
     RowLost,
     SponsoredOutcome,
@@ -46,8 +51,10 @@ from farebox.submission.fate import (
     Unproven,
 )
 
-_FEE_SHARE: Final = (115, 100)
-_FEE_BYTES: Final = 8  # the resource fee ends the resource data
+_BUDGETS: Final = {
+    SpendScope.TOTAL: SponsorObstacle.BUDGET_TOTAL,
+    SpendScope.OWNER: SponsorObstacle.BUDGET_OWNER,
+}
 _WAIT_S: Final = 20.0  # of a caller; then it is pending
 _LOST_AFTER: Final = timedelta(seconds=120)
 _BATCH: Final = 20
@@ -90,12 +97,19 @@ class SponsoredPending:
 
 @dataclass(frozen=True, slots=True)
 class SponsoredRefused:
-    """Nothing happened on the ledger; `code` says why."""
+    """The ledger refuses the call, or it died; `code` says why."""
 
     code: str
 
 
-SponsoredResult = SponsoredLanded | SponsoredPending | SponsoredRefused
+@dataclass(frozen=True, slots=True)
+class SponsoredUnavailable:
+    """The service cannot send the call now: nothing was sent, and it may be repeated."""
+
+    obstacle: SponsorObstacle
+
+
+SponsoredResult = SponsoredLanded | SponsoredPending | SponsoredRefused | SponsoredUnavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +156,8 @@ class Sponsorship:
                 simulated.kind.value if number is None else f"contract_{number}"
             )
         if not isinstance(simulated, Simulated):
-            return SponsoredRefused("not_simulated")
-        fee = -(-simulated.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+            return SponsoredUnavailable(SponsorObstacle.NOT_SIMULATED)
+        fee = raise_resource_fee(simulated)
         row = SponsoredRow(
             new_id("aspo"),
             terms.id,
@@ -160,7 +174,7 @@ class Sponsorship:
         except BaseException:
             await self._finish(row, SponsoredOutcome.DEAD)
             raise
-        if isinstance(prepared, SponsoredRefused):
+        if isinstance(prepared, SponsoredUnavailable):
             await self._finish(row, SponsoredOutcome.DEAD)
             return prepared
         if prepared.sent is None:
@@ -205,7 +219,7 @@ class Sponsorship:
         try:
             return await self._add(row)
         except _NotTaken as refused:
-            return SponsoredRefused(refused.code)
+            return SponsoredUnavailable(refused.obstacle)
         except Conflict:
             async with self._database.connection() as db:
                 other = await sponsored_store.find_open(db, row.proposal_id, row.purpose)
@@ -215,31 +229,37 @@ class Sponsorship:
     async def _add(self, row: SponsoredRow) -> RunChannel:
         async with self._database.transaction() as db:
             if await budget_store.read_stop_time(db, row.network) is not None:
-                raise _NotTaken("automation_stopped")
+                raise _NotTaken(SponsorObstacle.STOPPED)
+            if row.purpose is SponsoredPurpose.INSTALL:
+                await sponsored_store.lock_installs(db, row.owner)
             channel = await sponsored_store.add_row(db, row)
             if channel is None:
-                raise _NotTaken("no_channel")
+                raise _NotTaken(SponsorObstacle.NO_CHANNEL)
+            if row.purpose is SponsoredPurpose.INSTALL:
+                of_plan, of_owner = await sponsored_store.count_installs(db, row)
+                limit = judge_installs(of_plan=of_plan, of_owner=of_owner)
+                if limit is not None:
+                    raise _NotTaken(limit)
             return channel
 
     async def _prepare(
         self, row: SponsoredRow, channel: RunChannel, call: AuthorizedCall, priced: _Priced
-    ) -> SponsoredRow | SponsoredRefused:
+    ) -> SponsoredRow | SponsoredUnavailable:
         needs, limits = self._needs, self._needs.limits
         used = channel.used_sequence
         if used is None:
             used = await needs.account_sequence(channel.address)
         fee = plan_fees(priced.resource_fee, needs.fee_stats(), limits.fees, fee_bumped=True)
         if used is None:
-            return SponsoredRefused("channel_missing")
+            return SponsoredUnavailable(SponsorObstacle.CHANNEL_MISSING)
         if isinstance(fee, FeeOverCeiling):
             log.warning("automation.fee_over_ceiling", plan=row.proposal_id, fee=fee.lowest_charge)
-            return SponsoredRefused("fee_ceiling")
+            return SponsoredUnavailable(SponsorObstacle.FEE_CEILING)
         now = needs.ledgers.now()
-        raised = priced.simulated.soroban_data[:-_FEE_BYTES]
         envelope = RunEnvelope(
             call=call,
             fee=fee,
-            soroban_data=raised + priced.resource_fee.to_bytes(_FEE_BYTES, "big"),
+            soroban_data=with_resource_fee(priced.simulated.soroban_data, priced.resource_fee),
             sequence=used + 1,
             max_time=(now.close_at + ATTEMPT_LIFE).replace(microsecond=0),
             sent_after_ledger=now.sequence,
@@ -253,9 +273,9 @@ class Sponsorship:
         try:
             await self._record(prepared)
         except _NotTaken as used_up:
-            return SponsoredRefused(used_up.code)
+            return SponsoredUnavailable(used_up.obstacle)
         except RowLost:
-            return SponsoredRefused("too_slow")
+            return SponsoredUnavailable(SponsorObstacle.TOO_SLOW)
         return prepared
 
     async def _record(self, prepared: SponsoredRow) -> None:
@@ -263,7 +283,7 @@ class Sponsorship:
             budgets = self._needs.limits.budgets
             scope = await sponsored_store.record_sent(db, prepared, budgets)
             if scope is not None:
-                raise _NotTaken(f"budget_{scope.value}")
+                raise _NotTaken(_BUDGETS[scope])
 
     async def _conclude(self, row: SponsoredRow, fate: Fate | ObservedFate) -> SponsoredResult:
         sent = row.sent
@@ -271,12 +291,15 @@ class Sponsorship:
             return SponsoredRefused("not_signed")
         match fate:
             case TransactionFound(status=LedgerStatus.SUCCESS):
-                await self._finish(row, SponsoredOutcome.SUCCESS, _fee_of(sent, fate))
+                await self._finish(row, SponsoredOutcome.SUCCESS, fee_paid(sent, fate))
                 return SponsoredLanded(sent.tx_hash, fate.ledger)
             case TransactionFound():
-                await self._finish(row, SponsoredOutcome.FAILED, _fee_of(sent, fate))
+                await self._finish(row, SponsoredOutcome.FAILED, fee_paid(sent, fate))
                 return SponsoredRefused("transaction_failed")
-            case Dead() | NotSent() | Refused():
+            case NotSent() | Refused():
+                await self._finish(row, SponsoredOutcome.DEAD)
+                return SponsoredUnavailable(SponsorObstacle.NOT_SENT)
+            case Dead():
                 await self._finish(row, SponsoredOutcome.DEAD)
                 return SponsoredRefused("transaction_dead")
             case Unproven():
@@ -293,17 +316,12 @@ class Sponsorship:
 
 
 class _NotTaken(Exception):
-    """A transaction of the database is rolled back; `code` says why."""
+    """A transaction of the database is rolled back."""
 
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
+    def __init__(self, obstacle: SponsorObstacle) -> None:
+        super().__init__(obstacle)
+        self.obstacle = obstacle
 
 
 async def _nothing() -> None:
     return None
-
-
-def _fee_of(sent: SentEnvelope, found: TransactionFound) -> Stroops:
-    """What the paymaster paid: nothing where a stranger's fee bump carried the transaction."""
-    return found.fee_charged if found.hash == sent.tx_hash.hex() else NO_STROOPS

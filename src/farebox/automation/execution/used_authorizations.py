@@ -7,7 +7,7 @@ from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.attempt import CounterReading, NonceReading
-from farebox.automation.runs.run import Run
+from farebox.automation.runs.run import Attempt, Run
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.transfer_search import nonce_key
 
@@ -20,9 +20,20 @@ class MandateIndexes(Protocol):
         ...
 
 
+class GuardUses(Protocol):
+    """Reads guards."""
+
+    async def read_uses(self, terms: PlanTerms, before: int) -> CounterReading | None:
+        """How often a session was used; None where its guard has none any more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AuthorizationUse:
-    """What the ledger shows: a nonce for an entry, a counter for a mandate, nothing for others."""
+    """What the ledger shows: a nonce for an entry, a counter for a mandate, nothing for others.
+
+    A session has both once its nonce's entry has expired, and an absence shows nothing any more.
+    """
 
     nonce: NonceReading | None = None
     counter: CounterReading | None = None
@@ -37,11 +48,15 @@ class AuthorizationUse:
 class UsedAuthorizations:
     """Reads the uses of authorizations from the ledger."""
 
-    def __init__(self, ledger: EntryReader, indexes: MandateIndexes) -> None:
-        self._ledger, self._indexes = ledger, indexes
+    def __init__(self, ledger: EntryReader, indexes: MandateIndexes, uses: GuardUses) -> None:
+        self._ledger, self._indexes, self._uses = ledger, indexes, uses
 
-    async def read(self, run: Run, terms: PlanTerms) -> AuthorizationUse | None:
+    async def read(
+        self, run: Run, terms: PlanTerms, attempt: Attempt | None = None
+    ) -> AuthorizationUse | None:
         """The use of a run's authorization; None while it cannot be read.
+
+        With the attempt that signed it, the use is found after the authorization's last ledger too.
 
         Raises:
             DatabaseUnavailable: the plan's session cannot be read.
@@ -54,7 +69,17 @@ class UsedAuthorizations:
         key = nonce_key(run.account, run.auth_nonce)
         try:
             found = await self._ledger.ledger_entries([key])
+            is_present = any(each.key == key for each in found.entries)
+            nonce = NonceReading(is_present, found.latest_ledger)
+            before = _uses_before(nonce, attempt)
+            counter = None if before is None else await self._uses.read_uses(terms, before)
         except RpcUnavailable:
             return None
-        is_present = any(each.key == key for each in found.entries)
-        return AuthorizationUse(nonce=NonceReading(is_present, found.latest_ledger))
+        return AuthorizationUse(nonce, counter)
+
+
+def _uses_before(nonce: NonceReading, attempt: Attempt | None) -> int | None:
+    """The guard's count before the attempt, where only that shows whether it was used."""
+    if nonce.is_present or attempt is None or attempt.authorized_until is None:
+        return None
+    return attempt.uses_before if nonce.as_of_ledger > attempt.authorized_until else None

@@ -41,8 +41,7 @@ from farebox.automation.plans.proposal_state import (
 from farebox.automation.plans.proposal_transitions import move_proposal
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan, StoredProposal
-from farebox.automation.proposing.availability import AutomationUnavailable
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, AutomationUnavailable
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.missed_runs import next_slots

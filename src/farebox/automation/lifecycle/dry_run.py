@@ -15,8 +15,7 @@ from farebox.automation.lifecycle.lifecycle_network import LifecycleNetwork
 from farebox.automation.lifecycle.presigned_entries import SignedEntry
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms
-from farebox.automation.proposing.availability import NetworkUnavailable
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, NetworkUnavailable
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState

@@ -66,7 +66,9 @@ class Installations(Protocol):
 
         Raises:
             AutomationRefused: `session_mismatch` or `session_expires_too_soon`.
-            NetworkUnavailable: no node answers.
+            AutomationUnavailable: the paymaster cannot send it now; nothing was sent.
+            TooManyRequests: the paymaster sends no more for the plan or its owner today.
+            NetworkUnavailable: no node answers, or the same installation is under way.
             Outage: the database, the node or the vault is unavailable.
         """
         ...

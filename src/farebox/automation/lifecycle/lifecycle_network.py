@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from farebox.automation.execution.build_run import RunBuilder
 from farebox.automation.execution.check_condition import ConditionCheck
 from farebox.automation.execution.entry_reader import EntryReader
-from farebox.automation.proposing.availability import (
-    AutomationUnavailable,
-    Availability,
-    NetworkUnavailable,
-)
+from farebox.automation.proposing.availability import Availability
+from farebox.automation.refusal import AutomationUnavailable, NetworkUnavailable
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers

@@ -8,8 +8,7 @@ from farebox.automation.lifecycle import installed_session_store
 from farebox.automation.lifecycle.activate import Activation
 from farebox.automation.lifecycle.installations import InstallTransaction
 from farebox.automation.plans import proposal_store
-from farebox.automation.proposing.availability import AutomationUnavailable, NetworkUnavailable
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, AutomationUnavailable, NetworkUnavailable
 from farebox.automation.runs.event_store import add_event
 from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network

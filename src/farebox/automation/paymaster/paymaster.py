@@ -14,9 +14,11 @@ from typing import Final
 from farebox.automation.paymaster.channel_store import RunChannel
 from farebox.facilitator.channels.channel import channel_signer
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import NO_STROOPS, Stroops
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.fees import FeePlan
+from farebox.stellar.rpc import TransactionFound
 from farebox.stellar.signers import SigningAccount, derive_signing_account
 from farebox.stellar.transactions import AuthorizedCall, build_settlement, fee_bump, sign
 from farebox.submission.fate import SentEnvelope
@@ -88,3 +90,8 @@ class Paymaster:
         if index not in self._channels:
             self._channels[index] = channel_signer(self._account, self._network, index)
         return self._channels[index]
+
+
+def fee_paid(sent: SentEnvelope, found: TransactionFound) -> Stroops:
+    """What the paymaster paid: nothing where a stranger's fee bump carried the transaction."""
+    return found.fee_charged if found.hash == sent.tx_hash.hex() else NO_STROOPS

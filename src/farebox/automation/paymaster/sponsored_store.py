@@ -89,6 +89,30 @@ async def add_row(db: Connection, row: SponsoredRow) -> RunChannel | None:
     return RunChannel(Address(taken["address"]), taken["derivation_index"], taken["used_sequence"])
 
 
+async def lock_installs(db: Connection, owner: OwnerId) -> None:
+    """Wait for the other installations of an owner that are being taken, until the commit."""
+    await db.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 36))", owner)
+
+
+async def count_installs(db: Connection, row: SponsoredRow) -> tuple[int, int]:
+    """The installations of the plan and of its owner in this UTC day, on this network.
+
+    A dead one was never on the ledger, and cost nothing.
+    """
+    counted = await db.fetchrow(
+        """
+        SELECT count(*) FILTER (WHERE proposal_id = $3) AS of_plan, count(*) AS of_owner
+        FROM automation_sponsored
+        WHERE owner = $1 AND network = $2 AND purpose = 'install' AND outcome <> 'dead'
+            AND created_at >= date_trunc('day', clock_timestamp(), 'UTC')
+        """,
+        row.owner,
+        row.network.value,
+        row.proposal_id,
+    )
+    return (0, 0) if counted is None else (counted["of_plan"], counted["of_owner"])
+
+
 async def record_sent(
     db: Connection, row: SponsoredRow, budgets: AutomationBudgets
 ) -> SpendScope | None:

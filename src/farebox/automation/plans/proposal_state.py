@@ -154,7 +154,7 @@ class PauseReason(StrEnum):
 
     OWNER = "owner"
     FAILED_RUNS = "failed_runs"  # three in a row
-    LOW_BALANCE = "low_balance"
+    LOW_BALANCE = "low_balance"  # three in a row, the last one because the account holds too little
     FEE_CEILING = "fee_ceiling"  # hit twice
     TARGET_UPGRADED = "target_upgraded"
     SESSION_DRIFT = "session_drift"

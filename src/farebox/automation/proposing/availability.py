@@ -6,28 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import Refusal
+from farebox.automation.refusal import AutomationUnavailable, NetworkUnavailable
 from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.rpc import RpcUnavailable
 
 _DEADLINE_S: Final = 30.0  # of everything that one request asks the network
-
-
-class NetworkUnavailable(Refusal):
-    """The network cannot be read now; the same request makes sense again later."""
-
-    retry_after_s = 5
-
-    def __init__(self) -> None:
-        super().__init__(ErrorCode.NETWORK_UNAVAILABLE)
-
-
-class AutomationUnavailable(Refusal):
-    """The network has no paymaster here, or one that cannot pay for runs."""
-
-    def __init__(self) -> None:
-        super().__init__(ErrorCode.AUTOMATION_UNAVAILABLE)
 
 
 @dataclass(frozen=True, slots=True)

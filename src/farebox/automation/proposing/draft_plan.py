@@ -21,6 +21,7 @@ from farebox.automation.plans.plan_rules import check_run_limit, read_plan
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.proposing.drafted_plan import DraftedPlan
 from farebox.automation.proposing.plan_resolution import PlanResolution, check_receivers
+from farebox.automation.proposing.signed_ahead import SignedAheadCalls
 from farebox.automation.proposing.wire import ProposeRequest
 from farebox.automation.refusal import AutomationRefused, limit_exceeded, spec_mismatch
 from farebox.automation.schedules.check_schedule import CheckedSchedule, check_schedule
@@ -60,6 +61,7 @@ class PlanDrafting:
     def __init__(
         self,
         resolution: PlanResolution,
+        signed_ahead: SignedAheadCalls,
         operators: OperatorAddresses,
         limits: AutomationLimits,
         life: LongestLife,
@@ -68,7 +70,8 @@ class PlanDrafting:
         executor: Address,
         highest_fee: Stroops,
     ) -> None:
-        self._resolution, self._operators, self._limits = resolution, operators, limits
+        self._resolution, self._signed_ahead = resolution, signed_ahead
+        self._operators, self._limits = operators, limits
         self._life, self._ledger_now = life, ledger_now
         self._executor, self._highest_fee = executor, highest_fee
 
@@ -84,7 +87,7 @@ class PlanDrafting:
         check_receivers(plan, tuple(self._operators.addresses))
         mode = self._choose_mode(plan, owner, request.authority_mode)
         timed = _check_timing(plan, request, now, await self._limits_of(request, mode))
-        calls, pin = await self._find_calls(plan, timed, mode, request.run_limit)
+        calls, pin = await self._find_calls(plan, owner, timed, mode, request.run_limit)
         gap = shortest_gap(timed.schedule, timed.window)
         rule = _lateness_rule(plan, request, gap)
         return DraftedPlan(
@@ -135,11 +138,17 @@ class PlanDrafting:
         return mode
 
     async def _find_calls(
-        self, plan: Plan, timed: CheckedSchedule, mode: AuthorityMode, runs: int
+        self,
+        plan: Plan,
+        owner: PlanOwner,
+        timed: CheckedSchedule,
+        mode: AuthorityMode,
+        runs: int,
     ) -> tuple[RunCalls, bytes | None]:
         found = await self._resolution.find(plan, timed.schedule)
         planned = plan_calls(plan, found.resolved, mode)
         if mode is AuthorityMode.PRESIGNED:
+            planned = await self._signed_ahead.fix(planned, owner.actor, owner.caller.owner)
             check_presigned(plan, planned, runs, self._limits)
         effects = tuple(run_effects(plan, leg) for leg in range(transactions_per_run(plan)))
         pin = await self._resolution.pin(planned.calls[0].allowed.contract)

@@ -12,7 +12,7 @@ from typing import Final
 from farebox.automation.authority.planned_calls import RunContext, ValueMissing, resolve
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
 from farebox.automation.execution.build_run import BuiltRun, RunBuilder
-from farebox.automation.execution.simulate_run import RecordedCall, RunSimulator
+from farebox.automation.execution.simulate_run import RecordedCall, RunSimulator, raise_resource_fee
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
@@ -37,7 +37,6 @@ from farebox.stellar.simulation import (
 )
 
 _LIFE: Final = timedelta(hours=1)  # of the run that is tried
-_FEE_SHARE: Final = (115, 100)  # of the simulated resource fee, as for a run
 _UNSIGNED: Final = frozenset(
     (ProposalState.PROPOSED, ProposalState.PAYMENT_PENDING, ProposalState.PAID)
 )
@@ -152,7 +151,7 @@ class FirstRunTrial:
     def _check_fee(self, terms: PlanTerms, simulated: Simulated) -> tuple[PlanCheck, Stroops]:
         ceiling = min(self._fees.ceiling, terms.max_fee)
         policy = FeePolicy(ceiling, min(self._fees.inclusion_cap, ceiling))
-        resource_fee = -(-simulated.resource_fee * _FEE_SHARE[0] // _FEE_SHARE[1])
+        resource_fee = raise_resource_fee(simulated)
         planned = plan_fees(resource_fee, self._fee_stats(), policy, fee_bumped=True)
         if isinstance(planned, FeeOverCeiling):
             fee = planned.lowest_charge

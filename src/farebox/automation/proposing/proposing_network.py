@@ -7,7 +7,7 @@ from datetime import datetime
 from farebox.automation.authority.delegate_keys import DelegateKeys
 from farebox.automation.plan_body import PlanSessionBody, SessionContractBody
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.proposing.availability import AutomationUnavailable, Availability
+from farebox.automation.proposing.availability import Availability
 from farebox.automation.proposing.draft_plan import PlanDrafting
 from farebox.automation.proposing.drafted_plan import DraftedPlan
 from farebox.automation.proposing.mode_materials import ModeMaterials, generation_of
@@ -15,6 +15,7 @@ from farebox.automation.proposing.preflight import Preflight
 from farebox.automation.proposing.preflight_report import PreflightReport, failed, passed
 from farebox.automation.proposing.session_materials import AccountKinds
 from farebox.automation.proposing.wire import ProposeRequest
+from farebox.automation.refusal import AutomationUnavailable
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import Caller
 from farebox.kernel.error_codes import ErrorCode

@@ -6,13 +6,12 @@ from farebox.automation.plan_body import PlanSessionBody
 from farebox.automation.plans import owned_proposal_store
 from farebox.automation.plans.owned_proposal_store import ProposalFilter
 from farebox.automation.plans.stored_plan import StoredProposal
-from farebox.automation.proposing.availability import NetworkUnavailable
 from farebox.automation.proposing.preflight_report import PreflightReport
 from farebox.automation.proposing.propose import ID_KIND, ProposalDetail
 from farebox.automation.proposing.proposing_network import ProposingNetworks
 from farebox.automation.proposing.quotes import Quotes
 from farebox.automation.proposing.record_proposal import require_proposal
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import AutomationRefused, NetworkUnavailable
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.clock import Clock
 from farebox.kernel.errors import NotFound

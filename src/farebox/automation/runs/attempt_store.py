@@ -26,8 +26,8 @@ async def add_attempt(
         INSERT INTO automation_attempts (
             run_id, number, network, tx_hash, inner_hash, envelope, source, source_sequence,
             max_time, auth_expiration_ledger, fee_limit, simulated_ledger, sent_after_ledger,
-            budget_on, owner)
-        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15
+            budget_on, owner, uses_before)
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
         WHERE NOT EXISTS (SELECT FROM automation_stops WHERE network = $3)
         RETURNING true
         """,
@@ -46,6 +46,7 @@ async def add_attempt(
         sent.sent_after_ledger,
         attempt.budget_on,
         owner,
+        attempt.uses_before,
     )
     return added is True
 
@@ -95,7 +96,7 @@ async def find_open(db: Connection, run_id: str) -> tuple[Attempt, bytes] | None
         """
         SELECT run_id, number, tx_hash, inner_hash, envelope, source, source_sequence, max_time,
                auth_expiration_ledger, fee_limit, simulated_ledger, sent_after_ledger, budget_on,
-               outcome
+               outcome, uses_before
         FROM automation_attempts WHERE run_id = $1 AND outcome IN ('prepared', 'sent')
         """,
         run_id,
@@ -122,4 +123,5 @@ def _read_attempt(row: Row) -> Attempt:
         simulated_ledger=row["simulated_ledger"],
         budget_on=row["budget_on"],
         outcome=AttemptOutcome(row["outcome"]),
+        uses_before=row["uses_before"],
     )

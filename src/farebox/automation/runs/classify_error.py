@@ -41,6 +41,9 @@ _REFUSALS: Final = MappingProxyType(
 )
 
 
+_TOO_LITTLE: Final = frozenset((RefusalKind.BALANCE.value, "contract_10"))  # of an asset contract
+
+
 class ContractRole(StrEnum):
     """Whose number an error is: the same numbers mean other things elsewhere."""
 
@@ -139,3 +142,11 @@ def classify_simulation(
         return named
     is_lagging = simulation.entry_is_missing and simulation.kind is RefusalKind.OTHER
     return ErrorClass.TRANSPORT if is_lagging else _REFUSALS[simulation.kind]
+
+
+def lacks_balance(error: ErrorClass | None, code: str | None) -> bool:
+    """Whether a run failed because the account holds too little, by its class and its code.
+
+    A missing trustline or allowance is the owner's to repair as well, but no deposit repairs it.
+    """
+    return error is ErrorClass.USER_FUNDS and code in _TOO_LITTLE

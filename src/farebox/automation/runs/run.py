@@ -95,7 +95,8 @@ class Attempt:
     """One envelope of a run; `number` counts from 1 within the run.
 
     `authorized_until` is the last ledger of its authorization, None without one. The fee limit of
-    `sent` is reserved from the owner's and the network's budget of `budget_on` (UTC).
+    `sent` is reserved from the owner's and the network's budget of `budget_on` (UTC). `uses_before`
+    is how often the guard had counted the session; None where there is none.
     """
 
     run_id: str
@@ -105,3 +106,4 @@ class Attempt:
     simulated_ledger: int
     budget_on: date
     outcome: AttemptOutcome = AttemptOutcome.PREPARED
+    uses_before: int | None = None

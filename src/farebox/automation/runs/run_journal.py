@@ -20,6 +20,7 @@ from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs import attempt_store, run_store
+from farebox.automation.runs.classify_error import lacks_balance
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.finish_leg import MOST_FAILURES, finish_leg
 from farebox.automation.runs.move_plan import move_plan, settle_plan
@@ -310,7 +311,8 @@ def _pause_reason(plan: StoredPlan, run: Run, effects: Sequence[RunEffect]) -> P
     if RunEffect.STOP_PLAN in effects:
         return PauseReason.SESSION_DRIFT
     if plan.counters.failures_in_row >= MOST_FAILURES:
-        return PauseReason.FAILED_RUNS
+        is_low = lacks_balance(run.error_class, run.error_code)
+        return PauseReason.LOW_BALANCE if is_low else PauseReason.FAILED_RUNS
     return PauseReason.FEE_CEILING if plan.counters.ceilings_hit >= _MOST_CEILINGS else None
 
 

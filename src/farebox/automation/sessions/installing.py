@@ -1,14 +1,17 @@
 """Installs the session of a plan, or finds it installed, and reads it back (3.15)."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from farebox.automation.authority.ledger_bounds import INSTALL_LEDGERS
+from farebox.automation.execution.sponsor_obstacle import LIMITED, SponsorObstacle, wait_for
 from farebox.automation.execution.sponsorship import (
     SponsoredLanded,
     SponsoredPending,
     SponsoredRefused,
+    SponsoredUnavailable,
     Sponsorship,
 )
 from farebox.automation.lifecycle.installations import (
@@ -23,12 +26,17 @@ from farebox.automation.paymaster.sponsored_store import SponsoredPurpose
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
-from farebox.automation.refusal import AutomationRefused
+from farebox.automation.refusal import (
+    AutomationRefused,
+    AutomationUnavailable,
+    NetworkUnavailable,
+)
 from farebox.automation.sessions import session_store
 from farebox.automation.sessions.install_tree import InstallTrees
 from farebox.automation.sessions.read_back import SessionReadBack
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
+from farebox.kernel.errors import Refusal, TooManyRequests
 from farebox.kernel.networks import Network
 from farebox.stellar.auth_entries import (
     PAYING_KINDS,
@@ -73,7 +81,7 @@ class SessionInstallations:
         try:
             found = await self._activate(plan.terms, request)
         except (RpcUnavailable, ClockStale):
-            raise _unavailable() from None
+            raise NetworkUnavailable from None
         if isinstance(found, Installed):
             async with self._database.transaction() as db:
                 await session_store.record_read_back(db, plan.terms, found)
@@ -88,7 +96,7 @@ class SessionInstallations:
                 return False
             raise
         except RpcUnavailable:
-            raise _unavailable() from None
+            raise NetworkUnavailable from None
 
     async def _activate(
         self, terms: PlanTerms, request: InstallRequest
@@ -117,11 +125,21 @@ class SessionInstallations:
             case SponsoredLanded(tx_hash=tx_hash):
                 return await self._require(terms, tx_hash)
             case SponsoredPending(None):
-                raise _unavailable()
+                raise NetworkUnavailable
             case SponsoredPending(tx_hash):
                 return InstallPending(tx_hash or b"")
             case SponsoredRefused(code):
                 raise _refused(code)
+            case SponsoredUnavailable(obstacle):
+                raise self._not_sent(obstacle)
+
+    def _not_sent(self, obstacle: SponsorObstacle) -> Refusal:
+        wait_s = math.ceil(wait_for(obstacle, self._clock.now()).total_seconds())
+        if obstacle in LIMITED:
+            why = "No more installations are sent for you today: your wallet can send this one."
+            return TooManyRequests(why, retry_after_s=wait_s)
+        why = f"The installation was not sent: {obstacle}. Send the same request again later."
+        return AutomationUnavailable(why, retry_after_s=wait_s)
 
     def _check_entry(self, terms: PlanTerms, request: SignedInstallation) -> AuthEntry:
         """The one entry, which the plan's account has signed for exactly the issued tree."""
@@ -192,8 +210,7 @@ class NetworkInstallations:
     def _of(self, plan: StoredPlan) -> SessionInstallations:
         found = self._by_network.get(plan.terms.network)
         if found is None:
-            code = ErrorCode.AUTOMATION_UNAVAILABLE
-            raise AutomationRefused(code, code.sentence)
+            raise AutomationUnavailable
         return found
 
 
@@ -204,8 +221,3 @@ def _mismatch(why: str) -> AutomationRefused:
 def _refused(code: str) -> AutomationRefused:
     why = f"The installation was not made: {code}. Ask for new material and sign again."
     return AutomationRefused(ErrorCode.SESSION_MISMATCH, why)
-
-
-def _unavailable() -> AutomationRefused:
-    code = ErrorCode.NETWORK_UNAVAILABLE
-    return AutomationRefused(code, code.sentence)

@@ -10,6 +10,11 @@ from farebox.automation.authority.planned_calls import (
     resolve_recorded,
 )
 from farebox.automation.authority.stored_calls import RunCalls
+from farebox.automation.execution.record_nested import (
+    RecordingFailed,
+    nested_amounts,
+    record_tree,
+)
 from farebox.automation.execution.run_authority import RunNotPrepared
 from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.plans.session_spec import SessionSpec
@@ -18,7 +23,6 @@ from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.sessions.contract_reads import ReadRefused
-from farebox.automation.sessions.record_nested import nested_amounts, record_tree
 from farebox.automation.sessions.run_choice import RunChooser
 from farebox.automation.sessions.session_uses import SessionUses
 from farebox.kernel.addresses import Address
@@ -65,6 +69,8 @@ class RunTrees:
             return ChosenRun(await self._nest(terms, calls, context), choice.root)
         except ReadRefused as failed:
             return RunNotPrepared(failed.error, failed.code)
+        except RecordingFailed as failed:
+            return RunNotPrepared(failed.error, "recording_failed")
         except ValueMissing:
             return RunNotPrepared(ErrorClass.PROGRAM, "value_missing")
 

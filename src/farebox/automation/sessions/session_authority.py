@@ -8,7 +8,7 @@ from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.execution.run_authority import PreparedRun, RunNotPrepared
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
-from farebox.automation.runs.attempt import derive_nonce
+from farebox.automation.runs.attempt import CounterReading, derive_nonce
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.session_codes import CLOSED, MISSING
@@ -38,6 +38,7 @@ class _Installed:
     account: Address
     rules: SessionRules
     end_ledger: int | None
+    uses_before: int
 
 
 class SessionAuthority:
@@ -79,7 +80,8 @@ class SessionAuthority:
         if kind not in SESSION_KINDS:
             return RunNotPrepared(ErrorClass.SESSION, "account_changed")
         rules = SessionRules(kind, session.verifier, dict(state.rules))
-        installed = _Installed(plan, account, rules, session.valid_until_ledger)
+        uses, end = state.uses.count, session.valid_until_ledger
+        installed = _Installed(plan, account, rules, end, uses_before=uses)
         spec, ledger_time = read_spec(raw), int(now.close_at.timestamp())
         fault = judge_uses(spec, state.uses, ledger_time=ledger_time)
         if fault is not None:
@@ -112,7 +114,31 @@ class SessionAuthority:
         except RunNotSigned as refused:
             return RunNotPrepared(ErrorClass.PROGRAM, refused.code)
         call = AuthorizedCall(chosen.tree.call, (entry,))
-        return PreparedRun(call, bounds, installed.account, nonce=nonce)
+        return PreparedRun(
+            call, bounds, installed.account, nonce=nonce, uses_before=installed.uses_before
+        )
+
+
+class GuardUseReader:
+    """Reads from a guard how often it has counted a session, by whichever transaction."""
+
+    def __init__(self, database: Database, ledger: EntryReader) -> None:
+        self._database, self._ledger = database, ledger
+
+    async def read_uses(self, terms: PlanTerms, before: int) -> CounterReading | None:
+        """The count now, next to that before an attempt; None where the guard has none any more.
+
+        Raises:
+            DatabaseUnavailable: the plan's session cannot be read.
+            RpcUnavailable: no node answers.
+        """
+        _, session = await read_session(self._database, terms)
+        if session is None or session.guard is None or terms.account is None:
+            return None
+        state = await read_guard(self._ledger, session.guard, terms.account, terms.policy_id)
+        if isinstance(state, SessionMissing):
+            return None
+        return CounterReading(before, state.uses.count, state.as_of_ledger)
 
 
 def _judge_state(

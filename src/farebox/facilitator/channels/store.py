@@ -4,11 +4,13 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, LiteralString
 
+from farebox.facilitator.channels import channel_table_store
 from farebox.facilitator.channels.channel import Channel, ChannelLease, ChannelState
 from farebox.kernel.addresses import Address
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Row
 
+_TABLE: Final[LiteralString] = "channels"
 # channel c of network $1 at the moment $2: it is not leased and has no unresolved envelope
 _IS_FREE: Final[LiteralString] = """
     ((c.leased_until IS NULL OR c.leased_until < $2) AND NOT EXISTS (
@@ -109,48 +111,21 @@ async def list_channels(db: Connection, network: Network, *, now: datetime) -> l
         network.value,
         now,
     )
-    return [
-        Channel(
-            network,
-            Address(row["address"]),
-            row["derivation_index"],
-            ChannelState(row["state"]),
-            is_free=row["is_free"],
-        )
-        for row in rows
-    ]
+    return [channel_table_store.read_channel(network, row) for row in rows]
 
 
 async def add_channels(
     db: Connection, network: Network, channels: Sequence[tuple[Address, int]], *, at: datetime
 ) -> None:
     """Record channels that exist on the ledger; those recorded already stay unchanged."""
-    await db.executemany(
-        """
-        INSERT INTO channels (network, address, derivation_index, created_at)
-        VALUES ($1, $2, $3, $4)
-        ON CONFLICT DO NOTHING
-        """,
-        [(network.value, address, index, at) for address, index in channels],
-    )
+    await channel_table_store.add_channels(db, _TABLE, network, channels, at=at)
 
 
 async def change_state(
     db: Connection, network: Network, address: Address, state: ChannelState
 ) -> bool:
     """Change a channel's state: active to draining, or draining to retired."""
-    changed = await db.fetchval(
-        """
-        UPDATE channels SET state = $3
-        WHERE network = $1 AND address = $2
-          AND (state, $3) IN (('active', 'draining'), ('draining', 'retired'))
-        RETURNING true
-        """,
-        network.value,
-        address,
-        state.value,
-    )
-    return changed is True
+    return await channel_table_store.change_state(db, _TABLE, network, address, state)
 
 
 async def fence_drained(

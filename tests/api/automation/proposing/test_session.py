@@ -198,3 +198,51 @@ async def test_limits_are_those_in_force(proposing: ProposingStage) -> None:
     assert testnet["isFree"] is True
     assert {"open", "presigned"} <= set(testnet["modes"])
     assert networks["stellar:pubnet"]["isAvailable"] is False
+
+
+async def feeding(proposing: ProposingStage, amount: int) -> tuple[dict[str, str], Json]:
+    """A plan whose target takes a token by its own call, with entries signed ahead."""
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet, keeper = await proposing.wallet_of(scene.payers[0]), await proposing.keeper()
+    spec = {
+        "contract": keeper,
+        "function": "feed",
+        "args": [
+            {"type": "address", "value": "$account"},
+            {"type": "address", "value": scene.asset},
+            {"type": "i128", "value": str(amount)},
+        ],
+        "effects": {"maxDebit": [{"token": scene.asset, "amount": str(amount)}]},
+    }
+    terms = {"authorityMode": "presigned", "runLimit": 2, "expiresAt": in_time(hours=6)}
+    return wallet.headers, keeper_plan(keeper, spec=spec, **terms)
+
+
+async def test_transfer_below_a_call_is_signed_ahead_with_it(proposing: ProposingStage) -> None:
+    headers, body = await feeding(proposing, 40)
+    answer = await proposing.post(headers, body)
+    assert answer.status == 201, answer.body
+    detail = answer.json()
+    assert detail["preflight"]["ok"], detail["preflight"]
+    entries = detail["session"]["install"]["entries"]
+    assert [each["runIndex"] for each in entries] == [0, 1]
+    for each in entries:
+        root = xdr.SorobanAuthorizationEntry.from_xdr(each["entryXdr"]).root_invocation
+        (nested,) = root.sub_invocations
+        paid = nested.function.contract_fn
+        assert paid is not None
+        assert paid.function_name.sc_symbol == b"transfer"
+        amount = paid.args[2].i128
+        assert amount is not None
+        assert amount.lo.uint64 == 40
+        assert nested.sub_invocations == []
+    assert "40" in "\n".join(detail["session"]["permissions"])
+
+
+async def test_call_that_cannot_be_recorded_is_not_signed_ahead(proposing: ProposingStage) -> None:
+    headers, body = await feeding(proposing, 10**17)
+    answer = await proposing.post(headers, body)
+    error = answer.json()["error"]
+    assert (answer.status, error["code"]) == (422, "spec_mismatch")
+    assert error["details"]["field"] == "authorityMode"
+    assert "fails as of now (user_funds)" in error["message"]

@@ -13,6 +13,7 @@ from farebox.automation.runs.classify_error import (
     ErrorNumbers,
     classify_result,
     classify_simulation,
+    lacks_balance,
 )
 from farebox.automation.runs.retries import (
     MAX_ATTEMPTS,
@@ -235,3 +236,21 @@ def test_number_of_the_contract_is_read_from_the_first_line_alone() -> None:
     found = read_simulation({"latestLedger": 7, "error": text})
     assert isinstance(found, SimulationRefused)
     assert found.contract_error is None
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "expected"),
+    [
+        (ErrorClass.USER_FUNDS, "contract_10", True),
+        (ErrorClass.USER_FUNDS, "balance", True),
+        (ErrorClass.USER_FUNDS, "contract_9", False),  # the allowance
+        (ErrorClass.USER_FUNDS, "contract_13", False),  # the trustline
+        (ErrorClass.USER_FUNDS, "trustline", False),
+        (ErrorClass.PROGRAM, "contract_10", False),
+        (None, None, False),
+    ],
+)
+def test_only_a_balance_that_is_too_low_is_told_as_one(
+    error: ErrorClass | None, code: str | None, expected: bool
+) -> None:
+    assert lacks_balance(error, code) is expected

@@ -6,7 +6,7 @@ Credentials, nonces and every entry that is not of the plan's account are droppe
 from farebox.automation.authority.planned_calls import PlannedCalls
 from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.runs.classify_error import ContractRole, ErrorNumbers, classify_simulation
-from farebox.automation.sessions.contract_reads import ReadRefused
+from farebox.automation.runs.retries import ErrorClass
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
 from farebox.stellar.invocations import Invocation, flatten, read_invocation
@@ -17,18 +17,26 @@ from farebox.stellar.xdr_reader import Malformed
 _NUMBERS = ErrorNumbers((ContractRole.TOKEN, ContractRole.SOROSWAP))
 
 
+class RecordingFailed(Exception):
+    """The call would fail as of now; `error` is the class of its error."""
+
+    def __init__(self, error: ErrorClass) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 async def record_tree(
     simulator: RunSimulator, root: Invocation, account: Address, owner: OwnerId
 ) -> Invocation:
     """The tree that `account` must authorize for a root call; the bare root where it is nothing.
 
     Raises:
-        ReadRefused: the call would fail.
+        RecordingFailed: the call would fail.
         RpcUnavailable: no node answers.
     """
     recorded = await simulator.record(root.call, owner)
     if not isinstance(recorded.simulation, Simulated):
-        raise ReadRefused(classify_simulation(recorded.simulation, _NUMBERS), "recording_failed")
+        raise RecordingFailed(classify_simulation(recorded.simulation, _NUMBERS))
     for entry in recorded.entries:
         if entry.address == account and entry.root_call == root.call:
             try:
