@@ -20,6 +20,7 @@ class Fate(StrEnum):
     SLOW = "waits for three seconds, in which no ledger closes"
     FOREIGN = "lands inside a stranger's fee bump"
     STRANGER = "a stranger uses its signed entry first"
+    KEPT = "never lands, and a stranger uses its signed entry before the next envelope"
     CLOCK = "the network's clock leaps while it waits"
 
 
@@ -120,7 +121,7 @@ def list_scenarios() -> list[Scenario]:
         Scenario(mode, fate)
         for mode in FACTORIES
         for fate in Fate
-        if fate is not Fate.STRANGER or mode is not AuthorityMode.OPEN
+        if fate not in (Fate.STRANGER, Fate.KEPT) or mode is not AuthorityMode.OPEN
     ]
 
 

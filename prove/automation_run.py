@@ -123,6 +123,7 @@ class _Played:
         stranger = world.scenery.stranger
         fate = EnvelopeFate(environment, case.scenario.fate, stranger, rng)
         self._watch.before, self._watch.after = fate.before, fate.after
+        self._watch.again = fate.again
         self._fault = RunFault(environment, case)
         self._plans: list[ProvenPlan] = []
         self.replicas: Sequence[Replica] = ()
@@ -235,7 +236,7 @@ class _Played:
         """Judge rows and ledger once late envelopes had their chance to land."""
         environment = self._environment
         await environment.devnet.close(2)
-        rows = await read_rows(environment, self._watch.deliveries)
+        rows = await read_rows(environment, self._plans, self._watch.deliveries)
         paymaster = self._world.scenery.paymaster.public_key
         findings = judge_case(self._plans, rows, paymaster)
         return RunOutcome(

@@ -22,7 +22,7 @@ from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, Scene
 from farebox.vault.master_keys import MasterKeys, read_master_keys
-from prove.automation_sessions import WASM, Installer, InstalledPlan, read_contracts
+from prove.automation_sessions import WASM, InstalledPlan, Installer, read_contracts
 from prove.environment import Environment, open_environment
 from prove.run_interceptor import RunInterceptor
 from prove.world import NETWORK, World, create_channels, open_world, run_command
