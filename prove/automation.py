@@ -17,7 +17,6 @@ from e2e.report import run_and_report
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.local.faults import LocalFault
 from prove.automation_case import (
-    UNDISTURBED,
     Boundaries,
     Fate,
     RunCase,
@@ -25,12 +24,20 @@ from prove.automation_case import (
     draw_cases,
     list_scenarios,
 )
-from prove.automation_control import hasty_sources
-from prove.automation_run import RunOutcome, is_kill, record, record_idle, run_until_reached
+from prove.automation_control import CONTROL_S, CONTROLS, Control
+from prove.automation_run import (
+    RunOutcome,
+    is_kill,
+    record,
+    record_idle,
+    run_case,
+    run_until_reached,
+)
 from prove.automation_verdict import RunViolation
 from prove.automation_world import AutomationWorld, open_automation_world
 from prove.boundaries import background_labels, usual_boundaries
 from prove.concurrency import run_concurrently
+from prove.fork_server import ForkServer
 from prove.interceptor import Boundary
 
 _WORKERS: Final = 6
@@ -99,8 +106,8 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             outcomes = await run_concurrently(
                 cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
             )
-        is_replay = "CASE" in os.environ
-        caught = is_replay or await _control_is_caught(folder)
+            is_replay = "CASE" in os.environ
+            caught = is_replay or await _controls_are_caught(world, folder)
     figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
     figures["seconds"] = round(time.monotonic() - began)
     if is_replay:
@@ -151,21 +158,23 @@ def figures_of(outcomes: Sequence[RunOutcome]) -> dict[str, object]:
     }
 
 
-async def _control_is_caught(folder: Path) -> bool:
-    """Whether a build that makes another envelope while one can land fails the same proof."""
-    sources = hasty_sources(subfolder(folder, "hasty-code"))
-    cases = [
-        replace(UNDISTURBED, number=number, scenario=Scenario(AuthorityMode.OPEN, fate))
-        for number, fate in enumerate((Fate.SLOW, Fate.CLOCK), 1)
-    ]
-    async with open_automation_world(
-        subfolder(folder, "hasty"), workers=len(cases), sources=sources
-    ) as world:
+async def _controls_are_caught(world: AutomationWorld, folder: Path) -> bool:
+    """Whether each broken build is caught, on the network and databases of the sound one."""
+    return all([await _is_caught(world, folder, control) for control in CONTROLS])
+
+
+async def _is_caught(world: AutomationWorld, folder: Path, control: Control) -> bool:
+    """Whether the verdict finds that the build reuses an authorization or doubles a run."""
+    async with ForkServer(control.make(subfolder(folder, control.name))) as fork_server:
+        broken = replace(world, world=replace(world.world, fork_server=fork_server))
         outcomes = await run_concurrently(
-            cases, lambda case: run_until_reached(world, case), workers=len(cases), label="control"
+            control.cases,
+            lambda case: run_case(broken, case, patience_s=CONTROL_S),
+            workers=len(control.cases),
+            label=f"control, {control.name}",
         )
     for outcome in outcomes:
-        say(f"control: {outcome}")
+        say(f"control, {control.name}: {outcome}")
     caught = {each.violation for outcome in outcomes for each in outcome.findings}
     return bool(caught & {RunViolation.REUSED, RunViolation.DOUBLED})
 

@@ -70,26 +70,28 @@ async def record_idle(world: AutomationWorld) -> frozenset[str]:
         return frozenset(boundary.label for boundary in replica.interceptor.calls)
 
 
-async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
-    """Run one case once.
+async def run_case(
+    world: AutomationWorld, case: RunCase, *, patience_s: float = UNRESOLVED_AFTER_S
+) -> RunOutcome:
+    """Run one case once; plans that have not ended after `patience_s` are unresolved.
 
     Raises:
         RunFailed: it did not end.
     """
     try:
         async with asyncio.timeout(_LONGEST_S):
-            return await _run_case(world, case)
+            return await _run_case(world, case, patience_s)
     except TimeoutError as error:
         raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
 
 
-async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
+async def _run_case(world: AutomationWorld, case: RunCase, patience_s: float) -> RunOutcome:
     async with world.environment() as environment:
         played = _Played(world, environment, case)
         await played.start()
         is_reached = await played.wait_until_hit()
         await played.recover()
-        await played.wait_until_final(UNRESOLVED_AFTER_S)
+        await played.wait_until_final(patience_s)
         return await played.judge(is_reached=is_reached)
 
 
