@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from farebox.app.assembly import Loop
+from farebox.app.automation_network import AutomationNetwork
 from farebox.app.automation_services import AutomationServices
 from farebox.app.database_pools import Pools
 from farebox.app.lifespan import restart_on_failure
@@ -59,18 +60,21 @@ def build_lifecycle(
     changes = PlanChanges(database, clock, networks, installations)
     feed, history = EventFeed(database, clock), RunHistory(database)
     loops = [
-        Loop(
-            f"{name.value} plans",
-            _upkeep(network, services[name], pools, clock, finishing).run,
-        )
-        for name, network in networks.items()
+        *(
+            Loop(f"{name.value} plans", _upkeep(each, services[name], pools, clock, finishing).run)
+            for name, each in networks.items()
+        ),
+        *(
+            Loop(f"{name.value} closings", _closings(name, each, clock).run)
+            for name, each in automation.networks.items()
+        ),
     ]
     return LifecycleServices(
         endpoints=[
             *change_endpoints(activation, changes, reader),
             *history_endpoints(history, RunRepeat(database, clock, networks), feed),
         ],
-        tasks=[restart_on_failure(Loop("plan events", feed.run), clock), *loops],
+        tasks=[restart_on_failure(each, clock) for each in (Loop("plan events", feed.run), *loops)],
     )
 
 
@@ -113,3 +117,8 @@ def _upkeep(
             UpkeepStep("warnings", warnings.run_once, every=_BALANCES_EVERY),
         ],
     )
+
+
+def _closings(name: Network, built: AutomationNetwork, clock: Clock) -> LifecycleUpkeep:
+    """A loop of its own: it waits for transactions."""
+    return LifecycleUpkeep(name, clock, [UpkeepStep("closings", built.sessions.closings.run_once)])

@@ -111,7 +111,6 @@ class AutomationNetwork:
         return (
             Loop("paymaster", self.watch.run),
             Loop("contracts", self.sessions.contracts.run),
-            Loop("closings", self.sessions.closings.run),
             Loop("scheduler", self.scheduler.run),
         )
 

@@ -11,6 +11,7 @@ from farebox.app.automation_network import (
     build_automation_network,
 )
 from farebox.app.database_pools import Pools
+from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices
 from farebox.app.settings import NetworkSettings, Settings
 from farebox.app.vault_services import AutomationSealers
@@ -74,7 +75,7 @@ def build_automation(
     return AutomationServices(
         built,
         [
-            Loop(f"{name.value} {loop.name}", loop.run)
+            restart_on_failure(Loop(f"{name.value} {loop.name}", loop.run), clock)
             for name, each in built.items()
             for loop in each.tasks
         ],

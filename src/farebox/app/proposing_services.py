@@ -83,11 +83,13 @@ def _network(
     fees: FeePolicy,
     clock: Clock,
 ) -> ProposingNetwork:
-    targets = TargetReader(name, services.rpc)
+    targets, life = TargetReader(name, services.rpc), LongestLife(name, services.rpc, clock)
     drafting = PlanDrafting(
         PlanResolution(targets, automation.sessions.venues),
         services.operators,
         LIMITS,
+        life,
+        ledger_now=services.ledgers.now,
         executor=automation.paymaster.executor,
         highest_fee=fees.ceiling,
     )
@@ -98,7 +100,7 @@ def _network(
         ),
         drafting=drafting,
         preflight=_preflight(name, services, automation, targets, fees),
-        materials=ModeMaterials(_materials(name, services, automation, clock)),
+        materials=ModeMaterials(_materials(services, automation, life)),
         delegates=automation.delegates,
         kinds=automation.sessions.kinds,
         contracts=automation.sessions.bodies,
@@ -126,10 +128,9 @@ def _preflight(
 
 
 def _materials(
-    name: Network, services: NetworkServices, automation: AutomationNetwork, clock: Clock
+    services: NetworkServices, automation: AutomationNetwork, life: LongestLife
 ) -> dict[AuthorityMode, SessionMaterials]:
     """The material of each mode; a mode that is not among them cannot be proposed."""
-    life = LongestLife(name, services.rpc, clock)
     presigned = PresignedMaterials(
         automation.paymaster.nonce_key, life, ledger_now=services.ledgers.now
     )

@@ -1,6 +1,7 @@
 """Activation refuses whatever the owner did not authorize for this plan, and says which rule."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -115,22 +116,23 @@ async def test_entry_of_another_signer_network_or_plan_is_refused(
         key_of(scene.payers[0]),
         Keypair.random(),
     )
-    other = await draft(plans, owner, scene)
+    first = "presignedEntriesXdr[0]"
+    of_another_plan = (await plans.sign_all(await draft(plans, owner, scene), key))[0]
+    wrong: dict[str, Callable[[bytes], str]] = {
+        "a stranger's signature": lambda issued: sign_entry(issued, stranger),
+        "the other network": lambda issued: sign_entry(
+            issued, key, passphrase=Network.PUBNET.passphrase
+        ),
+        "another plan": lambda _: of_another_plan,
+        "no XDR": lambda _: "AAAA",
+    }
+    for what, sign in wrong.items():
+        issued = [each.unsigned.entry for each in await plans.issued(plan)]  # as of this ledger
+        good = [sign_entry(each, key) for each in issued]
+        found = await refused(plans, owner, plan, [sign(issued[0]), good[1]])
+        assert found == (409, "session_mismatch", first), what
     issued = [each.unsigned.entry for each in await plans.issued(plan)]
     good = [sign_entry(each, key) for each in issued]
-    first = "presignedEntriesXdr[0]"
-    wrong = {
-        "a stranger's signature": [sign_entry(issued[0], stranger), good[1]],
-        "the other network": [
-            sign_entry(issued[0], key, passphrase=Network.PUBNET.passphrase),
-            good[1],
-        ],
-        "another plan": [*(await plans.sign_all(other, key))[:1], good[1]],
-        "no XDR": ["AAAA", good[1]],
-    }
-    for what, entries in wrong.items():
-        found = await refused(plans, owner, plan, entries)
-        assert found == (409, "session_mismatch", first), what
     unsigned = xdr.SorobanAuthorizationEntry.from_xdr_bytes(issued[0]).to_xdr()
     assert (await refused(plans, owner, plan, [unsigned, good[1]]))[2] == first
     assert await refused(plans, owner, plan, good[:1]) == (

@@ -24,7 +24,7 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.move_plan import move_plan
-from farebox.automation.sessions import session_store
+from farebox.automation.sessions import closings, session_store
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.automation.sessions.session_store import SessionState
@@ -72,6 +72,18 @@ async def feeding(
     desk: SessionDesk, mode: AuthorityMode = MANDATE, account: str | None = None
 ) -> StoredPlan:
     return await paid(desk, desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), mode, account=account))
+
+
+async def cancel(desk: SessionDesk, plan: StoredPlan) -> None:
+    """Cancel a plan that is active."""
+    async with desk.world.database.transaction() as db:
+        await move_plan(
+            db,
+            replace(plan, state=ProposalState.ACTIVE),
+            ProposalTrigger.CANCEL,
+            ProposalFacts(),
+            now=soon(),
+        )
 
 
 async def begin(desk: SessionDesk, plan: StoredPlan) -> None:
@@ -122,14 +134,7 @@ async def test_signed_mandate_is_opened_by_the_paymaster_and_closed_by_the_deleg
     assert installed.mandate_id == material.contracts[-1].id
     await begin(desk, plan)
     assert await sessions.installations.is_installed(plan)
-    async with world.database.transaction() as db:
-        await move_plan(
-            db,
-            replace(plan, state=ProposalState.ACTIVE),
-            ProposalTrigger.CANCEL,
-            ProposalFacts(),
-            now=soon(),
-        )
+    await cancel(desk, plan)
     await sessions.closings.run_once()
     async with world.database.connection() as db:
         session = await session_store.find_session(db, plan.terms.id)
@@ -141,6 +146,29 @@ async def test_signed_mandate_is_opened_by_the_paymaster_and_closed_by_the_deleg
     )
     assert revoking.revoke is not None
     assert [each.function for each in revoking.revoke.invocations] == ["close", "approve"]
+
+
+async def test_session_that_cannot_be_closed_delays_no_other(
+    desk: SessionDesk, network: AutomationNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closings, "_BATCH", 1)
+    sessions, plans = network.sessions, [await feeding(desk), await feeding(desk)]
+    for plan in plans:
+        material = await sessions.materials.material(plan, soon())
+        given = signed(material, by_key(desk.payer))
+        assert isinstance(await sessions.installations.activate(plan, given), Installed)
+        await begin(desk, plan)
+        await cancel(desk, plan)
+    broken, other = plans  # the older one first
+    async with desk.world.database.transaction() as db:
+        await db.execute(
+            "UPDATE automation_sessions SET mandate_id = $2 WHERE proposal_id = $1",
+            broken.terms.id,
+            desk.keeper,
+        )
+    for _ in plans:
+        await sessions.closings.run_once()
+    assert not await sessions.installations.is_installed(other)
 
 
 async def test_wallet_that_signs_whole_transactions_sends_them_itself(

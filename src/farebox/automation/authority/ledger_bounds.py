@@ -18,6 +18,7 @@ INSTALL_LEDGERS: Final = 120  # in which the owner's signature of an installatio
 LEAST_LEFT: Final = AUTHORIZATION_LEDGERS  # ledgers of a session, for a run to start
 WARNING_BEFORE: Final = timedelta(days=7)
 _FASTEST_SHARE: Final = 0.8  # of the observed cadence: the fastest that is plausible
+_DEFAULT_SHARE: Final = 0.9  # of the longest promise: the cadence may change before the signature
 
 
 class EndTooFar(Exception):
@@ -53,6 +54,14 @@ def session_end_ledger(now: LedgerReading, end: datetime, *, max_entry_ttl: int)
     if ledger > now.sequence + max_entry_ttl - 1:
         raise EndTooFar
     return ledger
+
+
+def default_horizon(now: LedgerReading, *, max_entry_ttl: int) -> timedelta:
+    """How long a plan lives by default, so that a session can still be promised when it is signed.
+
+    It is 129 days where a ledger takes five seconds and an entry lives 3,110,400 ledgers.
+    """
+    return timedelta(seconds=max_entry_ttl * now.cadence_s * _FASTEST_SHARE * _DEFAULT_SHARE)
 
 
 def estimated_end(now: LedgerReading, end_ledger: int) -> datetime:

@@ -1,12 +1,15 @@
 """Draft a plan from a request: its owner, its times, its calls and its mode (3.3, 3.4)."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from farebox.automation.authority.ledger_bounds import default_horizon
 from farebox.automation.authority.modes import check_mode, check_presigned, choose_mode
 from farebox.automation.authority.plan_calls import plan_calls
 from farebox.automation.authority.stored_calls import RunCalls
+from farebox.automation.execution.longest_life import LongestLife
 from farebox.automation.limits import AutomationLimits
 from farebox.automation.plans.plan import (
     DisbursementPlan,
@@ -28,6 +31,7 @@ from farebox.kernel.addresses import Address, parse_party
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import Caller
 from farebox.kernel.error_codes import ErrorCode
+from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.signers import OperatorAddresses
 
 _AFTER_ONCE: Final = timedelta(days=7)
@@ -58,11 +62,14 @@ class PlanDrafting:
         resolution: PlanResolution,
         operators: OperatorAddresses,
         limits: AutomationLimits,
+        life: LongestLife,
         *,
+        ledger_now: Callable[[], LedgerReading],
         executor: Address,
         highest_fee: Stroops,
     ) -> None:
         self._resolution, self._operators, self._limits = resolution, operators, limits
+        self._life, self._ledger_now = life, ledger_now
         self._executor, self._highest_fee = executor, highest_fee
 
     async def draft(self, caller: Caller, request: ProposeRequest, *, now: datetime) -> DraftedPlan:
@@ -76,7 +83,7 @@ class PlanDrafting:
         plan = read_plan(request.spec, owner.actor, self._limits)
         check_receivers(plan, tuple(self._operators.addresses))
         mode = self._choose_mode(plan, owner, request.authority_mode)
-        timed = _check_timing(plan, request, now, self._limits)
+        timed = _check_timing(plan, request, now, await self._limits_of(request, mode))
         calls, pin = await self._find_calls(plan, timed, mode, request.run_limit)
         gap = shortest_gap(timed.schedule, timed.window)
         rule = _lateness_rule(plan, request, gap)
@@ -107,6 +114,13 @@ class PlanDrafting:
             sentence = ErrorCode.ACCOUNT_NOT_PROVEN.sentence
             raise AutomationRefused(ErrorCode.ACCOUNT_NOT_PROVEN, sentence)
         return PlanOwner(caller, account, self._executor if account is None else account)
+
+    async def _limits_of(self, request: ProposeRequest, mode: AuthorityMode) -> AutomationLimits:
+        """The limits; a plan without an end, whose owner signs, ends while signatures can live."""
+        if request.expires_at is not None or mode is AuthorityMode.OPEN:
+            return self._limits
+        longest = default_horizon(self._ledger_now(), max_entry_ttl=await self._life.ledgers())
+        return replace(self._limits, horizon=min(self._limits.horizon, longest))
 
     def _choose_mode(
         self, plan: Plan, owner: PlanOwner, wanted: AuthorityMode | None

@@ -18,21 +18,21 @@ from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.invocations import Invocation
-from farebox.stellar.ledger_clock import ClockStale
-from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.scval import ScBytes, ScKind
 from farebox.stellar.scval_writer import address_of
 from farebox.stellar.transactions import AuthorizedCall
 from farebox.storage.pool import Database
 
-_BATCH: Final = 10
-_EVERY_S: Final = 5.0
+_BATCH: Final = 10  # of a pass
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class SessionClosings:
-    """Closes sessions of one network at their guard or mandate; anybody may send that."""
+    """Closes sessions of one network at their guard or mandate; anybody may send that.
+
+    Passes go round the sessions, so that those that cannot be closed now delay no other.
+    """
 
     def __init__(
         self,
@@ -44,31 +44,28 @@ class SessionClosings:
     ) -> None:
         self._network, self._database, self._clock = network, database, clock
         self._signer, self._sponsorship = signer, sponsorship
-
-    async def run(self) -> None:
-        """Close what is to be closed, and resolve what was sent, until cancelled."""
-        while True:
-            try:
-                await self.run_once()
-            except (RpcUnavailable, ClockStale):
-                log.info("automation.closings_wait", network=self._network.value)
-            await self._clock.sleep(_EVERY_S)
+        self._last_id = ""
 
     async def run_once(self) -> None:
-        """One pass.
+        """Resolve what was sent, and close the next sessions that are to be closed.
 
         Raises:
             RpcUnavailable, ClockStale, DatabaseUnavailable: the next pass goes on.
         """
         await self._sponsorship.recover()
         async with self._database.connection() as db:
-            ids = await session_store.list_to_close(db, self._network, limit=_BATCH)
+            ids = await session_store.list_to_close(
+                db, self._network, after=self._last_id, limit=_BATCH
+            )
         for proposal_id in ids:
+            self._last_id = proposal_id
             async with self._database.connection() as db:
                 plan = await proposal_store.find_plan(db, proposal_id)
                 session = await session_store.find_session(db, proposal_id)
             if plan is not None and session is not None:
                 await self.close(plan, session)
+        if len(ids) < _BATCH:
+            self._last_id = ""
 
     async def close(self, plan: StoredPlan, session: StoredSession) -> bool:
         """Close a session; whether it is closed now.

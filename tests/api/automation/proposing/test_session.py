@@ -95,6 +95,19 @@ async def test_plan_that_outlives_every_authorization_is_refused(proposing: Prop
     assert refused == (422, "limit_exceeded", "expiresAt")
 
 
+async def test_plan_without_an_end_ends_while_its_authorizations_can_live(
+    proposing: ProposingStage,
+) -> None:
+    scene = proposing.stage.networks[Network.TESTNET].scene
+    wallet = await proposing.wallet_of(scene.payers[0])
+    schedule = {"type": "interval", "everySeconds": 3600, "startAt": in_time(hours=1)}
+    body = payroll(scene.asset, (scene.payees[0].address, 5), schedule=schedule, runLimit=3)
+    del body["expiresAt"]
+    detail = await proposing.propose(wallet, body | {"allowDuplicate": True})
+    assert in_time(days=2) < detail["proposal"]["expiresAt"] < in_time(days=169)
+    assert len(detail["session"]["install"]["entries"]) == 3
+
+
 async def test_sheet_names_every_recipient_and_the_worst_case(proposing: ProposingStage) -> None:
     _, detail = await presigned(proposing)
     scene = proposing.stage.networks[Network.TESTNET].scene

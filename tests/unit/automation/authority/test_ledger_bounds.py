@@ -11,6 +11,7 @@ from farebox.automation.authority.ledger_bounds import (
     AttemptBounds,
     EndTooFar,
     bound_attempt,
+    default_horizon,
     ends_early,
     estimated_end,
     may_start,
@@ -51,6 +52,13 @@ def test_session_that_no_entry_can_outlive_is_refused() -> None:
     assert session_end_ledger(READING, end, max_entry_ttl=100) == 1_099
     with pytest.raises(EndTooFar):
         session_end_ledger(READING, end + timedelta(seconds=1), max_entry_ttl=100)
+
+
+def test_plan_without_an_end_has_a_session_at_a_faster_cadence_too() -> None:
+    horizon = default_horizon(READING, max_entry_ttl=TTL)
+    assert horizon.days == 129
+    faster = reading(READING.cadence_s * 0.91)
+    assert session_end_ledger(faster, START + horizon, max_entry_ttl=TTL) > 3_000_000
 
 
 def test_session_ends_early_when_ledgers_close_faster() -> None:
