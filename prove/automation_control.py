@@ -78,5 +78,5 @@ def _cases(mode: AuthorityMode, *fates: Fate) -> list[RunCase]:
 
 CONTROLS: Final = (
     Control("hasty", hasty_sources, _cases(AuthorityMode.OPEN, Fate.SLOW, Fate.CLOCK)),
-    Control("fresh", fresh_sources, _cases(AuthorityMode.SESSION, Fate.NEVER, Fate.KEPT)),
+    Control("fresh", fresh_sources, _cases(AuthorityMode.SESSION, Fate.KEPT, Fate.NEVER)),
 )
