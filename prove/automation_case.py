@@ -111,7 +111,7 @@ class RunCase:
 
 NOWHERE: Final = Boundary("no call", 1)
 Boundaries = Mapping[Scenario, Sequence[Boundary]]
-_SHARE: Final = 10  # seeds that together play every boundary of every mode
+_SHARE: Final = 14  # seeds that together play every boundary of every mode
 _QUIET_SHARE: Final = 4  # seeds that together play every scenario without a fault
 _RECOVERY_CALLS: Final = 40  # about the number of calls of a recovery
 
@@ -140,9 +140,9 @@ def faults_of(boundary: Boundary) -> Sequence[FaultKind]:
 
 
 def draw_cases(boundaries: Boundaries, seed: int) -> list[RunCase]:
-    """Plan the cases of a seed: a tenth of the boundaries of each mode, and some without a fault.
+    """Plan the cases of a seed: a share of the boundaries of the modes, and some without a fault.
 
-    Ten seeds play every boundary of every mode. Where a mode makes a call with several fates, and
+    Fourteen seeds play every boundary of every mode. Where a mode makes a call with several fates, and
     where several modes make it, each of its plays has another fate and another fault.
     """
     rng = random.Random(seed)
@@ -168,7 +168,7 @@ def _places(boundaries: Boundaries, seed: int) -> list[tuple[AuthorityMode, Boun
     """The boundaries of this seed, each with a mode that makes the call."""
     every = {(scenario.mode, each) for scenario, made in boundaries.items() for each in made}
     ordered = sorted(every, key=lambda place: (place[1], place[0]))
-    return ordered[seed % _SHARE :: _SHARE]
+    return ordered[(seed - 1) % _SHARE :: _SHARE]
 
 
 def _draw_case(
@@ -182,7 +182,7 @@ def _draw_case(
     faults = faults_of(boundary)
     scenarios = [each for each in boundaries if each.mode is mode and boundary in boundaries[each]]
     modes = list(FACTORIES)
-    turn, round_ = boundary.occurrence + len(boundary.label), seed // _SHARE
+    turn, round_ = boundary.occurrence + len(boundary.label), (seed - 1) // _SHARE
     is_first = seed == 1
     return RunCase(
         seed=seed,
