@@ -25,7 +25,7 @@ _HIT_WITHIN_S: Final = 25.0
 _IDLE_S: Final = 20.0  # longer than the interval of a scheduler's loops
 _STILL_S: Final = 6.0  # without a change: then a minute passes for the leases
 _LOOK_S: Final = 0.25
-_MAX_PLAYS: Final = 3
+_MAX_PLAYS: Final = 2
 _LONGEST_S: Final = 400.0  # of a play, however busy the machine is
 _FINAL: Final = ("completed", "cancelled", "failed", "expired", "paused")
 
@@ -96,7 +96,7 @@ async def _run_case(world: AutomationWorld, case: RunCase, patience_s: float) ->
 
 
 async def run_until_reached(world: AutomationWorld, case: RunCase) -> RunOutcome:
-    """Run a case until its fault happens, three times at most; all findings count."""
+    """Run a case until its fault happens, twice at most; all findings count."""
     outcome = await run_case(world, case)
     for _ in range(_MAX_PLAYS - 1):
         if outcome.is_reached:
