@@ -142,8 +142,8 @@ def faults_of(boundary: Boundary) -> Sequence[FaultKind]:
 def draw_cases(boundaries: Boundaries, seed: int) -> list[RunCase]:
     """Plan the cases of a seed: a share of the boundaries of the modes, and some without a fault.
 
-    Fourteen seeds play every boundary of every mode. Where a mode makes a call with several fates, and
-    where several modes make it, each of its plays has another fate and another fault.
+    Fourteen seeds play every boundary of every mode. Where a mode makes a call with several fates,
+    and where several modes make it, each of its plays has another fate and another fault.
     """
     rng = random.Random(seed)
     cases = [
