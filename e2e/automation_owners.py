@@ -44,10 +44,14 @@ class Owner:
         if credentials is None:
             raise RunFailed("an entry names no address")
         until = until or credentials.signature_expiration_ledger.uint32
+        return self.sign_entry(entry, until).to_xdr()
+
+    def sign_entry(self, entry: Entry, until: int) -> Entry:
+        """Sign an entry up to a ledger, for every call in it."""
         if not self.generation:
-            return authorize_entry(entry, self.key, until, NET.passphrase).to_xdr()
+            return authorize_entry(entry, self.key, until, NET.passphrase)
         rules = [0] * tree_size(entry.root_invocation)
-        return sign_by_external(entry, self.key, rules, until, self).to_xdr()
+        return sign_by_external(entry, self.key, rules, until, self)
 
 
 class Client:

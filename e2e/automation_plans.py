@@ -1,4 +1,4 @@
-"""Plans of automation as the service writes them, for proofs and benches; nobody pays for them."""
+"""Plans of automation as the service writes them, for proofs and benches."""
 
 import secrets
 from collections.abc import Sequence
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from e2e.automation_payments import pay_for_runs
 from farebox.app.vault_services import AutomationSealers
 from farebox.automation.authority import presigned_store
 from farebox.automation.authority.delegate_keys import DelegateKeys
 from farebox.automation.authority.planned_calls import ACTOR, PlannedCall, PlannedCalls
 from farebox.automation.authority.presigned_store import PresignedEntry
 from farebox.automation.authority.stored_calls import RunCalls, encode_calls
+from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.plan_window import PlanWindow
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.policy_id import PolicyId
@@ -23,6 +25,7 @@ from farebox.automation.plans.wire import PlanKind
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
 from farebox.automation.schedules.schedule import IntervalSchedule
+from farebox.automation.sessions import session_store
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
@@ -44,11 +47,17 @@ class DraftedPlan:
     terms: PlanTerms
     sealed_key: bytes
     runs: int
+    payload: str = "{}"  # what its owner has proposed, as JSON
 
 
 def keeper_calls(keeper: Address) -> RunCalls:
     """The calls of a plan that runs a keeper."""
     return RunCalls(PlannedCalls((PlannedCall(SessionCall(keeper, RUN, ()), (ACTOR,)),)))
+
+
+def every_minute(start_at: datetime) -> IntervalSchedule:
+    """The schedule of these plans."""
+    return IntervalSchedule(every_seconds=EVERY // timedelta(seconds=1), start_at=start_at)
 
 
 def draft_plan(
@@ -73,7 +82,7 @@ def draft_plan(
         policy_id=PolicyId(secrets.token_bytes(32)),
         delegate=public,
         calls=encode_calls(calls),
-        schedule=IntervalSchedule(every_seconds=EVERY // timedelta(seconds=1), start_at=start_at),
+        schedule=every_minute(start_at),
         window=PlanWindow(start_at - timedelta(seconds=1), datetime.now(UTC) + _HORIZON),
         rule=LatenessRule(MissedRuns.CATCH_UP_ALL, _LATENESS),
         max_fee=_MAX_FEE,
@@ -84,14 +93,23 @@ def draft_plan(
 
 
 async def start_plan(
-    db: Connection, drafted: DraftedPlan, entries: Sequence[PresignedEntry] = ()
+    db: Connection,
+    drafted: DraftedPlan,
+    entries: Sequence[PresignedEntry] = (),
+    *,
+    session: Installed | None = None,
+    run_asset: Address | None = None,
 ) -> None:
-    """Write a plan, waive its price and activate it, in the caller's transaction."""
+    """Write a plan, pay for its runs and activate it, in the caller's transaction.
+
+    `session` is what was installed for it. Without `run_asset`, in which runs are paid, they cost
+    nothing.
+    """
     now, terms = datetime.now(UTC), drafted.terms
     new = NewProposal(
-        title="a plan without a price",
+        title="a plan of a proof",
         account_kind="g",
-        spec="{}",
+        spec=drafted.payload,
         intent_hash=secrets.token_bytes(32),
         delegate_key=drafted.sealed_key,
         overdue_at=now + _HORIZON,
@@ -100,9 +118,14 @@ async def start_plan(
     plan = await proposal_store.lock_plan(db, terms.id)
     if plan is None:
         raise LookupError(terms.id)
-    free, paid = ProposalFacts(price_is_zero=True), ProposalFacts(runs_left=drafted.runs)
-    plan = await move_plan(
-        db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=now, credited=drafted.runs
-    )
+    if run_asset is None:
+        free, credited = ProposalFacts(price_is_zero=True), drafted.runs
+        waived = ProposalTrigger.WAIVE_PAYMENT
+        plan = await move_plan(db, plan, waived, free, now=now, credited=credited)
+    else:
+        plan = await pay_for_runs(db, plan, drafted.runs, asset=run_asset, now=now)
     await presigned_store.add_entries(db, terms.id, entries)
+    if session is not None:
+        await session_store.record_read_back(db, terms, session)
+    paid = ProposalFacts(runs_left=drafted.runs)
     await move_plan(db, plan, ProposalTrigger.ACTIVATE, paid, now=now)

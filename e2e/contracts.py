@@ -75,7 +75,7 @@ def deploy_contract(
     def upload(builder: TransactionBuilder) -> object:
         return builder.append_upload_contract_wasm_op(wasm)
 
-    wasm_hash = _return_value(submit(server, network, deployer, [deployer], upload)).bytes
+    wasm_hash = return_value(submit(server, network, deployer, [deployer], upload)).bytes
     if wasm_hash is None:
         raise RunFailed("the network returned no hash of the code")
 
@@ -83,13 +83,13 @@ def deploy_contract(
         code, by = wasm_hash.sc_bytes, deployer.public_key
         return builder.append_create_contract_op(code, by, list(arguments))
 
-    address = _return_value(submit(server, network, deployer, [deployer], create)).address
+    address = return_value(submit(server, network, deployer, [deployer], create)).address
     if address is None or address.contract_id is None:
         raise RunFailed("the network returned no address of the contract")
     return StrKey.encode_contract(address.contract_id.contract_id.hash)
 
 
-def _return_value(found: GetTransactionResponse) -> xdr.SCVal:
+def return_value(found: GetTransactionResponse) -> xdr.SCVal:
     """Read the return value of a successful invocation."""
     meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr or "").v4
     if meta is None or meta.soroban_meta is None or meta.soroban_meta.return_value is None:

@@ -3,6 +3,7 @@
 SEEDS=20 for the whole proof, QUICK=1 for two minutes; SEED=n CASE=k repeats one case.
 """
 
+import asyncio
 import os
 import sys
 import time
@@ -17,7 +18,6 @@ from e2e.report import run_and_report
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.local.faults import LocalFault
 from prove.automation_case import (
-    UNDISTURBED,
     Boundaries,
     Fate,
     RunCase,
@@ -25,29 +25,39 @@ from prove.automation_case import (
     draw_cases,
     list_scenarios,
 )
-from prove.automation_control import hasty_sources
-from prove.automation_run import RunOutcome, is_kill, record, record_idle, run_until_reached
+from prove.automation_control import CONTROL_S, CONTROLS, Control
+from prove.automation_run import (
+    RunOutcome,
+    is_kill,
+    record,
+    record_idle,
+    run_case,
+    run_until_reached,
+)
 from prove.automation_verdict import RunViolation
 from prove.automation_world import AutomationWorld, open_automation_world
 from prove.boundaries import background_labels, usual_boundaries
 from prove.concurrency import run_concurrently
+from prove.fork_server import ForkServer
 from prove.interceptor import Boundary
 
 _WORKERS: Final = 6
 _RECORDINGS: Final = 3
 _LOOKS: Final = ("rpc getTransaction", "rpc getLedgerEntries")
 _MOST_LOOKS: Final = 2  # how many there are depends on the ledgers that close meanwhile
-_QUICK_CASES: Final = 18
-_QUICK_SCENARIOS: Final = 3
+_QUICK_CASES: Final = 14
+_QUICK_SEEDS: Final = (2, 3)
 MOST_CONNECTIONS: Final = 20  # of a process, by the default settings
 
 
 async def boundaries_of(world: AutomationWorld, scenarios: Sequence[Scenario]) -> Boundaries:
     """Record the calls of runs without faults, for each scenario."""
-    idle = await record_idle(world)
     plays = [scenario for scenario in scenarios for _ in range(_RECORDINGS)]
-    calls = await run_concurrently(
-        plays, lambda scenario: record(world, scenario), workers=_WORKERS, label="recording"
+    idle, calls = await asyncio.gather(
+        record_idle(world),
+        run_concurrently(
+            plays, lambda scenario: record(world, scenario), workers=_WORKERS - 1, label="recording"
+        ),
     )
     recorded: dict[Scenario, list[list[Boundary]]] = {each: [] for each in scenarios}
     for scenario, made in zip(plays, calls, strict=True):
@@ -78,7 +88,7 @@ def plan_cases(boundaries: Boundaries, *, seeds: int, is_quick: bool) -> list[Ru
         drawn = draw_cases(boundaries, int(os.environ.get("SEED", "1")))
         return [case for case in drawn if case.number == int(number)]
     if is_quick:
-        drawn = draw_cases(boundaries, 2)
+        drawn = [case for seed in _QUICK_SEEDS for case in draw_cases(boundaries, seed)]
         return drawn[:: max(1, len(drawn) // _QUICK_CASES)]
     return [case for seed in range(1, seeds + 1) for case in draw_cases(boundaries, seed)]
 
@@ -99,8 +109,8 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             outcomes = await run_concurrently(
                 cases, lambda case: _run_and_report(world, case), workers=_WORKERS, label="cases"
             )
-        is_replay = "CASE" in os.environ
-        caught = is_replay or await _control_is_caught(folder)
+            is_replay = "CASE" in os.environ
+            caught = is_replay or await _controls_are_caught(world, folder)
     figures = figures_of(outcomes) | {"boundaries": len(all_of(boundaries)), "seeds": seeds}
     figures["seconds"] = round(time.monotonic() - began)
     if is_replay:
@@ -116,8 +126,9 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
 def _quick_scenarios() -> list[Scenario]:
     return [
         Scenario(AuthorityMode.OPEN, Fate.LANDS),
-        Scenario(AuthorityMode.OPEN, Fate.NEVER),
         Scenario(AuthorityMode.PRESIGNED, Fate.STRANGER),
+        Scenario(AuthorityMode.SESSION, Fate.KEPT),
+        Scenario(AuthorityMode.MANDATE, Fate.NEVER),
     ]
 
 
@@ -151,21 +162,23 @@ def figures_of(outcomes: Sequence[RunOutcome]) -> dict[str, object]:
     }
 
 
-async def _control_is_caught(folder: Path) -> bool:
-    """Whether a build that makes another envelope while one can land fails the same proof."""
-    sources = hasty_sources(subfolder(folder, "hasty-code"))
-    cases = [
-        replace(UNDISTURBED, number=number, scenario=Scenario(AuthorityMode.OPEN, fate))
-        for number, fate in enumerate((Fate.SLOW, Fate.CLOCK), 1)
-    ]
-    async with open_automation_world(
-        subfolder(folder, "hasty"), workers=len(cases), sources=sources
-    ) as world:
+async def _controls_are_caught(world: AutomationWorld, folder: Path) -> bool:
+    """Whether each broken build is caught, on the network and databases of the sound one."""
+    return all(await asyncio.gather(*(_is_caught(world, folder, each) for each in CONTROLS)))
+
+
+async def _is_caught(world: AutomationWorld, folder: Path, control: Control) -> bool:
+    """Whether the verdict finds that the build reuses an authorization or doubles a run."""
+    async with ForkServer(control.make(subfolder(folder, control.name))) as fork_server:
+        broken = replace(world, world=replace(world.world, fork_server=fork_server))
         outcomes = await run_concurrently(
-            cases, lambda case: run_until_reached(world, case), workers=len(cases), label="control"
+            control.cases,
+            lambda case: run_case(broken, case, patience_s=CONTROL_S),
+            workers=len(control.cases),
+            label=f"control, {control.name}",
         )
     for outcome in outcomes:
-        say(f"control: {outcome}")
+        say(f"control, {control.name}: {outcome}")
     caught = {each.violation for outcome in outcomes for each in outcome.findings}
     return bool(caught & {RunViolation.REUSED, RunViolation.DOUBLED})
 

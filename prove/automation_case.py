@@ -20,6 +20,7 @@ class Fate(StrEnum):
     SLOW = "waits for three seconds, in which no ledger closes"
     FOREIGN = "lands inside a stranger's fee bump"
     STRANGER = "a stranger uses its signed entry first"
+    KEPT = "never lands, and a stranger uses its signed entry before the next envelope"
     CLOCK = "the network's clock leaps while it waits"
 
 
@@ -110,7 +111,8 @@ class RunCase:
 
 NOWHERE: Final = Boundary("no call", 1)
 Boundaries = Mapping[Scenario, Sequence[Boundary]]
-_SHARE: Final = 3  # seeds that together play every boundary
+_SHARE: Final = 14  # seeds that together play every boundary of every mode
+_QUIET_SHARE: Final = 4  # seeds that together play every scenario without a fault
 _RECOVERY_CALLS: Final = 40  # about the number of calls of a recovery
 
 
@@ -120,7 +122,7 @@ def list_scenarios() -> list[Scenario]:
         Scenario(mode, fate)
         for mode in FACTORIES
         for fate in Fate
-        if fate is not Fate.STRANGER or mode is not AuthorityMode.OPEN
+        if fate not in (Fate.STRANGER, Fate.KEPT) or mode is not AuthorityMode.OPEN
     ]
 
 
@@ -138,16 +140,17 @@ def faults_of(boundary: Boundary) -> Sequence[FaultKind]:
 
 
 def draw_cases(boundaries: Boundaries, seed: int) -> list[RunCase]:
-    """Plan every third boundary once under this seed, and each scenario once without a fault.
+    """Plan the cases of a seed: a share of the boundaries of the modes, and some without a fault.
 
-    Over the seeds each call fails in every way, in every scenario that makes it.
+    Fourteen seeds play every boundary of every mode. Where a mode makes a call with several fates,
+    and where several modes make it, each of its plays has another fate and another fault.
     """
     rng = random.Random(seed)
-    places = sorted({boundary for each in boundaries.values() for boundary in each})
     cases = [
-        _draw_case(rng, boundaries, boundary, seed, number)
-        for number, boundary in enumerate(places[seed % _SHARE :: _SHARE], 1)
+        _draw_case(rng, boundaries, mode, boundary, seed, number)
+        for number, (mode, boundary) in enumerate(_places(boundaries, seed), 1)
     ]
+    quiet = list(boundaries)[seed % _QUIET_SHARE :: _QUIET_SHARE]
     undisturbed = [
         replace(
             UNDISTURBED,
@@ -156,24 +159,37 @@ def draw_cases(boundaries: Boundaries, seed: int) -> list[RunCase]:
             scenario=scenario,
             has_bystander=rng.random() < 0.5,
         )
-        for number, scenario in enumerate(boundaries, len(cases) + 1)
+        for number, scenario in enumerate(quiet, len(cases) + 1)
     ]
     return [*cases, *undisturbed]
 
 
+def _places(boundaries: Boundaries, seed: int) -> list[tuple[AuthorityMode, Boundary]]:
+    """The boundaries of this seed, each with a mode that makes the call."""
+    every = {(scenario.mode, each) for scenario, made in boundaries.items() for each in made}
+    ordered = sorted(every, key=lambda place: (place[1], place[0]))
+    return ordered[(seed - 1) % _SHARE :: _SHARE]
+
+
 def _draw_case(
-    rng: random.Random, boundaries: Boundaries, boundary: Boundary, seed: int, number: int
+    rng: random.Random,
+    boundaries: Boundaries,
+    mode: AuthorityMode,
+    boundary: Boundary,
+    seed: int,
+    number: int,
 ) -> RunCase:
     faults = faults_of(boundary)
-    scenarios = [each for each in boundaries if boundary in boundaries[each]]
-    fault = faults[(number + seed // _SHARE) % len(faults)]
+    scenarios = [each for each in boundaries if each.mode is mode and boundary in boundaries[each]]
+    modes = list(FACTORIES)
+    turn, round_ = boundary.occurrence + len(boundary.label), (seed - 1) // _SHARE
     is_first = seed == 1
     return RunCase(
         seed=seed,
         number=number,
-        scenario=scenarios[(number + seed) % len(scenarios)],
+        scenario=scenarios[(turn + round_) % len(scenarios)],
         boundary=boundary,
-        fault=fault,
+        fault=faults[(turn + round_ * len(modes) + modes.index(mode)) % len(faults)],
         both_claim=not is_first and rng.random() < 0.4,
         restarts=rng.random() < 0.4,
         has_bystander=not is_first and rng.random() < 0.4,

@@ -26,7 +26,7 @@ _ROUNDS: Final = 8
 
 
 class EnvelopeFate:
-    """Acts on the first envelope: `before` the node has it, and `after`."""
+    """Acts on the first envelope: `before` and `after` the node has it; `again`: on the second."""
 
     def __init__(
         self, environment: Environment, fate: Fate, stranger: Keypair, rng: random.Random
@@ -34,6 +34,7 @@ class EnvelopeFate:
         self._environment, self._fate, self._stranger = environment, fate, stranger
         self._is_stranger_first = rng.random() < 0.5
         self._leap_s = rng.choice(_LEAPS_S)
+        self._kept: RunEnvelope | None = None
 
     async def before(self, envelope: RunEnvelope) -> None:
         """Let the stranger act, if it is the first."""
@@ -55,11 +56,19 @@ class EnvelopeFate:
             case Fate.SLOW:
                 self._environment.ledger_closer.pause()
                 self._environment.later.append(asyncio.create_task(self._close_later()))
-            case Fate.NEVER:
+            case Fate.NEVER | Fate.KEPT:
+                self._kept = envelope if self._fate is Fate.KEPT else None
                 dropping = asyncio.create_task(self._outlive(envelope))
                 self._environment.later.append(dropping)
             case _:
                 return
+
+    async def again(self, envelope: RunEnvelope) -> None:
+        """Let the stranger use what it has kept of the first envelope, before the second one."""
+        kept, self._kept = self._kept, None
+        if kept is not None and envelope.inner_hash != kept.inner_hash:
+            await self._replay(kept)
+            await self._environment.devnet.close()
 
     async def _close_later(self) -> None:
         await asyncio.sleep(_NO_LEDGER_S)

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final
@@ -17,6 +17,7 @@ from farebox.automation.authority.planned_calls import PlannedCalls, row_transfe
 from farebox.automation.authority.presigned_store import PresignedEntry
 from farebox.automation.authority.stored_calls import RunCalls
 from farebox.automation.execution.run_authority import entry_record
+from farebox.automation.lifecycle.installations import Installed
 from farebox.automation.plans.effects import Effects, TokenAmount
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.sealed_columns import ENTRY_PURPOSE
@@ -26,18 +27,25 @@ from farebox.kernel.secret import Secret
 from farebox.local.devnet import Party
 from farebox.stellar.scval import ScKind, ScNumber
 from farebox.stellar.scval_writer import address_of
+from prove.automation_sessions import FEED, RUNS
+from prove.automation_tally import Tally, read_tally
 from prove.automation_world import AutomationWorld
 from prove.environment import Environment
+from prove.run_envelopes import MANDATE_RUN
 from prove.world import NETWORK
 
-RUNS: Final = 2  # of a plan, both due when it starts
 AMOUNT: Final = 1_000  # of a transfer, in base units
 _LIFE_LEDGERS: Final = 50_000  # of a signed entry: the network's clock jumps in some cases
 
 
 @dataclass(frozen=True, slots=True)
 class ProvenPlan:
-    """A plan of a case; `target` is the contract whose calls are counted, `nonces` by run index."""
+    """A plan of a case.
+
+    `target` is the contract whose calls are counted, `tally` counts them on the ledger. `account`
+    has the authorizations of the runs: the owner's, or the mandate. `nonces` are those that are
+    known before a run, by run index.
+    """
 
     id: str
     mode: AuthorityMode
@@ -45,6 +53,8 @@ class ProvenPlan:
     function: str
     account: Address | None
     nonces: Mapping[int, int]
+    tally: Tally
+    is_paid: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +71,89 @@ class Author:
 
     def target_of(self, mode: AuthorityMode, number: int) -> Address:
         """The contract that the plan of this mode and number calls."""
-        if mode is AuthorityMode.OPEN:
-            return self.world.scenery.keepers[number]
+        match mode:
+            case AuthorityMode.OPEN | AuthorityMode.SESSION:
+                return self.world.scenery.keepers[number]
+            case AuthorityMode.MANDATE:
+                return self.mandate
+            case AuthorityMode.PRESIGNED:
+                return self.asset
+
+    @property
+    def asset(self) -> Address:
+        """The token of the network."""
         return self.environment.world.prepared.scene.asset
+
+    @property
+    def mandate(self) -> Address:
+        """The mandate that is open on the network."""
+        return Address(str(self.world.scenery.installed[AuthorityMode.MANDATE].session.mandate_id))
+
+    async def start(
+        self,
+        drafted: DraftedPlan,
+        entries: Sequence[PresignedEntry] = (),
+        *,
+        session: Installed | None = None,
+        is_paid: bool = True,
+    ) -> None:
+        """Write the plan, pay for it unless it is free, and activate it."""
+        environment, asset = self.environment, self.asset if is_paid else None
+        async with environment.query_lock, environment.db.transaction():
+            await start_plan(environment.db, drafted, entries, session=session, run_asset=asset)
 
 
 PlanFactory = Callable[[Author, int], Awaitable[ProvenPlan]]
 
 
 async def open_plan(author: Author, number: int) -> ProvenPlan:
+    """Start a plan that runs a keeper of its own and costs nothing."""
+    return await _open_plan(author, number, is_paid=False)
+
+
+async def paid_open_plan(author: Author, number: int) -> ProvenPlan:
     """Start a plan that runs a keeper of its own."""
+    return await _open_plan(author, number, is_paid=True)
+
+
+async def _open_plan(author: Author, number: int, *, is_paid: bool) -> ProvenPlan:
     keeper = author.target_of(AuthorityMode.OPEN, number)
     drafted = _draft(author, AuthorityMode.OPEN, keeper_calls(keeper), None)
-    await _start(author, drafted, ())
-    return ProvenPlan(drafted.terms.id, AuthorityMode.OPEN, keeper, RUN, None, {})
+    await author.start(drafted, is_paid=is_paid)
+    mode, id_ = AuthorityMode.OPEN, drafted.terms.id
+    return ProvenPlan(id_, mode, keeper, RUN, None, {}, Tally(keeper), is_paid)
+
+
+async def session_plan(author: Author, number: int) -> ProvenPlan:
+    """Start the plan that feeds a keeper by the session of a smart account."""
+    drafted = await _start_installed(author, AuthorityMode.SESSION)
+    keeper, account = author.target_of(AuthorityMode.SESSION, number), drafted.terms.account
+    mode, id_ = AuthorityMode.SESSION, drafted.terms.id
+    return ProvenPlan(id_, mode, keeper, FEED, account, {}, Tally(keeper), is_paid=True)
+
+
+async def mandate_plan(author: Author, number: int) -> ProvenPlan:
+    """Start the plan that feeds a keeper by a mandate, whose run indexes are used once each."""
+    drafted = await _start_installed(author, AuthorityMode.MANDATE)
+    mode, mandate = AuthorityMode.MANDATE, author.mandate
+    keeper = author.world.scenery.keepers[number]
+    return ProvenPlan(
+        drafted.terms.id,
+        mode,
+        mandate,
+        MANDATE_RUN,
+        mandate,
+        {index: index for index in range(RUNS)},
+        Tally(keeper),
+        is_paid=True,
+    )
+
+
+async def _start_installed(author: Author, mode: AuthorityMode) -> DraftedPlan:
+    installed = author.world.scenery.installed[mode]
+    drafted = installed.due_now()
+    await author.start(drafted, session=installed.session)
+    return drafted
 
 
 async def presigned_plan(author: Author, number: int) -> ProvenPlan:
@@ -96,12 +175,19 @@ async def presigned_plan(author: Author, number: int) -> ProvenPlan:
             Secret(entry.to_xdr_bytes()), owner=terms.owner, purpose=ENTRY_PURPOSE, record=record
         )
         entries.append(PresignedEntry(index, 0, nonces[index], expires_at, Secret(stored)))
-    await _start(author, drafted, entries)
-    return ProvenPlan(terms.id, mode, asset, "transfer", payer.address, nonces)
+    tally = Tally(asset, payee, AMOUNT)
+    tally = replace(tally, before=await read_tally(author.environment, tally))
+    await author.start(drafted, entries)
+    return ProvenPlan(terms.id, mode, asset, "transfer", payer.address, nonces, tally, is_paid=True)
 
 
 FACTORIES: Final[Mapping[AuthorityMode, PlanFactory]] = MappingProxyType(
-    {AuthorityMode.OPEN: open_plan, AuthorityMode.PRESIGNED: presigned_plan}
+    {
+        AuthorityMode.OPEN: paid_open_plan,
+        AuthorityMode.PRESIGNED: presigned_plan,
+        AuthorityMode.SESSION: session_plan,
+        AuthorityMode.MANDATE: mandate_plan,
+    }
 )
 
 
@@ -111,12 +197,6 @@ def _draft(
     """Draft a plan whose runs are all due."""
     start_at = datetime.now(UTC) - EVERY * (RUNS - 1)
     return draft_plan(author.sealers, mode, calls, start_at=start_at, runs=RUNS, account=account)
-
-
-async def _start(author: Author, drafted: DraftedPlan, entries: Sequence[PresignedEntry]) -> None:
-    environment = author.environment
-    async with environment.query_lock, environment.db.transaction():
-        await start_plan(environment.db, drafted, entries)
 
 
 def _sign_transfer(

@@ -25,7 +25,7 @@ _HIT_WITHIN_S: Final = 25.0
 _IDLE_S: Final = 20.0  # longer than the interval of a scheduler's loops
 _STILL_S: Final = 6.0  # without a change: then a minute passes for the leases
 _LOOK_S: Final = 0.25
-_MAX_PLAYS: Final = 3
+_MAX_PLAYS: Final = 2
 _LONGEST_S: Final = 400.0  # of a play, however busy the machine is
 _FINAL: Final = ("completed", "cancelled", "failed", "expired", "paused")
 
@@ -70,31 +70,33 @@ async def record_idle(world: AutomationWorld) -> frozenset[str]:
         return frozenset(boundary.label for boundary in replica.interceptor.calls)
 
 
-async def run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
-    """Run one case once.
+async def run_case(
+    world: AutomationWorld, case: RunCase, *, patience_s: float = UNRESOLVED_AFTER_S
+) -> RunOutcome:
+    """Run one case once; plans that have not ended after `patience_s` are unresolved.
 
     Raises:
         RunFailed: it did not end.
     """
     try:
         async with asyncio.timeout(_LONGEST_S):
-            return await _run_case(world, case)
+            return await _run_case(world, case, patience_s)
     except TimeoutError as error:
         raise RunFailed(f"{case} did not end within {_LONGEST_S:g} s") from error
 
 
-async def _run_case(world: AutomationWorld, case: RunCase) -> RunOutcome:
+async def _run_case(world: AutomationWorld, case: RunCase, patience_s: float) -> RunOutcome:
     async with world.environment() as environment:
         played = _Played(world, environment, case)
         await played.start()
         is_reached = await played.wait_until_hit()
         await played.recover()
-        await played.wait_until_final(UNRESOLVED_AFTER_S)
+        await played.wait_until_final(patience_s)
         return await played.judge(is_reached=is_reached)
 
 
 async def run_until_reached(world: AutomationWorld, case: RunCase) -> RunOutcome:
-    """Run a case until its fault happens, three times at most; all findings count."""
+    """Run a case until its fault happens, twice at most; all findings count."""
     outcome = await run_case(world, case)
     for _ in range(_MAX_PLAYS - 1):
         if outcome.is_reached:
@@ -123,6 +125,7 @@ class _Played:
         stranger = world.scenery.stranger
         fate = EnvelopeFate(environment, case.scenario.fate, stranger, rng)
         self._watch.before, self._watch.after = fate.before, fate.after
+        self._watch.again = fate.again
         self._fault = RunFault(environment, case)
         self._plans: list[ProvenPlan] = []
         self.replicas: Sequence[Replica] = ()
@@ -235,7 +238,7 @@ class _Played:
         """Judge rows and ledger once late envelopes had their chance to land."""
         environment = self._environment
         await environment.devnet.close(2)
-        rows = await read_rows(environment, self._watch.deliveries)
+        rows = await read_rows(environment, self._plans, self._watch.deliveries)
         paymaster = self._world.scenery.paymaster.public_key
         findings = judge_case(self._plans, rows, paymaster)
         return RunOutcome(

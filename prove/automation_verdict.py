@@ -7,7 +7,10 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any, Final
 
-from prove.automation_plans import RUNS, ProvenPlan
+from e2e.automation_payments import EARLIER
+from prove.automation_plans import ProvenPlan
+from prove.automation_sessions import RUNS
+from prove.automation_tally import count_runs
 from prove.environment import Environment
 from prove.run_envelopes import (
     NOT_TAKEN,
@@ -47,6 +50,8 @@ class CaseRows:
     landed: Sequence[LandedEnvelope]
     deliveries: Sequence[Delivery]
     sums: Mapping[str, int]
+    credits: Sequence[Mapping[str, Any]]  # rows of the ledger of paid runs
+    tallies: Mapping[str, int]  # how often the target of each plan ran
     _run_of: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -58,24 +63,36 @@ class CaseRows:
         return self._run_of.get(envelope.inner_hash)
 
     def happened(self, plan: ProvenPlan, run: Mapping[str, Any]) -> list[LandedEnvelope]:
-        """The successes on the ledger that are this run."""
-        nonce = plan.nonces.get(run["run_index"])
-        used = (plan.account, nonce)
+        """The successes on the ledger that are this run, whoever sent them.
+
+        They use an authorization of the run: one that is known before, or one that reached the node
+        in an envelope of the run.
+        """
+        used = {
+            nonce
+            for each in self.deliveries
+            if self.run_of(each.envelope) == run["id"]
+            for nonce in each.envelope.nonces
+        }
+        if plan.account is not None and run["run_index"] in plan.nonces:
+            used.add((plan.account, plan.nonces[run["run_index"]]))
         return [
             each
             for each in self.landed
             if each.is_success
             and (
-                self.run_of(each.envelope) == run["id"]
-                or (nonce is not None and used in each.envelope.nonces)
+                self.run_of(each.envelope) == run["id"] or not used.isdisjoint(each.envelope.nonces)
             )
         ]
 
 
-async def read_rows(environment: Environment, deliveries: Sequence[Delivery]) -> CaseRows:
+async def read_rows(
+    environment: Environment, plans: Sequence[ProvenPlan], deliveries: Sequence[Delivery]
+) -> CaseRows:
     """Read what the verdict needs, without any proxy."""
     runs = await environment.query("SELECT * FROM automation_runs ORDER BY run_index")
-    plans = await environment.query("SELECT * FROM automation_proposals")
+    proposals = await environment.query("SELECT * FROM automation_proposals")
+    credited = await environment.query("SELECT owner, kind, runs, proposal_id FROM run_credits")
     attempts = await environment.query(
         "SELECT run_id, number, inner_hash, tx_hash, outcome, error_code, fee_charged, envelope"
         " FROM automation_attempts ORDER BY run_id, number"
@@ -85,7 +102,6 @@ async def read_rows(environment: Environment, deliveries: Sequence[Delivery]) ->
         SELECT (SELECT coalesce(sum(running), 0)::bigint FROM automation_owners) AS running,
                (SELECT count(*) FROM automation_channels WHERE run_id IS NOT NULL) AS channels_kept,
                (SELECT count(*) FROM automation_leases) AS leases,
-               (SELECT coalesce(sum(runs), 0)::bigint FROM run_credits) AS returned,
                (SELECT coalesce(sum(stroops), 0)::bigint FROM automation_spend
                 WHERE scope = 'total') AS spent,
                (SELECT coalesce(sum(stroops), 0)::bigint FROM automation_spend
@@ -96,11 +112,13 @@ async def read_rows(environment: Environment, deliveries: Sequence[Delivery]) ->
     )
     return CaseRows(
         runs=[dict(row) for row in runs],
-        plans={row["id"]: dict(row) for row in plans},
+        plans={row["id"]: dict(row) for row in proposals},
         attempts=[dict(row) for row in attempts],
         landed=await read_landed(environment),
         deliveries=deliveries,
         sums=dict(sums),
+        credits=[dict(row) for row in credited],
+        tallies={plan.id: await count_runs(environment, plan.tally) for plan in plans},
     )
 
 
@@ -148,6 +166,8 @@ def _find_doubled(plans: Sequence[ProvenPlan], rows: CaseRows) -> Iterator[str]:
         succeeded = sum(run["state"] == "succeeded" for run in runs)
         if len(calls) > succeeded:
             yield f"{plan.function} landed {len(calls)} times for {succeeded} successful runs"
+        if rows.tallies[plan.id] > succeeded:
+            yield f"the target counts {rows.tallies[plan.id]} of {succeeded} successful runs"
 
 
 def _is_of(plan: ProvenPlan, envelope: RunEnvelope) -> bool:
@@ -219,13 +239,40 @@ def _find_credits_off(plans: Sequence[ProvenPlan], rows: CaseRows, paymaster: st
         counted = {name: row[name] for name in counters if row[name] != happened}
         if counted:
             yield f"{happened} runs happened and the plan counts {counted}"
-    credited = sum(row["runs_credited"] for row in rows.plans.values())
-    if credited + rows.sums["returned"] != RUNS * len(plans):
-        yield f"{credited} runs are credited and {rows.sums['returned']} returned"
+        if rows.tallies[plan.id] < happened:
+            yield f"{happened} runs happened and the target counts {rows.tallies[plan.id]}"
+        yield from _find_wrong_credits(plan, row, rows.credits, happened)
     paid = sum(e.fee_charged for e in rows.landed if e.envelope.fee_source == paymaster)
     booked = {name: rows.sums[name] for name in ("spent", "spent_by_owners", "charged")}
     if set(booked.values()) != {paid}:
         yield f"the paymaster paid {paid} and the rows say {booked}"
+
+
+def _find_wrong_credits(
+    plan: ProvenPlan,
+    row: Mapping[str, Any],
+    credits_: Sequence[Mapping[str, Any]],
+    happened: int,
+) -> Iterator[str]:
+    """Each run that happened takes one run that was paid for, and no other run does.
+
+    What the owner had and bought is, less these runs, what is left of it. A free plan has no rows.
+    """
+    own = [each for each in credits_ if each["owner"] == row["owner"]]
+    if not plan.is_paid:
+        if own or row["runs_credited"] != RUNS:
+            yield f"a free plan has {row['runs_credited']} runs and {len(own)} rows of credits"
+        return
+    sums = {
+        kind: sum(each["runs"] for each in own if each["kind"] == kind)
+        for kind in ("grant", "purchase", "consume", "return")
+    }
+    if (sums["grant"], sums["purchase"]) != (EARLIER, RUNS - EARLIER):
+        yield f"runs were bought twice or lost: {sums}"
+    if row["runs_credited"] != -sums["consume"] - sums["return"]:
+        yield f"{row['runs_credited']} runs are credited to the plan, the ledger says {sums}"
+    if sum(sums.values()) != RUNS - happened:
+        yield f"{happened} runs of {RUNS} happened, the owner's balance is {sum(sums.values())}"
 
 
 def _find_wrong_executor(

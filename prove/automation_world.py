@@ -1,4 +1,4 @@
-"""The network of the proof of automation: a paymaster with channels, keepers, and a stranger."""
+"""The network of the proof of automation: paymaster, channels, contracts, plans, a stranger."""
 
 import asyncio
 import base64
@@ -13,23 +13,28 @@ from stellar_sdk import Keypair, SorobanServer, scval
 
 from e2e.contracts import ask_friendbot, deploy_contract
 from e2e.machine import ROOT
+from farebox.app.vault_services import automation_sealers
+from farebox.automation.authority.installation import SessionContracts
+from farebox.automation.plans.session_spec import AuthorityMode
+from farebox.automation.sessions.contract_codes import ServiceContract
+from farebox.automation.sessions.deploy_contracts import DEPLOYED
 from farebox.kernel.addresses import Address
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Devnet, Scene
 from farebox.vault.master_keys import MasterKeys, read_master_keys
+from prove.automation_sessions import WASM, InstalledPlan, Installer, read_contracts
 from prove.environment import Environment, open_environment
 from prove.run_interceptor import RunInterceptor
-from prove.world import NETWORK, World, create_channels, open_world
+from prove.world import NETWORK, World, create_channels, open_world, run_command
 
 KEEPERS: Final = 2  # an open plan of a case has one of its own
 _CHANNELS: Final = 4
-_KEEPER: Final = ROOT / "contracts" / "wasm" / "keeper.wasm"
 _NO_GAP: Final = 0  # seconds between two runs of a keeper
 
 
 @dataclass(eq=False, slots=True)
 class AutomationScenery:
-    """What the proof puts on the network and into the settings; `keepers` are filled by `put`."""
+    """What the proof puts on the network and into the settings; `put` fills what is empty."""
 
     folder: Path
     paymaster: Keypair = field(default_factory=Keypair.random)
@@ -38,6 +43,8 @@ class AutomationScenery:
         default_factory=lambda: Secret(f"1:{base64.b64encode(os.urandom(32)).decode()}")
     )
     keepers: list[Address] = field(default_factory=list)
+    contracts: dict[str, str] = field(default_factory=dict)  # settings that name them
+    installed: dict[AuthorityMode, InstalledPlan] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -45,6 +52,7 @@ class AutomationScenery:
         return {
             "FAREBOX_PAYMASTER_SECRET_TESTNET": self.paymaster.secret,
             "FAREBOX_MASTER_KEYS": self.master_key.reveal(),
+            **self.contracts,
         }
 
     @property
@@ -56,18 +64,26 @@ class AutomationScenery:
         return keys
 
     async def put(self, devnet: Devnet, scene: Scene, settings: Mapping[str, str]) -> None:
-        """Create the accounts, the channels and the keepers."""
-        del scene
+        """Create the accounts, the channels, the keepers and the plans that are installed."""
         deployer = Keypair.random()
         for each in (self.paymaster, self.stranger, deployer):
             await ask_friendbot(devnet.rpc_url, each.public_key)
         own = {**settings, **self.settings}
         await create_channels(self.folder, own, _CHANNELS, purpose="automation")
+        deploy = ("automation", "deploy", "--network", "testnet")
+        self.contracts = read_contracts(await run_command(self.folder, own, deploy))
         self.keepers = await asyncio.to_thread(_deploy_keepers, devnet.rpc_url, deployer)
+        sealers = automation_sealers(self.master_keys)
+        named = SessionContracts(*(self._contract(each) for each in DEPLOYED))
+        installer = Installer(devnet.rpc_url, scene, deployer, self.keepers[0], named, sealers)
+        self.installed = await installer.install()
+
+    def _contract(self, contract: ServiceContract) -> Address:
+        return Address(self.contracts[f"FAREBOX_{contract.setting}_{NETWORK.name}"])
 
 
 def _deploy_keepers(rpc_url: str, deployer: Keypair) -> list[Address]:
-    wasm = _KEEPER.read_bytes()
+    wasm = (WASM / "keeper.wasm").read_bytes()
     arguments = (scval.to_bool(False), scval.to_uint64(_NO_GAP))
     with SorobanServer(rpc_url) as server:
         return [

@@ -19,12 +19,17 @@ from prove.world import NETWORK
 
 T = TypeVar("T")
 _PAGE: Final = 200
+MANDATE_RUN: Final = "run"
 NOT_TAKEN: Final = ("ERROR", "TRY_AGAIN_LATER")  # a node that says so has queued nothing
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnvelope:
-    """What identifies an envelope and what it may do; `nonces` are (address, nonce)."""
+    """What identifies an envelope and what it may do.
+
+    `nonces` are its authorizations, (address, nonce); that of a mandate's run is the mandate and
+    the index, which it uses once.
+    """
 
     tx_hash: str
     inner_hash: str
@@ -93,13 +98,22 @@ def read_run_envelope(text: str) -> RunEnvelope | None:
 
 
 def _nonces_of(operation: InvokeHostFunction) -> list[tuple[str, int]]:
-    found = []
+    found = _index_of(operation)
     for entry in operation.auth:
         owned = entry.credentials.address or entry.credentials.address_v2
         if owned is not None:
             account = Address.from_xdr_sc_address(owned.address).address
             found.append((account, owned.nonce.int64))
     return found
+
+
+def _index_of(operation: InvokeHostFunction) -> list[tuple[str, int]]:
+    call = operation.host_function.invoke_contract
+    if call is None or call.function_name.sc_symbol.decode() != MANDATE_RUN or not call.args:
+        return []
+    index = call.args[0].u32
+    mandate = Address.from_xdr_sc_address(call.contract_address).address
+    return [] if index is None else [(mandate, index.uint32)]
 
 
 async def ask_node(environment: Environment, method: str, params: object = None) -> dict[str, Any]:
@@ -139,14 +153,16 @@ async def read_landed(environment: Environment) -> list[LandedEnvelope]:
 class EnvelopeWatch:
     """Sees every envelope that reaches the node.
 
-    `before` and `after` are told of the first one that calls the contract `target`.
+    `before` and `after` are told of the first one that calls the contract `target`, `again` of the
+    second one, before the node has it.
     """
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self.target = ""
         self.deliveries: list[Delivery] = []
-        self._is_first = True
+        self._hashes: list[str] = []  # of envelopes that call the target
+        self.again: Callable[[RunEnvelope], Awaitable[None]] | None = None
         self.before: Callable[[RunEnvelope], Awaitable[None]] | None = None
         self.after: Callable[[RunEnvelope], Awaitable[None]] | None = None
 
@@ -155,11 +171,16 @@ class EnvelopeWatch:
         sent = read_run_envelope(envelope)
         if sent is None:
             return await forward()
-        is_first = self._is_first and sent.contract == self.target
-        self._is_first = self._is_first and not is_first
+        is_new = sent.contract == self.target and sent.inner_hash not in self._hashes
+        if is_new:
+            self._hashes.append(sent.inner_hash)
+        is_first = is_new and len(self._hashes) == 1
+        is_second = is_new and len(self._hashes) == 2
         ledger, closed_at = await read_newest(self._environment)
         if is_first and self.before is not None:
             await self.before(sent)
+        if is_second and self.again is not None:
+            await self.again(sent)
         status = ""
         try:
             answer = await forward()

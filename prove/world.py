@@ -25,7 +25,8 @@ NETWORK: Final = Network.TESTNET
 TEMPLATE: Final = "prepared"
 _CHANNELS: Final = 30  # a killed replica holds its leases for a while
 _PAYERS: Final = 10
-_CREATE: Final = "from farebox.cli.main import main; main()"
+_COMMAND: Final = "from farebox.cli.main import main; main()"
+_COMMAND_S: Final = 60
 _CLOSE_EVERY_S: Final = 0.1
 # for each two replicas with 20 connections and one of the proof, and the owner: 83 of 100
 ENVIRONMENTS_PER_SERVER: Final = 2
@@ -192,11 +193,20 @@ async def create_channels(
     Raises:
         RunFailed: the command failed.
     """
-    log = folder / "channels.log"
     arguments = ["channels", "create", "--network", "testnet", "--count", str(count)]
-    arguments += ["--for", purpose]
+    await run_command(folder, settings, [*arguments, "--for", purpose])
+
+
+async def run_command(folder: Path, settings: Mapping[str, str], arguments: Sequence[str]) -> str:
+    """Run a command of the service; return what it printed.
+
+    Raises:
+        RunFailed: the command failed.
+    """
+    log = folder / f"{arguments[0]}.log"
     python = sys.executable
-    async with run_process([python, "-c", _CREATE, *arguments], env=settings, log=log) as process:
-        code = await asyncio.to_thread(process.wait, 60)
+    async with run_process([python, "-c", _COMMAND, *arguments], env=settings, log=log) as process:
+        code = await asyncio.to_thread(process.wait, _COMMAND_S)
     if code != 0:
-        raise RunFailed(f"the channels could not be created:\n{tail(log)}")
+        raise RunFailed(f"farebox {' '.join(arguments)} failed:\n{tail(log)}")
+    return log.read_text()

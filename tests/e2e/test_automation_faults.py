@@ -1,6 +1,7 @@
-"""Some cases of the proof of automation, and its control."""
+"""Some cases of the proof of automation, and its controls."""
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import pytest
 from e2e.machine import scratch_folder, subfolder
 from farebox.automation.plans.session_spec import AuthorityMode
 from prove.automation import MOST_CONNECTIONS
-from prove.automation_case import UNDISTURBED, Fate, FaultKind, RunCase, Scenario
-from prove.automation_control import hasty_sources
-from prove.automation_run import RunOutcome, run_until_reached
+from prove.automation_case import Fate, FaultKind, RunCase, Scenario
+from prove.automation_control import CONTROL_S, CONTROLS
+from prove.automation_run import RunOutcome, run_case, run_until_reached
 from prove.automation_verdict import RunViolation
 from prove.automation_world import open_automation_world
 from prove.concurrency import run_concurrently
@@ -20,20 +21,14 @@ from prove.interceptor import Boundary
 
 SEND = Boundary("rpc sendTransaction", 1)
 SIMULATE = Boundary("rpc simulateTransaction", 2)
-LANDS = Scenario(AuthorityMode.OPEN, Fate.LANDS)
-NEVER = Scenario(AuthorityMode.OPEN, Fate.NEVER)
-STRANGER = Scenario(AuthorityMode.PRESIGNED, Fate.STRANGER)
 PLACES = [
-    (LANDS, SEND, FaultKind.KILLED_AFTER),
-    (NEVER, SEND, FaultKind.KILLED_BEFORE),
-    (STRANGER, SEND, FaultKind.CUT_AFTER),
-    (STRANGER, SIMULATE, FaultKind.STALLED),
+    (Scenario(AuthorityMode.OPEN, Fate.NEVER), SEND, FaultKind.KILLED_BEFORE),
+    (Scenario(AuthorityMode.PRESIGNED, Fate.STRANGER), SIMULATE, FaultKind.STALLED),
+    (Scenario(AuthorityMode.SESSION, Fate.KEPT), SEND, FaultKind.CUT_AFTER),
+    (Scenario(AuthorityMode.MANDATE, Fate.STRANGER), SEND, FaultKind.KILLED_AFTER),
 ]
-HASTY = [
-    replace(UNDISTURBED, seed=-1, number=number, scenario=Scenario(AuthorityMode.OPEN, fate))
-    for number, fate in enumerate((Fate.SLOW, Fate.CLOCK))
-]
-_WORKERS = 2
+BROKEN = {control.name: control.cases[0] for control in CONTROLS}
+_WORKERS = 4
 
 
 def fail_at(scenario: Scenario, boundary: Boundary, fault: FaultKind) -> RunCase:
@@ -42,21 +37,29 @@ def fail_at(scenario: Scenario, boundary: Boundary, fault: FaultKind) -> RunCase
 
 @pytest.fixture(scope="module")
 async def played(tmp_path_factory: pytest.TempPathFactory) -> Mapping[RunCase, RunOutcome]:
-    """Every case below, two at a time."""
-    cases = [*HASTY, *(fail_at(*place) for place in PLACES)]
-    folder = Path(tmp_path_factory.mktemp("control"))
-    with scratch_folder("fbx-test-") as scratch:
-        async with (
-            open_automation_world(subfolder(scratch, "runs"), workers=_WORKERS) as world,
-            ForkServer(hasty_sources(folder)) as hasty,
-        ):
-            broken = replace(world, world=replace(world.world, fork_server=hasty))
+    """Every case below, four at a time, and one of each control."""
+    folder = Path(tmp_path_factory.mktemp("controls"))
+    cases = [fail_at(*place) for place in PLACES]
+    async with AsyncExitStack() as stack:
+        scratch = stack.enter_context(scratch_folder("fbx-test-"))
+        opened = open_automation_world(subfolder(scratch, "runs"), workers=_WORKERS)
+        world = await stack.enter_async_context(opened)
+        builds = {}
+        for control in CONTROLS:
+            sources = control.make(subfolder(folder, control.name))
+            build = await stack.enter_async_context(ForkServer(sources))
+            builds[BROKEN[control.name]] = replace(
+                world, world=replace(world.world, fork_server=build)
+            )
 
-            async def one(case: RunCase) -> RunOutcome:
-                return await run_until_reached(broken if case in HASTY else world, case)
+        async def play(case: RunCase) -> RunOutcome:
+            if case in builds:
+                return await run_case(builds[case], case, patience_s=CONTROL_S)
+            return await run_until_reached(world, case)
 
-            outcomes = await run_concurrently(cases, one, workers=_WORKERS, label="runs")
-    return dict(zip(cases, outcomes, strict=True))
+        every = [*builds, *cases]
+        outcomes = await run_concurrently(every, play, workers=_WORKERS, label="runs")
+    return dict(zip(every, outcomes, strict=True))
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place[2]} at {place[1]}")
@@ -70,8 +73,10 @@ def test_run_happens_once_whatever_call_fails(
     assert 0 < outcome.connections_max <= MOST_CONNECTIONS
 
 
-def test_control_build_that_does_not_wait_for_an_envelope_is_caught(
-    played: Mapping[RunCase, RunOutcome],
+@pytest.mark.parametrize("name", BROKEN)
+def test_control_build_that_reuses_or_doubles_a_run_is_caught(
+    played: Mapping[RunCase, RunOutcome], name: str
 ) -> None:
-    found = {each.violation for case in HASTY for each in played[case].findings}
-    assert found & {RunViolation.REUSED, RunViolation.DOUBLED}, [str(played[e]) for e in HASTY]
+    outcome = played[BROKEN[name]]
+    found = {each.violation for each in outcome.findings}
+    assert found & {RunViolation.REUSED, RunViolation.DOUBLED}, str(outcome)

@@ -4,15 +4,16 @@ Plans are made by the product's own rules; owners sign with the public SDK.
 """
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import msgspec
-from stellar_sdk import InvokeHostFunction, Keypair, SorobanServer, TransactionBuilder, scval, xdr
+from stellar_sdk import Keypair, SorobanServer, TransactionBuilder, scval, xdr
 from stellar_sdk.auth import authorize_entry
 
+from e2e.contracts import return_value
+from e2e.owner_calls import Entry, Sign, sign_recorded
 from farebox.automation.authority.build_spec import build_spec
 from farebox.automation.authority.installation import (
     SessionContracts,
@@ -47,7 +48,6 @@ from farebox.local.devnet import Scene
 from farebox.stellar.contract_code import find_custom_section
 from farebox.stellar.contract_interface import read_interface
 from farebox.stellar.invocations import Invocation
-from farebox.stellar.scval_writer import write_value
 from support.automation import PlanDraft, activate, draft_plan
 from support.automation_world import NET, AutomationWorld, soon
 from support.contracts import wasm_of
@@ -62,8 +62,6 @@ _GUARD: Final = ServiceContract.GUARD
 _VERIFIER: Final = ServiceContract.VERIFIER
 _INSTALLER: Final = ServiceContract.INSTALLER
 _FACTORY: Final = ServiceContract.FACTORY
-Entry = xdr.SorobanAuthorizationEntry
-Sign = Callable[[Entry, int], Entry]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,18 +316,7 @@ class SessionDesk:
     def _land_signed(self, tree: Invocation, sign: Sign) -> xdr.SCVal:
         server, keys = SorobanServer(self.world.devnet.rpc_url), Keypair.random()
         asyncio.run(self.world.ledger.fund(keys.public_key))
-        args = [xdr.SCVal.from_xdr_bytes(write_value(each)) for each in tree.arguments]
-        builder = TransactionBuilder(
-            server.load_account(keys.public_key), NET.passphrase, base_fee=1_000_000
-        )
-        builder.append_invoke_contract_function_op(tree.contract, tree.function, args)
-        recorded = server.simulate_transaction(builder.set_timeout(300).build())
-        assert recorded.results, recorded.error
-        entries = [Entry.from_xdr(each) for each in recorded.results[0].auth or []]
-        until = recorded.latest_ledger + 100
-        operation = builder.operations[0]
-        assert isinstance(operation, InvokeHostFunction)
-        operation.auth[:] = [sign(each, until) for each in entries]
+        operation = sign_recorded(server, NET, keys.public_key, tree, sign)
         envelope = TransactionBuilder(
             server.load_account(keys.public_key), NET.passphrase, base_fee=1_000_000
         )
@@ -337,12 +324,7 @@ class SessionDesk:
         prepared = server.prepare_transaction(envelope.build())
         prepared.sign(keys)
         found = self.world.ledger._deliver(prepared)
-        assert found.result_meta_xdr is not None
-        meta = xdr.TransactionMeta.from_xdr(found.result_meta_xdr).v4
-        assert meta is not None
-        assert meta.soroban_meta is not None
-        assert meta.soroban_meta.return_value is not None
-        return meta.soroban_meta.return_value
+        return return_value(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 from stellar_sdk import Keypair, scval
 from stellar_sdk.auth import authorize_entry
 
+from e2e.owner_calls import Entry
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import ProposalFacts, ProposalTrigger
 from farebox.automation.runs.move_plan import move_plan
@@ -16,7 +17,6 @@ from farebox.kernel.networks import Network
 from support.command import run_farebox
 from support.plan_service import PlanService, plan_service
 from support.promises import promise
-from support.session_desk import Entry
 from support.stage import Stage, environment_for, own_relayer
 from support.stage_fixtures import Networks
 from support.waiting import until

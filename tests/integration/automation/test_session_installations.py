@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, TransactionEnvelope, xdr
 
+from e2e.owner_calls import Entry, Sign
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.authority.installation import revoke_mandate
 from farebox.automation.lifecycle.installations import (
@@ -37,7 +38,7 @@ from farebox.kernel.errors import TooManyRequests
 from farebox.stellar.fees import FeePolicy
 from support.automation import PlanDraft, put_plan
 from support.automation_world import LIMITS, NET, AutomationWorld, has_consumed, soon
-from support.session_desk import DeskAccount, Entry, SessionDesk, Sign, by_key
+from support.session_desk import DeskAccount, SessionDesk, by_key
 from support.smart_accounts import GENERATIONS
 from support.waiting import until
 

@@ -8,16 +8,27 @@ from stellar_sdk import InvokeHostFunction
 
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.kernel.addresses import Address
-from prove.automation_plans import RUNS, ProvenPlan
+from prove.automation_plans import ProvenPlan
+from prove.automation_sessions import RUNS
+from prove.automation_tally import Tally
 from prove.automation_verdict import CaseRows, RunViolation, judge_case
 from prove.run_envelopes import Delivery, LandedEnvelope, RunEnvelope
 
 PAYMASTER, CHANNEL, STRANGER, OWNER = "GPAYMASTER", "GCHANNEL", "GSTRANGER", Address("GOWNER")
 TOKEN, FEE = Address("CTOKEN"), 100
 NONCES = {0: 70, 1: 71}
-PLAN = ProvenPlan("auto_1", AuthorityMode.PRESIGNED, TOKEN, "transfer", OWNER, NONCES)
+PLAN = ProvenPlan(
+    "auto_1",
+    AuthorityMode.PRESIGNED,
+    TOKEN,
+    "transfer",
+    OWNER,
+    NONCES,
+    Tally(TOKEN, OWNER),
+    is_paid=True,
+)
 OPERATION: Any = InvokeHostFunction
-HELD = {"running": 0, "channels_kept": 0, "leases": 0, "returned": 0, "entries_ready": 0}
+HELD = {"running": 0, "channels_kept": 0, "leases": 0, "entries_ready": 0}
 
 
 def envelope(run: int, number: int = 0, *, source: str = CHANNEL) -> RunEnvelope:
@@ -64,8 +75,21 @@ def run_row(index: int, **changes: Any) -> dict[str, Any]:
 
 def plan_row(**changes: Any) -> dict[str, Any]:
     counted = dict.fromkeys(("runs_consumed", "runs_succeeded", "auths_used"), RUNS)
-    row = {"id": PLAN.id, "status": "completed", "status_reason": None, "runs_credited": RUNS}
+    row = {
+        "id": PLAN.id,
+        "owner": "user_1",
+        "status": "completed",
+        "status_reason": None,
+        "runs_credited": RUNS,
+    }
     return {**row, **counted, **changes}
+
+
+def credit(kind: str, runs: int) -> dict[str, Any]:
+    return {"owner": "user_1", "kind": kind, "runs": runs, "proposal_id": PLAN.id}
+
+
+CREDITS = [credit("grant", 1), credit("purchase", 1), credit("consume", -1), credit("consume", -1)]
 
 
 def case_rows(**changes: Any) -> CaseRows:
@@ -78,6 +102,8 @@ def case_rows(**changes: Any) -> CaseRows:
         landed=[landed(envelope(0)), landed(envelope(1))],
         deliveries=[Delivery(envelope(run), 10, 100, "PENDING") for run in NONCES],
         sums={**HELD, "spent": spent, "spent_by_owners": spent, "charged": spent},
+        credits=CREDITS,
+        tallies={PLAN.id: RUNS},
     )
     return replace(rows, _run_of={}, **changes)
 
@@ -105,6 +131,21 @@ def test_run_that_landed_twice_is_doubled() -> None:
     rows = case_rows(
         attempts=[attempt(0), attempt(0, 1), attempt(1)],
         landed=[landed(envelope(0)), landed(again), landed(envelope(1))],
+    )
+    assert RunViolation.DOUBLED in violations(rows)
+
+
+def test_target_that_ran_more_often_than_runs_succeeded_is_doubled() -> None:
+    assert violations(case_rows(tallies={PLAN.id: RUNS + 1})) == {RunViolation.DOUBLED}
+
+
+def test_authorization_of_a_dead_envelope_that_a_stranger_used_is_the_run_again() -> None:
+    dead = replace(envelope(0, 1), nonces=((OWNER, 99),))
+    theirs = replace(envelope(0, 9, source=STRANGER), nonces=((OWNER, 99),))
+    rows = case_rows(
+        attempts=[attempt(0), attempt(0, 1), attempt(1)],
+        deliveries=[*case_rows().deliveries, Delivery(dead, 10, 100, "PENDING")],
+        landed=[*case_rows().landed, landed(theirs)],
     )
     assert RunViolation.DOUBLED in violations(rows)
 
@@ -171,9 +212,19 @@ def test_what_has_not_ended_is_unresolved(changes: dict[str, Any]) -> None:
         {"plans": {PLAN.id: plan_row(auths_used=3)}},
         {"landed": [landed(envelope(0))]},
         {"sums": {**case_rows().sums, "spent": 1}},
-        {"sums": {**case_rows().sums, "returned": 1}},
+        {"tallies": {PLAN.id: RUNS - 1}},
+        {"credits": [*CREDITS, credit("return", 1)]},
+        {"credits": [*CREDITS, credit("purchase", 1)]},
+        {"credits": CREDITS[:-1]},
         {"runs": [run_row(0), run_row(1, receipt=None)]},
     ],
 )
 def test_what_the_ledger_contradicts_is_off(changes: dict[str, Any]) -> None:
     assert RunViolation.CREDITS_OFF in violations(case_rows(**changes))
+
+
+def test_free_plan_with_a_row_of_credits_is_off() -> None:
+    free = replace(PLAN, is_paid=False)
+    assert judge_case([free], case_rows(credits=[]), PAYMASTER) == []
+    (finding,) = judge_case([free], case_rows(credits=CREDITS[:1]), PAYMASTER)
+    assert finding.violation is RunViolation.CREDITS_OFF

@@ -28,6 +28,7 @@ BUILDS: dict[str, Build] = {
     "settlement, deaf": control.deaf_sources,
     "auth": auth_control.careless_sources,
     "automation": automation_control.hasty_sources,
+    "automation, fresh": automation_control.fresh_sources,
     "catalog": catalog_control.coupled_sources,
     "hostile": hostile_control.unbounded_sources,
     "mcp": mcp_control.leaking_sources,
