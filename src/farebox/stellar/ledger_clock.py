@@ -19,6 +19,7 @@ FASTEST_CADENCE_S: Final = 0.1  # several ledgers may close in one second
 _LEDGERS_TO_JUDGE: Final = 20  # close times are whole seconds: fewer are inaccurate
 _LEDGERS_KEPT: Final = 60
 _LATE_LEDGERS: Final = 2
+_POLLS_OF_AN_OUTAGE: Final = 2  # in a row; a single one fails in a busy process, or at a busy node
 _STALE_AFTER_S: Final = 30.0  # a node calls itself unhealthy then
 _UNCONFIRMED_S: Final = 4.0  # two polls: nodes of one network confirm its newest ledger sooner
 _LEDGERS_AHEAD: Final = 100
@@ -131,7 +132,12 @@ class LedgerClock:
         self.lagging_answers = 0
         self.implausible_answers = 0
         self.failed_polls = 0
-        self.node_answers = True  # as of the last poll
+        self._failed_in_row = 0
+
+    @property
+    def node_answers(self) -> bool:
+        """Whether the node answered one of the last two polls."""
+        return self._failed_in_row < _POLLS_OF_AN_OUTAGE
 
     def now(self) -> LedgerReading:
         """The newest ledger.
@@ -157,7 +163,7 @@ class LedgerClock:
 
     def report(self, sequence: int, close_at: datetime) -> None:
         """Record the newest ledger that a node has just named."""
-        self.node_answers = True
+        self._failed_in_row = 0
         self._reported_at = self._clock.monotonic()
         self._observe(sequence, close_at)
 
@@ -193,7 +199,7 @@ class LedgerClock:
             latest = await self._node.latest_ledger()
         except RpcUnavailable:
             self.failed_polls += 1
-            self.node_answers = False
+            self._failed_in_row += 1
             return False
         self.report(latest.sequence, latest.close_at)
         return True

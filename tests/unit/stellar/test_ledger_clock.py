@@ -241,6 +241,15 @@ async def test_clock_polls_at_its_interval_through_outages() -> None:
     assert (bench.clock.now().sequence, bench.clock.failed_polls) == (8, 1)
 
 
+async def test_node_is_out_after_two_failed_polls_and_back_after_one_answer() -> None:
+    bench = Bench()
+    states = []
+    for answer in (closed(7, 0), None, closed(8, 5), None, None, closed(9, 10)):
+        await bench.sees(answer)
+        states.append(bench.clock.node_answers)
+    assert states == [True, True, True, True, False, True]
+
+
 async def test_reported_ledger_counts_as_a_poll() -> None:
     bench = Bench()
     bench.clock.report(100, GENESIS)

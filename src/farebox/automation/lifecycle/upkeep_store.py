@@ -189,14 +189,16 @@ async def delete_attempts(db: Connection, *, kept: timedelta, limit: int) -> int
     """
     rows = await db.fetch(
         """
-        DELETE FROM automation_attempts a USING (
+        WITH old AS MATERIALIZED (  -- a join might read a subquery with a limit more than once
             SELECT o.run_id, o.number FROM automation_attempts o
             JOIN automation_runs r ON r.id = o.run_id
             JOIN automation_proposals p ON p.id = r.proposal_id
             WHERE o.finished_at < clock_timestamp() - $1::interval AND o.outcome <> 'unknown'
               AND p.status IN ('completed', 'cancelled', 'failed', 'expired')
             ORDER BY o.finished_at LIMIT $2 FOR UPDATE OF o SKIP LOCKED
-        ) old WHERE a.run_id = old.run_id AND a.number = old.number
+        )
+        DELETE FROM automation_attempts a USING old
+        WHERE a.run_id = old.run_id AND a.number = old.number
         RETURNING a.number
         """,
         kept,
@@ -209,13 +211,15 @@ async def delete_events(db: Connection, *, kept: timedelta, limit: int) -> int:
     """Delete events of finished plans that are older; the number deleted."""
     rows = await db.fetch(
         """
-        DELETE FROM automation_events e USING (
+        WITH old AS MATERIALIZED (
             SELECT o.proposal_id, o.number FROM automation_events o
             JOIN automation_proposals p ON p.id = o.proposal_id
             WHERE o.at < clock_timestamp() - $1::interval
               AND p.status IN ('completed', 'cancelled', 'failed', 'expired')
             ORDER BY o.at LIMIT $2 FOR UPDATE OF o SKIP LOCKED
-        ) old WHERE e.proposal_id = old.proposal_id AND e.number = old.number
+        )
+        DELETE FROM automation_events e USING old
+        WHERE e.proposal_id = old.proposal_id AND e.number = old.number
         RETURNING e.number
         """,
         kept,

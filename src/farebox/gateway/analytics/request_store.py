@@ -167,9 +167,9 @@ async def delete_old(db: Connection, *, kept: timedelta, limit: int) -> int:
     count: int = await db.fetchval(
         """
         WITH gone AS (
-            DELETE FROM gateway_requests WHERE id IN (
-                SELECT id FROM gateway_requests WHERE at < clock_timestamp() - $1::interval
-                ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)
+            DELETE FROM gateway_requests WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM gateway_requests WHERE at < clock_timestamp() - $1::interval
+                ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))
             RETURNING 1)
         SELECT count(*) FROM gone
         """,

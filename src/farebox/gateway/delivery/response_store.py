@@ -21,10 +21,10 @@ async def delete_expired(db: Connection, *, limit: int) -> int:
     count: int = await db.fetchval(
         """
         WITH gone AS (
-            DELETE FROM gateway_responses WHERE (network, payer, nonce) IN (
-                SELECT network, payer, nonce FROM gateway_responses
+            DELETE FROM gateway_responses WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM gateway_responses
                 WHERE expires_at <= clock_timestamp()
-                ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+                ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))
             RETURNING 1)
         SELECT count(*) FROM gone
         """,
