@@ -89,6 +89,19 @@ async def test_quote_is_kept_while_it_holds_and_revised_afterwards(database: Dat
     assert (moved.quote.revision, moved.pay_to) == (4, party(8_001))
 
 
+async def test_run_of_several_transactions_costs_the_fee_of_each(database: Database) -> None:
+    plan = await propose(database, draft_plan(legs=3))
+    quoted = await quote_of(database, plan, runs=2)
+    assert quoted.quote.total == 2 * 3 * PER_RUN + 500
+    both = [
+        await quotes(database).estimate(
+            plan.terms.owner, Network.TESTNET, runs=2, legs=legs, fee=FEE, now=START
+        )
+        for legs in (1, 3)
+    ]
+    assert [each.quote.per_run for each in both] == [PER_RUN, 3 * PER_RUN]
+
+
 async def test_plan_keeps_its_last_quotes_only(database: Database) -> None:
     plan = await propose(database)
     made = [await quote_of(database, plan, runs=1 + number % 2) for number in range(20)]
@@ -102,12 +115,12 @@ async def test_estimate_writes_nothing_and_has_no_identifier(database: Database)
     owner = draft_plan().terms.owner
     network = Network.TESTNET
     own = quotes(database)
-    offered = await own.estimate(owner, network, runs=3, fee=FEE, now=START)
+    offered = await own.estimate(owner, network, runs=3, legs=1, fee=FEE, now=START)
     assert (offered.quote.total, offered.payment_identifier) == (3 * PER_RUN + 500, "")
     async with database.connection() as db:
         assert await db.fetchval("SELECT count(*) FROM automation_payments") == 0
     with pytest.raises(Refusal) as caught:
-        await own.estimate(owner, Network.PUBNET, runs=3, fee=FEE, now=START)
+        await own.estimate(owner, Network.PUBNET, runs=3, legs=1, fee=FEE, now=START)
     assert caught.value.code is ErrorCode.AUTOMATION_UNAVAILABLE
 
 

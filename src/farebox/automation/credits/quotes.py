@@ -27,7 +27,7 @@ class RunQuotes:
     """Makes the quotes of plans; `sales` has the networks on which plans run.
 
     It works in the caller's transaction, but for estimates. `fee` is the highest network fee, in
-    stroops, of all transactions of one run, from a simulation of this very plan.
+    stroops, of a transaction of this very plan, by a simulation; a run has one for each leg.
     """
 
     def __init__(self, database: Database, sales: Mapping[Network, RunSale]) -> None:
@@ -39,7 +39,7 @@ class RunQuotes:
         return sale is None or sale.pay_to is None
 
     async def estimate(
-        self, owner: OwnerId, network: Network, *, runs: int, fee: Stroops, now: datetime
+        self, owner: OwnerId, network: Network, *, runs: int, legs: int, fee: Stroops, now: datetime
     ) -> OfferedQuote:
         """The quote that a plan would get; nothing is written, and nothing can be paid with it.
 
@@ -50,7 +50,7 @@ class RunQuotes:
         async with self._database.connection() as db:
             credit = await credit_ledger.read_balance(db, owner, network)
         quote = make_quote(
-            sale.prices, runs=runs, fee_stroops=fee, revision=0, now=now, credit=credit
+            sale.prices, runs=runs, fee_stroops=fee * legs, revision=0, now=now, credit=credit
         )
         return OfferedQuote(
             quote,
@@ -98,7 +98,7 @@ class RunQuotes:
             Refusal: no plans run on the network.
         """
         latest = await run_payment_store.find_latest(db, plan.terms.id)
-        fee = Stroops(plan.terms.max_fee * plan.terms.legs)
+        fee = plan.terms.max_fee
         if latest is not None:
             fee = latest.fee
             wanted = (runs, is_top_up, self._sale(plan.terms.network).pay_to)
@@ -135,7 +135,7 @@ class RunQuotes:
         quote = make_quote(
             sale.prices,
             runs=runs,
-            fee_stroops=fee,
+            fee_stroops=fee * terms.legs,
             revision=await run_payment_store.next_revision(db, terms.id),
             now=now,
             is_top_up=is_top_up,

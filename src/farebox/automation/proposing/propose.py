@@ -125,6 +125,7 @@ class Proposing:
             caller.owner,
             draft.network,
             runs=draft.run_limit,
+            legs=draft.legs,
             fee=report.fee or draft.max_fee,
             now=now,
         )
