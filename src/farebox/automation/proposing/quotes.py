@@ -19,7 +19,7 @@ class Quotes(Protocol):
         ...
 
     async def estimate(
-        self, owner: OwnerId, network: Network, *, runs: int, fee: Stroops, now: datetime
+        self, owner: OwnerId, network: Network, *, runs: int, legs: int, fee: Stroops, now: datetime
     ) -> OfferedQuote:
         """The quote that a plan would get; nothing is written, and nothing can be paid with it."""
         ...
