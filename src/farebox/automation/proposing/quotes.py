@@ -12,7 +12,7 @@ from farebox.storage.pool import Connection
 
 
 class Quotes(Protocol):
-    """Quotes the runs of plans; `fee` is the highest network fee of all transactions of a run."""
+    """Quotes the runs of plans; `fee` is the highest network fee of a transaction of a run."""
 
     def is_free(self, network: Network) -> bool:
         """Whether runs cost nothing on a network."""
