@@ -30,8 +30,9 @@ _GUESSED: Final = """            case Indeterminate():
                 return await self._failures.fail(run, ErrorClass.TOO_LATE, "too_late", ended=ended)
 """
 _AUTHORITY: Final = "automation/sessions/session_authority.py"
-_DERIVED: Final = "from farebox.automation.runs.attempt import derive_nonce\n"
+_DERIVED: Final = "from farebox.automation.runs.attempt import CounterReading, derive_nonce\n"
 _FRESH: Final = """import secrets
+from farebox.automation.runs.attempt import CounterReading
 
 
 def derive_nonce(key, policy_id, *, run_index, leg_index):
