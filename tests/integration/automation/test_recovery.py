@@ -122,6 +122,20 @@ async def test_open_run_is_finished_once_after_a_crash(world: AutomationWorld, s
     await check_rows(world, plan)
 
 
+async def test_run_of_a_lost_lease_takes_no_channel(world: AutomationWorld) -> None:
+    keeper = await world.keeper()
+    plan, network = await keeper_plan(world, keeper), world.network()
+    begun = await network.steps.journal.begin(await claim(world))
+    assert begun is not None
+    late = await network.steps.journal.advance(begun[0], RunTrigger.CHECK_ACCEPTED)
+    assert late is not None
+    await lose_leases(world)
+    async with world.running(world.network()):
+        await until(lambda: has_consumed(world, plan, 1))
+    assert await network.channels.take(late, wait_s=0) is None
+    await check_rows(world, plan)
+
+
 @pytest.mark.parametrize("step", STEPS)
 async def test_presigned_run_is_finished_once_after_a_crash(
     world: AutomationWorld, step: str

@@ -29,7 +29,9 @@ class RunChannels:
         while True:
             self._freed.clear()
             async with self._database.connection() as db:
-                channel = await channel_store.take_channel(db, run.network, run.id)
+                channel = await channel_store.take_channel(
+                    db, run.network, run.id, lease_epoch=run.lease_epoch
+                )
             if channel is not None or self._clock.monotonic() >= until:
                 return channel
             await self._pause()

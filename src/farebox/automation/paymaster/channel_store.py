@@ -26,17 +26,24 @@ class RunChannel:
     used_sequence: int | None
 
 
-async def take_channel(db: Connection, network: Network, run_id: str) -> RunChannel | None:
+async def take_channel(
+    db: Connection, network: Network, run_id: str, *, lease_epoch: int
+) -> RunChannel | None:
     """Give a free channel to a run, or the one it has already; None while none is free.
 
-    `used_sequence` is cleared until the channel is given back: a process that dies may have used
-    more numbers.
+    A statement that arrives late, when its sender has lost the run's lease, takes none: nobody
+    would give it back. `used_sequence` is cleared until the channel is given back: a process that
+    dies may have used more numbers.
     """
     row = await db.fetchrow(
         """
-        WITH free AS MATERIALIZED (
+        WITH held AS MATERIALIZED (
+            SELECT id FROM automation_runs
+            WHERE id = $2 AND lease_epoch = $3 AND state IN ('claimed', 'checking', 'building')
+            FOR SHARE
+        ), free AS MATERIALIZED (
             SELECT address, used_sequence FROM automation_channels
-            WHERE network = $1 AND sponsored_id IS NULL
+            WHERE network = $1 AND sponsored_id IS NULL AND EXISTS (SELECT FROM held)
               AND (run_id = $2 OR (run_id IS NULL AND state = 'active'))
             ORDER BY run_id IS NULL, freed_at, derivation_index
             LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -47,6 +54,7 @@ async def take_channel(db: Connection, network: Network, run_id: str) -> RunChan
         """,
         network.value,
         run_id,
+        lease_epoch,
     )
     if row is None:
         return None

@@ -6,11 +6,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+import structlog
+
 from farebox.automation.refusal import AutomationUnavailable, NetworkUnavailable
 from farebox.stellar.ledger_clock import ClockStale
 from farebox.stellar.rpc import RpcUnavailable
 
 _DEADLINE_S: Final = 30.0  # of everything that one request asks the network
+
+log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,9 @@ class Availability:
             NetworkUnavailable: no node answers.
             AutomationUnavailable: runs are not paid for.
         """
-        if self.outages():
+        reasons = self.outages()
+        if reasons:
+            log.info("automation.network_unavailable", why=", ".join(reasons))
             raise NetworkUnavailable
         if not self.is_funded():
             raise AutomationUnavailable
@@ -47,5 +53,9 @@ class Availability:
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 yield
-        except (RpcUnavailable, ClockStale, TimeoutError):
+        except (RpcUnavailable, ClockStale) as outage:
+            log.info("automation.network_unavailable", why=outage.message)
+            raise NetworkUnavailable from None
+        except TimeoutError:
+            log.info("automation.network_unavailable", why=f"no answer in {_DEADLINE_S} s")
             raise NetworkUnavailable from None
