@@ -95,12 +95,12 @@ async def _measure_service(scratch: Path, cores: Cores, size: Size) -> Measureme
             loads = [Load(side, _SETTLING)]
             measured.late_ms = await _measure_lateness(setup, size.spaced)
             alone = await sustained(settle, loads, warm=size.warm, ledgers=size.ledgers)
-            await setup.start_working_plans(_WORKING, runs=_RUNS)
+            working = await setup.start_working_plans(_WORKING, runs=_RUNS)
             measured.runs = await _count_runs(setup, size)
             beside = await sustained(settle, loads, warm=size.warm, ledgers=size.ledgers)
             measured.alone, measured.beside = alone[0], beside[0]
             measured.runs_beside = await runs_by_ledger(setup, beside[0].ledgers)
-            await setup.end_plans()
+            await setup.end_plans(working)
             measured.runs_failed = await setup.count_failed()
             measured.memory_mb = side.peak_mb()
     return measured

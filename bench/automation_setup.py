@@ -4,7 +4,7 @@ import asyncio
 import base64
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -78,13 +78,13 @@ class AutomationSetup:
         )
         return int(failed)
 
-    async def end_plans(self) -> None:
-        """Let no further run of the working plans begin, and wait for those in progress."""
+    async def end_plans(self, ids: Sequence[str]) -> None:
+        """Let no further run of these plans begin, and wait for those in progress."""
         await self.db.execute(
             "UPDATE automation_runs SET due_at = NULL WHERE state = 'scheduled' AND due_at < now()"
         )
         await self.db.execute(
-            "UPDATE automation_proposals SET status = 'paused' WHERE title LIKE '%without a price'"
+            "UPDATE automation_proposals SET status = 'paused' WHERE id = ANY ($1)", ids
         )
         for _ in range(600):
             if not await self.db.fetchval("SELECT count(*) FROM automation_leases"):
