@@ -86,7 +86,7 @@ async def add_key(db: Connection, key: NewKey) -> ApiKey:
         f"""
         INSERT INTO api_keys (id, owner, name, prefix, digest, grants, expires_at, line, client,
                               created_at, updated_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp(), clock_timestamp())
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, statement_timestamp(), statement_timestamp())
         RETURNING {_COLUMNS}
         """,
         key.id,
