@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from farebox.app.assembly import Loop
 from farebox.app.automation_network import AutomationNetwork
-from farebox.app.automation_services import AutomationServices
+from farebox.app.automation_services import AutomationServices, plan_availability
 from farebox.app.database_pools import Pools
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices
@@ -25,7 +25,6 @@ from farebox.automation.lifecycle.read_history import RunHistory
 from farebox.automation.lifecycle.repeat_run import RunRepeat
 from farebox.automation.lifecycle.unhealthy_network import UnhealthyNetwork
 from farebox.automation.lifecycle.upkeep_loop import LifecycleUpkeep, UpkeepStep
-from farebox.automation.proposing.availability import Availability
 from farebox.automation.proposing.read_proposals import ProposalReader
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
@@ -84,10 +83,7 @@ def _network(
     built = automation.networks[name]
     return LifecycleNetwork(
         network=name,
-        availability=Availability(
-            outages=lambda: services.part.outages,
-            is_funded=lambda: built.watch.is_available,
-        ),
+        availability=plan_availability(services, built),
         builder=built.steps.builder,
         check=built.steps.check,
         ledger=built.steps.ledger,

@@ -18,6 +18,7 @@ from farebox.app.vault_services import AutomationSealers
 from farebox.automation.paymaster.budget_store import AutomationBudgets
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import Venue
+from farebox.automation.proposing.availability import Availability
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.automation.sessions.installing import NetworkInstallations
@@ -79,6 +80,14 @@ def build_automation(
             for name, each in built.items()
             for loop in each.tasks
         ],
+    )
+
+
+def plan_availability(services: NetworkServices, automation: AutomationNetwork) -> Availability:
+    """Whether plans can be proposed and changed on a network now."""
+    return Availability(
+        outages=lambda: services.part.outages,
+        is_funded=lambda: automation.watch.is_available,
     )
 
 

@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 
 from farebox.app.assembly import Loop
 from farebox.app.automation_network import AutomationNetwork
-from farebox.app.automation_services import AutomationServices, fee_policy
+from farebox.app.automation_services import AutomationServices, fee_policy, plan_availability
 from farebox.app.database_pools import Pools
 from farebox.app.network_services import NetworkServices
 from farebox.app.settings import Settings
-from farebox.automation.execution.longest_life import LongestLife
 from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.limits import LIMITS
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.proposing.availability import Availability
 from farebox.automation.proposing.draft_plan import PlanDrafting
 from farebox.automation.proposing.first_run_trial import FirstRunTrial
 from farebox.automation.proposing.funds_check import FundsCheck
@@ -65,7 +63,7 @@ def build_proposing(
     """Build the routes of proposing; networks without a paymaster answer that they have none."""
     built = {
         name: replace(
-            _network(name, services[name], each, fee_policy(settings.networks[name]), clock),
+            _network(name, services[name], each, fee_policy(settings.networks[name])),
             is_free=quotes.is_free(name),
         )
         for name, each in automation.networks.items()
@@ -83,24 +81,23 @@ def _network(
     services: NetworkServices,
     automation: AutomationNetwork,
     fees: FeePolicy,
-    clock: Clock,
 ) -> ProposingNetwork:
-    targets, life = TargetReader(name, services.rpc), LongestLife(name, services.rpc, clock)
+    targets = TargetReader(name, services.rpc)
     drafting = PlanDrafting(
         PlanResolution(targets, automation.sessions.venues),
         SignedAheadCalls(name, RunSimulator(services.simulations)),
         services.operators,
         LIMITS,
-        life,
+        automation.sessions.life,
         ledger_now=services.ledgers.now,
         executor=automation.paymaster.executor,
         highest_fee=fees.ceiling,
     )
     return ProposingNetwork(
-        availability=_availability(services, automation),
+        availability=plan_availability(services, automation),
         drafting=drafting,
         preflight=_preflight(name, services, automation, targets, fees),
-        materials=ModeMaterials(_materials(services, automation, life)),
+        materials=ModeMaterials(_materials(services, automation)),
         delegates=automation.delegates,
         kinds=automation.sessions.kinds,
         contracts=automation.sessions.bodies,
@@ -117,18 +114,11 @@ def build_run_fees(
     return RunFees(
         {
             name: FeeNetwork(
-                _availability(services[name], each),
+                plan_availability(services[name], each),
                 _trial(services[name], each, fee_policy(settings.networks[name])),
             )
             for name, each in automation.networks.items()
         }
-    )
-
-
-def _availability(services: NetworkServices, automation: AutomationNetwork) -> Availability:
-    return Availability(
-        outages=lambda: services.part.outages,
-        is_funded=lambda: automation.watch.is_available,
     )
 
 
@@ -158,11 +148,11 @@ def _preflight(
 
 
 def _materials(
-    services: NetworkServices, automation: AutomationNetwork, life: LongestLife
+    services: NetworkServices, automation: AutomationNetwork
 ) -> dict[AuthorityMode, SessionMaterials]:
     """The material of each mode; a mode that is not among them cannot be proposed."""
     presigned = PresignedMaterials(
-        automation.paymaster.nonce_key, life, ledger_now=services.ledgers.now
+        automation.paymaster.nonce_key, automation.sessions.life, ledger_now=services.ledgers.now
     )
     materials: dict[AuthorityMode, SessionMaterials] = {
         AuthorityMode.OPEN: OpenMaterials(),

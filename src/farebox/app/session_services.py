@@ -61,6 +61,7 @@ class SessionServices:
     closings: SessionClosings
     venues: RouterVenues
     kinds: AccountKindReader
+    life: LongestLife
 
     @property
     def bodies(self) -> tuple[SessionContractBody, ...]:
@@ -119,10 +120,11 @@ def session_services(
         account_sequence=needs.account_sequence,
         fee_stats=needs.fee_stats,
     )
+    life = LongestLife(network, node, clock)
     material = MaterialNeeds(
         trees,
         signing.kinds,
-        LongestLife(network, node, clock),
+        life,
         transactions,
         paymaster.nonce_key,
         needs.ledgers.now,
@@ -136,4 +138,5 @@ def session_services(
         closings=SessionClosings(network, database, clock, signing.signer, sponsorship),
         venues=RouterVenues(named, signing.reads),
         kinds=signing.kinds,
+        life=life,
     )

@@ -16,7 +16,7 @@ class MandateIndexes(Protocol):
     """Reads mandates."""
 
     async def read_index(self, terms: PlanTerms, run: Run) -> CounterReading | None:
-        """Whether the mandate's last index is that of the run; None where it cannot be read."""
+        """Whether the mandate's last index is that of the run; None where there is no mandate."""
         ...
 
 
@@ -61,20 +61,25 @@ class UsedAuthorizations:
         Raises:
             DatabaseUnavailable: the plan's session cannot be read.
         """
-        if terms.mode is AuthorityMode.MANDATE:
-            counter = await self._indexes.read_index(terms, run)
-            return None if counter is None else AuthorizationUse(counter=counter)
+        try:
+            if terms.mode is AuthorityMode.MANDATE:
+                counter = await self._indexes.read_index(terms, run)
+                return None if counter is None else AuthorizationUse(counter=counter)
+            return await self._read_entry(run, terms, attempt)
+        except RpcUnavailable:
+            return None
+
+    async def _read_entry(
+        self, run: Run, terms: PlanTerms, attempt: Attempt | None
+    ) -> AuthorizationUse:
         if run.auth_nonce is None or run.account is None:
             return AuthorizationUse()
         key = nonce_key(run.account, run.auth_nonce)
-        try:
-            found = await self._ledger.ledger_entries([key])
-            is_present = any(each.key == key for each in found.entries)
-            nonce = NonceReading(is_present, found.latest_ledger)
-            before = _uses_before(nonce, attempt)
-            counter = None if before is None else await self._uses.read_uses(terms, before)
-        except RpcUnavailable:
-            return None
+        found = await self._ledger.ledger_entries([key])
+        is_present = any(each.key == key for each in found.entries)
+        nonce = NonceReading(is_present, found.latest_ledger)
+        before = _uses_before(nonce, attempt)
+        counter = None if before is None else await self._uses.read_uses(terms, before)
         return AuthorizationUse(nonce, counter)
 
 

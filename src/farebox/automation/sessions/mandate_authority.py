@@ -23,7 +23,6 @@ from farebox.automation.sessions.run_trees import ChosenRun, RunTrees, judge_use
 from farebox.automation.sessions.session_store import StoredSession
 from farebox.kernel.addresses import Address
 from farebox.stellar.ledger_clock import LedgerReading
-from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.transactions import AuthorizedCall
 from farebox.storage.pool import Database
 
@@ -94,14 +93,12 @@ class MandateIndexReader:
 
         Raises:
             DatabaseUnavailable: the plan's session cannot be read.
+            RpcUnavailable: no node answers.
         """
         _, session = await read_session(self._database, terms)
         if session is None or session.mandate is None:
             return None
-        try:
-            state = await read_mandate(self._ledger, session.mandate)
-        except RpcUnavailable:
-            return None
+        state = await read_mandate(self._ledger, session.mandate)
         if isinstance(state, MandateMissing):
             return None
         index = mandate_index(run.run_index, run.leg_index, legs=terms.legs)
