@@ -26,7 +26,8 @@ from support.manual_clock import START
 REVENUE: Final = party(8_000)
 PRICES: Final = PriceList(ASSET, BaseUnits(1_000), BaseUnits(500), units_per_xlm=2_500_000)
 SALES: Final = {Network.TESTNET: make_sale(PRICES, REVENUE)}
-FEE: Final = Stroops(100_000)  # 75,000 base units a run
+FEE: Final = Stroops(100_000)
+PER_RUN: Final = 75_000  # base units, by that fee
 
 
 def quotes(database: Database, sales: Mapping[Network, RunSale] = SALES) -> RunQuotes:
