@@ -11,6 +11,7 @@ from farebox.storage.pool import Database
 T = TypeVar("T")
 WITHIN_S: Final = 20.0  # far more than any condition takes on a busy machine
 _PAUSE_S: Final = 0.01
+_LONGEST_PAUSE_S: Final = 0.1  # a condition that takes seconds is not asked for every moment
 _LOCK_WAITERS: Final = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -31,16 +32,17 @@ async def until(condition: Callable[[], Any], within_s: float = WITHIN_S) -> Any
     Raises:
         TimeoutError: the condition was not met within `within_s` seconds.
     """
-    deadline = time.monotonic() + within_s
+    began = time.monotonic()
     while True:
         value = condition()
         if inspect.isawaitable(value):
             value = await value
         if value:
             return value
-        if time.monotonic() > deadline:
+        waited_s = time.monotonic() - began
+        if waited_s > within_s:
             raise TimeoutError(f"the condition stays {value!r} for {within_s} s")
-        await asyncio.sleep(_PAUSE_S)
+        await asyncio.sleep(min(max(_PAUSE_S, waited_s / 20), _LONGEST_PAUSE_S))
 
 
 async def until_lock_is_waited_for(database: Database, sessions: int = 1) -> None:
