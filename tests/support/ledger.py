@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any, Final, TypeVar
 
 import aiohttp
@@ -117,11 +118,13 @@ class Ledger:
         return self._server.get_transaction(tx_hash).status != GetTransactionStatus.NOT_FOUND
 
     async def upload(self, key: Keypair, wasm: bytes) -> bytes:
-        """Put a contract's code on the ledger; its hash."""
-        uploaded = await self.submit(key, lambda b: b.append_upload_contract_wasm_op(wasm))
-        wasm_hash = _returned(uploaded).bytes
-        assert wasm_hash is not None
-        return wasm_hash.sc_bytes
+        """Put a contract's code on the ledger, unless it is there; its hash."""
+        wasm_hash = sha256(wasm).digest()
+        code = xdr.LedgerKeyContractCode(xdr.Hash(wasm_hash))
+        entry = xdr.LedgerKey(xdr.LedgerEntryType.CONTRACT_CODE, contract_code=code)
+        if not (await self.call("getLedgerEntries", {"keys": [entry.to_xdr()]}))["entries"]:
+            await self.submit(key, lambda b: b.append_upload_contract_wasm_op(wasm))
+        return wasm_hash
 
     async def deploy(self, key: Keypair, wasm: bytes, *args: xdr.SCVal) -> str:
         """Upload a contract and create an instance of it with these arguments; its address."""

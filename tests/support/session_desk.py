@@ -51,6 +51,7 @@ from farebox.stellar.invocations import Invocation
 from support.automation import PlanDraft, activate, draft_plan
 from support.automation_world import NET, AutomationWorld, soon
 from support.contracts import wasm_of
+from support.ledger import Ledger
 from support.payments import Json
 from support.smart_accounts import sign_by_external, signer, tree_size
 
@@ -81,29 +82,43 @@ class SessionDesk:
         """Deploy everything, fill the pool, and set both prices."""
         scene = await world.devnet.scene(payers=1, payees=3)
         payer, ledger = Keypair.from_secret(scene.payers[0].secret.reveal()), world.ledger
-        keys = await ledger.account()
 
         async def put(name: str, *args: xdr.SCVal) -> Address:
-            return Address(await ledger.deploy(keys, wasm_of(name), *args))
+            """Deploy with keys of its own, so that others are deployed at the same time."""
+            own = Ledger(ledger.network, ledger.rpc_url)
+            return Address(await own.deploy(await own.account(), wasm_of(name), *args))
 
-        mandate = await ledger.upload(keys, wasm_of("mandate"))
+        async def put_factory() -> Address:
+            mandate = await ledger.upload(await ledger.account(), wasm_of("mandate"))
+            return await put("mandate_factory", scval.to_bytes(mandate))
+
+        async def put_market() -> tuple[Address, Address]:
+            pair = await put("pool", *map(scval.to_address, (scene.asset, scene.native)))
+            return pair, await put("router", scval.to_vec([scval.to_address(pair)]))
+
+        (pair, router), oracle, keeper = await asyncio.gather(
+            put_market(),
+            put("price_feed"),
+            put("keeper", scval.to_bool(True), scval.to_uint64(0)),
+        )
+        factory, guard, verifier, installer = await asyncio.gather(
+            put_factory(),
+            put("session_guard"),
+            put("ed25519_verifier"),
+            put("session_installer"),
+        )
         contracts = {
-            ServiceContract.GUARD: await put("session_guard"),
-            ServiceContract.VERIFIER: await put("ed25519_verifier"),
-            ServiceContract.INSTALLER: await put("session_installer"),
-            ServiceContract.FACTORY: await put("mandate_factory", scval.to_bytes(mandate)),
+            ServiceContract.GUARD: guard,
+            ServiceContract.VERIFIER: verifier,
+            ServiceContract.INSTALLER: installer,
+            ServiceContract.FACTORY: factory,
         }
-        tokens = [scval.to_address(token) for token in (scene.asset, scene.native)]
-        pair = await put("pool", *tokens)
-        router = await put("router", scval.to_vec([scval.to_address(pair)]))
-        oracle = await put("price_feed")
-        keeper = await put("keeper", scval.to_bool(True), scval.to_uint64(0))
         named = AutomationContracts(contracts, {Venue.SOROSWAP: router})
         desk = cls(world, scene, payer, named, pair, oracle, keeper)
         for token in (scene.asset, scene.native):
             await desk.give(token, pair, LIQUIDITY)
             await desk.set_price(token, PRICE)
-        await ledger.invoke(keys, pair, "sync")
+        await ledger.invoke(await ledger.account(), pair, "sync")
         return desk
 
     @property

@@ -1,5 +1,6 @@
 """A service with its gateway and a web-auth contract, and a caller that has read its specs."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
@@ -40,7 +41,8 @@ async def web_auth_contract(stage_networks: Networks) -> str:
 @pytest.fixture(scope="session")
 async def skill_markets(stage_networks: Networks) -> dict[Network, PlanMarket]:
     """What plans call, on both networks."""
-    return {name: await deploy_market(each) for name, each in stage_networks.items()}
+    markets = await asyncio.gather(*map(deploy_market, stage_networks.values()))
+    return dict(zip(stage_networks, markets, strict=True))
 
 
 @pytest.fixture(scope="module")

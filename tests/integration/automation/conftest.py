@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from farebox.app.automation_network import AutomationNetwork
 from farebox.local.devnet import Devnet
 from farebox.storage.pool import Database
 from support.automation_world import AutomationWorld, automation_world
+from support.session_desk import DeskAccount, SessionDesk
 
 
 @pytest.fixture
@@ -14,3 +16,23 @@ async def world(devnet: Devnet, database: Database) -> AsyncIterator[AutomationW
     """A paymaster with three channels on the devnet."""
     async with automation_world(devnet, database) as world:
         yield world
+
+
+@pytest.fixture
+async def desk(world: AutomationWorld) -> SessionDesk:
+    """The contracts of sessions, and what plans call."""
+    return await SessionDesk.deploy(world)
+
+
+@pytest.fixture
+async def account(desk: SessionDesk, request: pytest.FixtureRequest) -> DeskAccount:
+    """A smart account of generation C, or of the one that the test names."""
+    return await desk.smart_account(getattr(request, "param", "c"))
+
+
+@pytest.fixture
+async def network(desk: SessionDesk) -> AutomationNetwork:
+    """The automation of a process that knows the contracts."""
+    built = desk.world.network(contracts=desk.contracts)
+    assert await built.sessions.contracts.check()
+    return built

@@ -10,17 +10,12 @@ from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.wire import PlanKind
 from farebox.automation.sessions.contract_codes import ServiceContract
 from support.automation import read_plan, read_runs
-from support.automation_world import NET, AutomationWorld, has_consumed, until_state
+from support.automation_world import NET, has_consumed, until_state
 from support.session_desk import PRICE, SOLD, SessionDesk, by_key
 from support.session_runs import build_next, land_as_stranger, make_due, passed_minimums
 from support.waiting import until
 
 MODE = AuthorityMode.MANDATE
-
-
-@pytest.fixture
-async def desk(world: AutomationWorld) -> SessionDesk:
-    return await SessionDesk.deploy(world)
 
 
 async def test_contract_call_takes_from_the_owner_what_the_target_takes(desk: SessionDesk) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from stellar_sdk import Keypair, TransactionEnvelope, xdr
 
-from e2e.owner_calls import Entry, Sign
+from e2e.owner_calls import Entry
 from farebox.app.automation_network import AutomationNetwork
 from farebox.automation.authority.installation import revoke_mandate
 from farebox.automation.lifecycle.installations import (
@@ -17,95 +17,24 @@ from farebox.automation.lifecycle.installations import (
     OpenedMandate,
     SignedInstallation,
 )
-from farebox.automation.paymaster import budget_store, sponsored_store
-from farebox.automation.paymaster.budget_store import AutomationBudgets
-from farebox.automation.plan_body import PlanSessionBody
-from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState, ProposalTrigger
+from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.plans.wire import PlanKind
-from farebox.automation.refusal import AutomationRefused, AutomationUnavailable, NetworkUnavailable
-from farebox.automation.runs.move_plan import move_plan
-from farebox.automation.sessions import closings, session_store
+from farebox.automation.refusal import AutomationRefused
+from farebox.automation.sessions import session_store
 from farebox.automation.sessions.contract_codes import ServiceContract
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.automation.sessions.session_store import SessionState
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import Stroops
 from farebox.kernel.error_codes import ErrorCode
-from farebox.kernel.errors import TooManyRequests
-from farebox.stellar.fees import FeePolicy
-from support.automation import PlanDraft, put_plan
-from support.automation_world import LIMITS, NET, AutomationWorld, has_consumed, soon
+from support.automation_world import NET, has_consumed, soon
+from support.installing import begin, cancel, feeding, signed
 from support.session_desk import DeskAccount, SessionDesk, by_key
 from support.smart_accounts import GENERATIONS
 from support.waiting import until
 
-MANDATE, SESSION = AuthorityMode.MANDATE, AuthorityMode.SESSION
-
-
-@pytest.fixture
-async def desk(world: AutomationWorld) -> SessionDesk:
-    return await SessionDesk.deploy(world)
-
-
-@pytest.fixture
-async def account(desk: SessionDesk, request: pytest.FixtureRequest) -> DeskAccount:
-    """A smart account of generation C, or of the one that the test names."""
-    return await desk.smart_account(getattr(request, "param", "c"))
-
-
-@pytest.fixture
-async def network(desk: SessionDesk) -> AutomationNetwork:
-    """The automation of a process that knows the contracts."""
-    built = desk.world.network(contracts=desk.contracts)
-    assert await built.sessions.contracts.check()
-    return built
-
-
-async def paid(desk: SessionDesk, draft: PlanDraft) -> StoredPlan:
-    """A plan that waits for its session."""
-    async with desk.world.database.transaction() as db:
-        plan = await put_plan(db, draft, now=soon())
-        free = ProposalFacts(price_is_zero=True)
-        return await move_plan(
-            db, plan, ProposalTrigger.WAIVE_PAYMENT, free, now=soon(), credited=draft.runs
-        )
-
-
-async def feeding(
-    desk: SessionDesk, mode: AuthorityMode = MANDATE, account: str | None = None
-) -> StoredPlan:
-    return await paid(desk, desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), mode, account=account))
-
-
-async def cancel(desk: SessionDesk, plan: StoredPlan) -> None:
-    """Cancel a plan that is active."""
-    async with desk.world.database.transaction() as db:
-        await move_plan(
-            db,
-            replace(plan, state=ProposalState.ACTIVE),
-            ProposalTrigger.CANCEL,
-            ProposalFacts(),
-            now=soon(),
-        )
-
-
-async def begin(desk: SessionDesk, plan: StoredPlan) -> None:
-    """Activate a plan whose session was read back."""
-    async with desk.world.database.transaction() as db:
-        facts = ProposalFacts(runs_left=1)
-        await move_plan(db, plan, ProposalTrigger.ACTIVATE, facts, now=soon())
-        await db.execute("UPDATE automation_sessions SET state = 'installed'")
-
-
-def signed(material: PlanSessionBody, sign: Sign) -> SignedInstallation:
-    """The material's entry, as a wallet signs it."""
-    assert material.install is not None
-    (issued,) = material.install.entries
-    entry = sign(Entry.from_xdr(issued.entry_xdr), issued.expiration_ledger)
-    return SignedInstallation((entry.to_xdr(),))
+SESSION = AuthorityMode.SESSION
 
 
 @pytest.mark.parametrize("account", GENERATIONS, indirect=True)
@@ -152,29 +81,6 @@ async def test_signed_mandate_is_opened_by_the_paymaster_and_closed_by_the_deleg
     )
     assert revoking.revoke is not None
     assert [each.function for each in revoking.revoke.invocations] == ["close", "approve"]
-
-
-async def test_session_that_cannot_be_closed_delays_no_other(
-    desk: SessionDesk, network: AutomationNetwork, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(closings, "_BATCH", 1)
-    sessions, plans = network.sessions, [await feeding(desk), await feeding(desk)]
-    for plan in plans:
-        material = await sessions.materials.material(plan, soon())
-        given = signed(material, by_key(desk.payer))
-        assert isinstance(await sessions.installations.activate(plan, given), Installed)
-        await begin(desk, plan)
-        await cancel(desk, plan)
-    broken, other = plans  # the older one first
-    async with desk.world.database.transaction() as db:
-        await db.execute(
-            "UPDATE automation_sessions SET mandate_id = $2 WHERE proposal_id = $1",
-            broken.terms.id,
-            desk.keeper,
-        )
-    for _ in plans:
-        await sessions.closings.run_once()
-    assert not await sessions.installations.is_installed(other)
 
 
 async def test_wallet_that_signs_whole_transactions_sends_them_itself(
@@ -242,41 +148,6 @@ async def test_only_the_issued_tree_signed_by_the_account_is_sent(
     assert isinstance(await sessions.installations.activate(plan, genuine), Installed)
 
 
-TINY = FeePolicy(Stroops(200), Stroops(100))
-OBSTACLES = {
-    "fee_ceiling": replace(LIMITS, install_fees=TINY),
-    "budget_total": replace(LIMITS, budgets=AutomationBudgets(total=Stroops(1_000))),
-    "budget_owner": replace(LIMITS, budgets=AutomationBudgets(owner=Stroops(1_000))),
-    "no_channel": LIMITS,
-    "automation_stopped": LIMITS,
-}
-
-
-@pytest.mark.parametrize("obstacle", OBSTACLES)
-async def test_installation_that_the_service_cannot_send_is_unavailable_and_may_be_repeated(
-    desk: SessionDesk, network: AutomationNetwork, obstacle: str
-) -> None:
-    world, plan = desk.world, await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
-    hindered = world.network(contracts=desk.contracts, limits=OBSTACLES[obstacle])
-    assert await hindered.sessions.contracts.check()
-    async with world.database.transaction() as db:
-        if obstacle == "no_channel":
-            await db.execute("UPDATE automation_channels SET state = 'draining'")
-        elif obstacle == "automation_stopped":
-            await budget_store.stop_network(db, NET, at=soon())
-    with pytest.raises(AutomationUnavailable, match=f"not sent: {obstacle}") as refused:
-        await hindered.sessions.installations.activate(plan, given)
-    wait_s = refused.value.retry_after_s
-    assert wait_s is not None
-    assert wait_s == 5 if not obstacle.startswith("budget") else 5 <= wait_s <= 86_400
-    async with world.database.transaction() as db:
-        await db.execute("UPDATE automation_channels SET state = 'active'")
-        await budget_store.start_network(db, NET)
-    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
-
-
 async def test_allowance_below_the_plan_is_not_the_plans(
     desk: SessionDesk, network: AutomationNetwork
 ) -> None:
@@ -323,102 +194,7 @@ async def test_mode_is_unavailable_where_a_contract_has_other_code(desk: Session
     assert await watch.check()
     assert watch.warnings == ("automation_contract_differs",)
     assert SESSION not in watch.modes
-    assert MANDATE in watch.modes
+    assert AuthorityMode.MANDATE in watch.modes
     honest = desk.world.network(contracts=desk.contracts).sessions.contracts
     assert await honest.check()
     assert (honest.warnings, SESSION in honest.modes) == ((), True)
-
-
-async def test_sponsored_call_whose_process_was_lost_gives_its_channel_back(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    plan = await feeding(desk)
-    material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
-    async with desk.world.database.connection() as db:
-        await db.execute(
-            """
-            INSERT INTO automation_sponsored (id, proposal_id, purpose, network, owner, created_at)
-            VALUES ('aspo_lost', $1, 'install', $2, $3, now() - interval '1 hour')
-            """,
-            plan.terms.id,
-            NET.value,
-            plan.terms.owner,
-        )
-        await db.execute(
-            "UPDATE automation_channels SET sponsored_id = 'aspo_lost' WHERE derivation_index = 0"
-        )
-    with pytest.raises(NetworkUnavailable):  # another one is under way
-        await network.sessions.installations.activate(plan, given)
-    await network.sessions.closings.run_once()
-    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
-    async with desk.world.database.connection() as db:
-        held = await db.fetchval(
-            "SELECT count(*) FROM automation_channels WHERE sponsored_id IS NOT NULL"
-        )
-    assert held == 0
-
-
-@pytest.mark.parametrize(("of_plan", "of_owner"), [(3, 0), (0, 10)])
-async def test_paymaster_sends_so_many_installations_for_a_plan_and_its_owner_in_a_day(
-    desk: SessionDesk, network: AutomationNetwork, of_plan: int, of_owner: int
-) -> None:
-    plan = await feeding(desk)
-    other = owned_as(plan, await feeding(desk))
-    material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
-    for paid_for, count in ((plan, of_plan), (other, of_owner)):
-        await _add_installs(desk, paid_for, count)
-    with pytest.raises(TooManyRequests) as refused:
-        await network.sessions.installations.activate(plan, given)
-    assert 5 <= refused.value.retry_after_s <= 86_400
-    async with desk.world.database.connection() as db:
-        assert await db.fetchval("SELECT count(*) FROM automation_sponsored") == of_plan + of_owner
-        await db.execute("UPDATE automation_sponsored SET outcome = 'dead' WHERE id = 'aspo_0'")
-    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
-
-
-async def test_installation_waits_for_another_one_of_its_owner_that_is_being_taken(
-    desk: SessionDesk, network: AutomationNetwork
-) -> None:
-    plan, database = await feeding(desk), desk.world.database
-    other = owned_as(plan, await feeding(desk))
-    material = await network.sessions.materials.material(plan, soon())
-    given = signed(material, by_key(desk.payer))
-
-    async def is_waiting() -> bool:
-        async with database.connection() as db:
-            waiting = await db.fetchval(
-                "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
-                " WHERE d.datname = current_database() AND locktype = 'advisory' AND NOT granted"
-            )
-        return bool(waiting)
-
-    async with database.transaction() as db:
-        await sponsored_store.lock_installs(db, plan.terms.owner)
-        asked = asyncio.create_task(network.sessions.installations.activate(plan, given))
-        await until(is_waiting)
-        await _add_installs(desk, other, 10)
-    with pytest.raises(TooManyRequests):
-        await asked
-
-
-def owned_as(plan: StoredPlan, other: StoredPlan) -> StoredPlan:
-    """The other plan, as one of the same owner."""
-    return replace(other, terms=replace(other.terms, owner=plan.terms.owner))
-
-
-async def _add_installs(desk: SessionDesk, plan: StoredPlan, count: int) -> None:
-    """Installations of a plan that have landed today."""
-    async with desk.world.database.connection() as db:
-        await db.executemany(
-            """
-            INSERT INTO automation_sponsored
-                (id, proposal_id, purpose, network, owner, outcome, finished_at)
-            VALUES ($1, $2, 'install', $3, $4, 'success', now())
-            """,
-            [
-                (f"aspo_{number}", plan.terms.id, NET.value, plan.terms.owner)
-                for number in range(count)
-            ],
-        )

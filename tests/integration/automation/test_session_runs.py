@@ -29,17 +29,6 @@ from support.waiting import until
 MODE = AuthorityMode.SESSION
 
 
-@pytest.fixture
-async def desk(world: AutomationWorld) -> SessionDesk:
-    return await SessionDesk.deploy(world)
-
-
-@pytest.fixture
-async def account(desk: SessionDesk, request: pytest.FixtureRequest) -> DeskAccount:
-    """A smart account of generation C, or of the one that the test names."""
-    return await desk.smart_account(getattr(request, "param", "c"))
-
-
 async def fed(desk: SessionDesk, account: DeskAccount, *, due: int = 1) -> StoredPlan:
     """An active plan that feeds the keeper from the account."""
     draft = desk.draft(PlanKind.CONTRACT_CALL, desk.feed(), MODE, account=account.address, due=due)

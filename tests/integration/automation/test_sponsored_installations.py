@@ -1,0 +1,149 @@
+"""Installations that the paymaster sends: what hinders it, and how many it sends in a day."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from farebox.app.automation_network import AutomationNetwork
+from farebox.automation.lifecycle.installations import Installed
+from farebox.automation.paymaster import budget_store, sponsored_store
+from farebox.automation.paymaster.budget_store import AutomationBudgets
+from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.refusal import AutomationUnavailable, NetworkUnavailable
+from farebox.kernel.amounts import Stroops
+from farebox.kernel.errors import TooManyRequests
+from farebox.stellar.fees import FeePolicy
+from support.automation_world import LIMITS, NET, soon
+from support.installing import feeding, signed
+from support.session_desk import SessionDesk, by_key
+from support.waiting import until
+
+TINY = FeePolicy(Stroops(200), Stroops(100))
+OBSTACLES = {
+    "fee_ceiling": replace(LIMITS, install_fees=TINY),
+    "budget_total": replace(LIMITS, budgets=AutomationBudgets(total=Stroops(1_000))),
+    "budget_owner": replace(LIMITS, budgets=AutomationBudgets(owner=Stroops(1_000))),
+    "no_channel": LIMITS,
+    "automation_stopped": LIMITS,
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+async def test_installation_that_the_service_cannot_send_is_unavailable_and_may_be_repeated(
+    desk: SessionDesk, network: AutomationNetwork, obstacle: str
+) -> None:
+    world, plan = desk.world, await feeding(desk)
+    material = await network.sessions.materials.material(plan, soon())
+    given = signed(material, by_key(desk.payer))
+    hindered = world.network(contracts=desk.contracts, limits=OBSTACLES[obstacle])
+    assert await hindered.sessions.contracts.check()
+    async with world.database.transaction() as db:
+        if obstacle == "no_channel":
+            await db.execute("UPDATE automation_channels SET state = 'draining'")
+        elif obstacle == "automation_stopped":
+            await budget_store.stop_network(db, NET, at=soon())
+    with pytest.raises(AutomationUnavailable, match=f"not sent: {obstacle}") as refused:
+        await hindered.sessions.installations.activate(plan, given)
+    wait_s = refused.value.retry_after_s
+    assert wait_s is not None
+    assert wait_s == 5 if not obstacle.startswith("budget") else 5 <= wait_s <= 86_400
+    async with world.database.transaction() as db:
+        await db.execute("UPDATE automation_channels SET state = 'active'")
+        await budget_store.start_network(db, NET)
+    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
+
+
+async def test_sponsored_call_whose_process_was_lost_gives_its_channel_back(
+    desk: SessionDesk, network: AutomationNetwork
+) -> None:
+    plan = await feeding(desk)
+    material = await network.sessions.materials.material(plan, soon())
+    given = signed(material, by_key(desk.payer))
+    async with desk.world.database.connection() as db:
+        await db.execute(
+            """
+            INSERT INTO automation_sponsored (id, proposal_id, purpose, network, owner, created_at)
+            VALUES ('aspo_lost', $1, 'install', $2, $3, now() - interval '1 hour')
+            """,
+            plan.terms.id,
+            NET.value,
+            plan.terms.owner,
+        )
+        await db.execute(
+            "UPDATE automation_channels SET sponsored_id = 'aspo_lost' WHERE derivation_index = 0"
+        )
+    with pytest.raises(NetworkUnavailable):  # another one is under way
+        await network.sessions.installations.activate(plan, given)
+    await network.sessions.closings.run_once()
+    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
+    async with desk.world.database.connection() as db:
+        held = await db.fetchval(
+            "SELECT count(*) FROM automation_channels WHERE sponsored_id IS NOT NULL"
+        )
+    assert held == 0
+
+
+@pytest.mark.parametrize(("of_plan", "of_owner"), [(3, 0), (0, 10)])
+async def test_paymaster_sends_so_many_installations_for_a_plan_and_its_owner_in_a_day(
+    desk: SessionDesk, network: AutomationNetwork, of_plan: int, of_owner: int
+) -> None:
+    plan = await feeding(desk)
+    other = owned_as(plan, await feeding(desk))
+    material = await network.sessions.materials.material(plan, soon())
+    given = signed(material, by_key(desk.payer))
+    for paid_for, count in ((plan, of_plan), (other, of_owner)):
+        await _add_installs(desk, paid_for, count)
+    with pytest.raises(TooManyRequests) as refused:
+        await network.sessions.installations.activate(plan, given)
+    assert 5 <= refused.value.retry_after_s <= 86_400
+    async with desk.world.database.connection() as db:
+        assert await db.fetchval("SELECT count(*) FROM automation_sponsored") == of_plan + of_owner
+        await db.execute("UPDATE automation_sponsored SET outcome = 'dead' WHERE id = 'aspo_0'")
+    assert isinstance(await network.sessions.installations.activate(plan, given), Installed)
+
+
+async def test_installation_waits_for_another_one_of_its_owner_that_is_being_taken(
+    desk: SessionDesk, network: AutomationNetwork
+) -> None:
+    plan, database = await feeding(desk), desk.world.database
+    other = owned_as(plan, await feeding(desk))
+    material = await network.sessions.materials.material(plan, soon())
+    given = signed(material, by_key(desk.payer))
+
+    async def is_waiting() -> bool:
+        async with database.connection() as db:
+            waiting = await db.fetchval(
+                "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+                " WHERE d.datname = current_database() AND locktype = 'advisory' AND NOT granted"
+            )
+        return bool(waiting)
+
+    async with database.transaction() as db:
+        await sponsored_store.lock_installs(db, plan.terms.owner)
+        asked = asyncio.create_task(network.sessions.installations.activate(plan, given))
+        await until(is_waiting)
+        await _add_installs(desk, other, 10)
+    with pytest.raises(TooManyRequests):
+        await asked
+
+
+def owned_as(plan: StoredPlan, other: StoredPlan) -> StoredPlan:
+    """The other plan, as one of the same owner."""
+    return replace(other, terms=replace(other.terms, owner=plan.terms.owner))
+
+
+async def _add_installs(desk: SessionDesk, plan: StoredPlan, count: int) -> None:
+    """Installations of a plan that have landed today."""
+    async with desk.world.database.connection() as db:
+        await db.executemany(
+            """
+            INSERT INTO automation_sponsored
+                (id, proposal_id, purpose, network, owner, outcome, finished_at)
+            VALUES ($1, $2, 'install', $3, $4, 'success', now())
+            """,
+            [
+                (f"aspo_{number}", plan.terms.id, NET.value, plan.terms.owner)
+                for number in range(count)
+            ],
+        )
