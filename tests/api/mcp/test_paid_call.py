@@ -202,10 +202,8 @@ async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
         await answers(b"late")(writer)
 
     shop.upstream.answer = wait
-    calls: list[asyncio.Task[Json]] = []
-    while len(calls) < 32:  # one by one: all at once they wait for the same few connections
-        calls.append(asyncio.create_task(agent.paid_call(REMOTE_URL)))
-        await until(lambda: shop.upstream.connections == len(calls))
+    calls = [asyncio.create_task(agent.paid_call(REMOTE_URL)) for _ in range(32)]
+    await until(lambda: shop.upstream.connections == 32)
     error = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
     assert (error["data"]["cause"], error["data"]["outcome"]) == ("too_many_calls", "not_sent")
     found = await agent.call("search_services", {"query": "weather"})
