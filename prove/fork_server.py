@@ -5,6 +5,7 @@ process id. It and its children end with the process that started it.
 """
 
 import asyncio
+import gc
 import json
 import os
 import random
@@ -90,6 +91,7 @@ def fork_on_request() -> None:
     import farebox.cli.channels
     import farebox.cli.serve  # noqa: F401 - imported for the children
 
+    gc.freeze()  # the children's collector leaves alone what all of them share
     signal.signal(signal.SIGCHLD, _reap_children)
     for line in sys.stdin:
         request = json.loads(line)
