@@ -144,9 +144,10 @@ async def release_stale_claims(db: Connection, network: Network, *, before: date
 async def take_successes(
     db: Connection, attempts: Sequence[tuple[PaymentIdentity, bytes, UUID]], *, at: datetime
 ) -> list[bool]:
-    """Take the one success of confirmed payments: True for exactly one attempt each, ever.
+    """Take the one success of paid payments: True for exactly one attempt each, ever.
 
-    Each item has the digest of the request that was accepted for the payment, and the id of the
+    A payment is paid when its settlement is confirmed, or when another transaction is proven to
+    have used its authorization after its row was there. Each item has the digest of the request that was accepted for the payment, and the id of the
     attempt. The attempt that has the success gets it again (docs/decisions/0005, 0034).
     """
     rows = await db.fetch(
@@ -158,7 +159,8 @@ async def take_successes(
             JOIN settlements s
               ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
              AND s.request_digest = item.digest
-            WHERE s.state = 'confirmed'
+            WHERE (s.state = 'confirmed' OR s.landed_hash IS NOT NULL
+                   AND s.reason IN ('foreign_landing', 'duplicate_settlement'))
               AND (s.answered_at IS NULL OR s.answered_by = item.attempt)
             ORDER BY s.network, s.payer, s.nonce
             FOR UPDATE OF s),
