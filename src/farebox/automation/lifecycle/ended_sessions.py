@@ -46,12 +46,13 @@ class EndedSessions:
             ended = await upkeep_store.list_ended_sessions(
                 db, network, after=self._last_ended, now=now, ledger=ledger, limit=_BATCH
             )
-            over = await upkeep_store.list_to_shred(
-                db, network, after=self._last_over, now=now, ledger=ledger, limit=_BATCH
-            )
         for proposal_id in ended:
             self._last_ended = proposal_id
             await self._try(self._expire, proposal_id, now)
+        async with self._database.connection() as db:
+            over = await upkeep_store.list_to_shred(
+                db, network, after=self._last_over, now=now, ledger=ledger, limit=_BATCH
+            )
         for proposal_id in over:
             self._last_over = proposal_id
             await self._try(self._shred, proposal_id, now)

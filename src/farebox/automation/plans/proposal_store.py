@@ -188,6 +188,18 @@ async def find_activation(db: Connection, proposal_id: str) -> datetime | None:
     return at
 
 
+async def leave_to_owner(db: Connection, proposal_id: str) -> None:
+    """Let the owner resume a locked plan that is paused, whatever paused it."""
+    await db.execute(
+        """
+        UPDATE automation_proposals
+        SET status_reason = 'owner', version = version + 1, updated_at = clock_timestamp()
+        WHERE id = $1 AND status = 'paused'
+        """,
+        proposal_id,
+    )
+
+
 async def write_state(
     db: Connection,
     proposal_id: str,
