@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from hypothesis import event, given
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from farebox.automation.limits import LIMITS
@@ -17,6 +17,7 @@ from farebox.automation.schedules.check_schedule import CheckedSchedule, check_s
 from farebox.automation.schedules.due_times import due_times
 from farebox.automation.schedules.missed_runs import MissedRuns, next_slots
 from farebox.automation.schedules.schedule import ConditionSchedule
+from support.examples import examples
 from support.manual_clock import START
 from support.payments import Json
 from support.plans import DISBURSEMENT, OWNER, account, contract, plan_of
@@ -77,6 +78,7 @@ schedules = st.one_of(
 )
 
 
+@settings(max_examples=examples(400))
 @given(
     legs=st.none() | st.integers(1, 12),
     schedule=schedules,
