@@ -37,6 +37,7 @@ def preflight_of(world: AutomationWorld, network: AutomationNetwork) -> Prefligh
         RunSimulator(SimulationSlots(NET, world.rpc, 16)),
         LIMITS.fees,
         world.database,
+        network.trees.try_as_account,
         ledger_now=world.ledgers.now,
         fee_stats=lambda: None,
     )

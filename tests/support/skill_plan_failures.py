@@ -17,7 +17,7 @@ from support.skill_plans import (
     plan_of,
     planner,
     proposed,
-    ready_to_activate,
+    to_activate,
 )
 from support.skill_stage import SkillStage
 
@@ -130,12 +130,18 @@ def other_session(skill: PlanSkill) -> Failure:
 
 
 def failing_run(skill: PlanSkill) -> Failure:
-    """The activation of a plan whose first run fails."""
+    """The activation of a plan whose first run fails; it was paid before that."""
 
     async def make(stage: SkillStage) -> Failing:
         owner = await planner(stage)
         spec = skill.payload(stage, stage.market) | skill.excess(stage, stage.market)
-        return Failing(await ready_to_activate(stage, skill, owner, spec=spec), owner.headers)
+        made = await proposed(stage, skill, owner, spec=spec)
+        await stage.shop.stage.query(
+            "UPDATE automation_proposals SET status = 'paid', runs_credited = run_limit"
+            " WHERE id = $1",
+            made["proposal"]["id"],
+        )
+        return Failing(await to_activate(stage, skill, owner, made), owner.headers)
 
     return make
 

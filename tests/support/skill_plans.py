@@ -185,6 +185,11 @@ async def ready_to_activate(
     """Propose a plan, pay for it and sign its session: the input of activation."""
     made = await proposed(stage, skill, owner, **changes)
     await paid(stage, skill, owner, made)
+    return await to_activate(stage, skill, owner, made)
+
+
+async def to_activate(stage: SkillStage, skill: PlanSkill, owner: Planner, made: Json) -> Json:
+    """Sign the session of a paid plan: the input of activation."""
     value = {"id": made["proposal"]["id"]}
     session = await stage.caller.perform(skill.slug, "session", value, owner.headers)
     return value | signed(stage, session, owner)

@@ -35,6 +35,7 @@ from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.runs.run_journal import RunJournal
 from farebox.automation.sessions.contracts_watch import AutomationContracts
 from farebox.automation.sessions.mandate_authority import MandateIndexReader
+from farebox.automation.sessions.run_trees import RunTrees
 from farebox.automation.sessions.session_authority import GuardUseReader
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.clock import Clock
@@ -94,7 +95,7 @@ class AutomationLimitsOfNetwork:
 class AutomationNetwork:
     """The constructed automation of one network; nothing runs yet.
 
-    `steps` are those of a run; a preflight uses its check and its builder.
+    `steps` are those of a run; a preflight uses its check and its builder, and `trees`.
     """
 
     paymaster: Paymaster
@@ -105,6 +106,7 @@ class AutomationNetwork:
     executor: RunExecutor
     scheduler: Scheduler
     sessions: SessionServices
+    trees: RunTrees
 
     @property
     def tasks(self) -> tuple[Loop, ...]:
@@ -151,7 +153,7 @@ def build_automation_network(
     needs = _sponsoring(ledger, paymaster, limits)
     sessions = session_services(needs, rpc, database, clock, ledger.contracts, signing)
     return AutomationNetwork(
-        paymaster, watch, delegates, channels, steps, executor, scheduler, sessions
+        paymaster, watch, delegates, channels, steps, executor, scheduler, sessions, signing.trees
     )
 
 

@@ -138,6 +138,7 @@ def build_preflight(
         RunSimulator(services.simulations),
         fee_policy(settings.networks[name]),
         pools.accounts,
+        automation.trees.try_as_account,
         ledger_now=services.ledgers.now,
         fee_stats=lambda: services.verified.market.fees,
     )

@@ -45,6 +45,7 @@ class SessionSigning:
     """What signs runs with delegate keys: by mode, and what asks portfolios for their drift."""
 
     authorities: Mapping[AuthorityMode, RunAuthority]
+    trees: RunTrees
     drift: RebalanceChoice
     signer: DelegateSigner
     kinds: AccountKindReader
@@ -98,7 +99,7 @@ def session_signing(
             database, ledger, trees, signer, kinds, paymaster.nonce_key
         ),
     }
-    return SessionSigning(authorities, rebalance, signer, kinds, reads)
+    return SessionSigning(authorities, trees, rebalance, signer, kinds, reads)
 
 
 def session_services(

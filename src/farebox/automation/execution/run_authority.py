@@ -26,6 +26,8 @@ from farebox.stellar.transactions import AuthorizedCall
 from farebox.stellar.xdr_reader import Malformed
 from farebox.storage.pool import Database
 
+NO_DRIFT: Final = "below_threshold"  # a portfolio that needs no trade
+PLAN_UNREADABLE: Final = "plan_unreadable"  # it has no row, or one that says nothing we know
 TOO_EARLY: Final = "too_early"
 INTERVAL_NOT_PASSED: Final = "interval_not_passed"
 # nothing is wrong with the authority, whose contract allows the run at a later time

@@ -5,7 +5,7 @@ signed before activation, and what is installed may not be used before its time:
 simulated as the account, and what it would have to authorize is recorded.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -18,11 +18,17 @@ from farebox.automation.authority.planned_calls import (
 )
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
 from farebox.automation.execution.build_run import BuiltRun, RunBuilder
-from farebox.automation.execution.run_authority import ONLY_TOO_EARLY
+from farebox.automation.execution.run_authority import (
+    NO_DRIFT,
+    ONLY_TOO_EARLY,
+    PLAN_UNREADABLE,
+    RunNotPrepared,
+)
 from farebox.automation.execution.simulate_run import RecordedCall, RunSimulator, raise_resource_fee
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.plans.wire import PlanKind
 from farebox.automation.proposing.funds_check import run_needs
 from farebox.automation.proposing.preflight_report import PlanCheck, failed, passed
 from farebox.automation.runs import run_store
@@ -48,6 +54,7 @@ from farebox.stellar.simulation import (
 )
 from farebox.storage.pool import Database
 
+_CHOOSING: Final = (PlanKind.DCA, PlanKind.REBALANCE)
 _SESSION_FEE: Final = 120_000  # stroops: measured on a devnet, 80,000 to 83,000
 _UNSIGNED: Final = frozenset(
     (ProposalState.PROPOSED, ProposalState.PAYMENT_PENDING, ProposalState.PAID)
@@ -69,16 +76,27 @@ _WHY: Final = {
 class DryRunResult:
     """The checks of a dry run; `fee` is that of the dearest transaction that succeeded.
 
-    `changes` are the account's net changes by the first one.
+    `changes` are the account's net changes by the first one. Not `is_whole`: what a run chooses is
+    only known once the plan has its row.
     """
 
     checks: tuple[PlanCheck, ...]
     fee: Stroops | None = None
     changes: tuple[tuple[Address, int], ...] | None = None
+    is_whole: bool = True
+
+
+ChooseTree = Callable[
+    [PlanTerms, RunCalls, Run, LedgerReading], Awaitable[Invocation | RunNotPrepared]
+]
 
 
 class FirstRunTrial:
-    """Tries the next runs of plans of one network; `database` has the runs that were made."""
+    """Tries the next runs of plans of one network.
+
+    `database` has the runs that were made. `choose` makes the tree of a run that chooses its
+    values, for a plan that has its row.
+    """
 
     def __init__(
         self,
@@ -86,12 +104,13 @@ class FirstRunTrial:
         simulator: RunSimulator,
         fees: FeePolicy,
         database: Database,
+        choose: ChooseTree,
         *,
         ledger_now: Callable[[], LedgerReading],
         fee_stats: Callable[[], FeeStats | None],
     ) -> None:
         self._builder, self._simulator, self._fees = builder, simulator, fees
-        self._database = database
+        self._database, self._choose = database, choose
         self._ledger_now, self._fee_stats = ledger_now, fee_stats
 
     async def try_first(self, plan: StoredPlan, now: datetime) -> DryRunResult:
@@ -105,8 +124,25 @@ class FirstRunTrial:
             built = await self._build(terms, calls, now)
             if built is not None:
                 return built
+        if terms.account is None or terms.kind not in _CHOOSING:
+            return await self._record(terms, calls, self._legs(terms, calls))
+        run = trial_run(terms, (0, 0), now)
+        chosen = await self._choose(terms, calls, run, self._ledger_now())
+        if isinstance(chosen, Invocation):
+            return await self._record(terms, calls, [chosen])
+        if chosen.code == NO_DRIFT:
+            detail = "Not tried: the portfolio has not drifted, so that a run now would do nothing."
+            return DryRunResult((passed("dry_run", detail),))
+        if chosen.code != PLAN_UNREADABLE:
+            detail = f"The first transaction fails as of now: {chosen.code} ({chosen.error})."
+            return DryRunResult((failed("dry_run", detail),))
+        return replace(await self._record(terms, calls, self._legs(terms, calls)), is_whole=False)
+
+    async def _record(
+        self, terms: PlanTerms, calls: RunCalls, roots: Sequence[Invocation] | None
+    ) -> DryRunResult:
+        """Record each call of a run as the account makes it; None: a run chooses their values."""
         account = terms.account
-        roots = None if account is None else self._legs(terms, calls, account)
         if roots is None or account is None:
             detail = "Its amounts are known when it runs: it is simulated then."
             return DryRunResult((passed("dry_run", detail),))
@@ -156,17 +192,17 @@ class FirstRunTrial:
         detail = f"The first transaction fails as of now: {built.code} ({built.error})."
         return DryRunResult((failed("dry_run", detail),))
 
-    def _legs(
-        self, terms: PlanTerms, calls: RunCalls, account: Address
-    ) -> Sequence[Invocation] | None:
+    def _legs(self, terms: PlanTerms, calls: RunCalls) -> Sequence[Invocation] | None:
         """The calls of a run, made as the account; None where a run chooses a value."""
+        if terms.account is None:
+            return None
         if calls.planned.needs_recording:  # what is nested is what the recording finds
             planned = replace(calls.planned, calls=calls.planned.calls[:1])
         else:
             planned = calls.planned
         credited = calls.effects_of(0).min_credit
         context = RunContext(
-            actor=account,
+            actor=terms.account,
             run_index=0,
             ledger_time=int(self._ledger_now().close_at.timestamp()),
             min_out=credited[0].amount if credited else None,

@@ -79,7 +79,11 @@ class Preflight:
         else:
             tried = await self._parts.dry_run.try_first(plan, now)
         return PreflightReport(
-            (*checks, *tried.checks), tried.fee, first_run_at(terms, now), tried.changes
+            (*checks, *tried.checks),
+            tried.fee,
+            first_run_at(terms, now),
+            tried.changes,
+            tried.is_whole,
         )
 
     async def _check_code(self, terms: PlanTerms, calls: RunCalls) -> PlanCheck:

@@ -31,13 +31,15 @@ def failed(code: str, detail: str) -> PlanCheck:
 class PreflightReport:
     """The checks of a plan; `fee` is the most that one transaction costs, None where unknown.
 
-    `changes` are the account's net changes of the first transaction, if it were made now.
+    `changes` are the account's net changes of the first transaction, if it were made now. A report
+    that is not `is_whole` is made again once the plan has its row.
     """
 
     checks: tuple[PlanCheck, ...]
     fee: Stroops | None = None
     first_at: datetime | None = None
     changes: tuple[tuple[Address, int], ...] | None = None
+    is_whole: bool = True
 
     @property
     def is_ok(self) -> bool:

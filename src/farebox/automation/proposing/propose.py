@@ -102,7 +102,7 @@ class Proposing:
             msgspec.structs.replace(new, client=client),
             report.fee or draft.max_fee,
             now,
-            is_for_sale=report.is_ok,
+            is_for_sale=report.is_ok and report.is_whole,
         )
         recorded = await self._recorder.record(
             caller, request_id, made, is_duplicate_allowed=request.allow_duplicate
@@ -110,6 +110,10 @@ class Proposing:
         if isinstance(recorded, StoredProposal):
             return await self._detail(network, recorded)
         row, quote = recorded
+        if not report.is_whole and report.is_ok:
+            report = await network.judge(plan, now)
+            if report.is_ok:
+                quote = await self._recorder.quote(plan, report.fee or draft.max_fee, now)
         return ProposalDetail(row, quote, session, report)
 
     async def preview(self, caller: Caller, request: ProposeRequest) -> PreviewedPlan:

@@ -104,6 +104,13 @@ class ProposalRecorder:
             await insert_event(db, event)
             return await require_proposal(db, owner, terms.id), quote
 
+    async def quote(self, plan: StoredPlan, fee: Stroops, now: datetime) -> OfferedQuote:
+        """Quote a plan that was recorded without a quote."""
+        async with self._database.transaction() as db:
+            await proposal_store.lock_plan(db, plan.terms.id)
+            runs = plan.terms.run_limit
+            return await self._quotes.issue(db, plan.terms, runs=runs, fee=fee, now=now)
+
     async def _check_count(self, db: Connection, owner: OwnerId) -> None:
         most = self._limits.open_plans_per_owner
         if await owned_proposal_store.count_open(db, owner) >= most:

@@ -1,7 +1,7 @@
 """The least that a purchase must bring: the owner's rate, the quote of now, the oracle's floor."""
 
 from farebox.automation.authority.stored_calls import RunCalls
-from farebox.automation.execution.run_authority import RunNotPrepared
+from farebox.automation.execution.run_authority import PLAN_UNREADABLE, RunNotPrepared
 from farebox.automation.plans.plan import DcaPlan
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.retries import ErrorClass
@@ -30,7 +30,7 @@ class DcaChoice:
         """
         plan = await self._plans.read(terms)
         if not isinstance(plan, DcaPlan):
-            return RunNotPrepared(ErrorClass.PROGRAM, "plan_unreadable")
+            return RunNotPrepared(ErrorClass.PROGRAM, PLAN_UNREADABLE)
         router = calls.planned.calls[0].allowed.contract
         quote = await self._quotes.dca(terms.owner, router, plan)
         least = max(plan.least_out, await self._floor(terms, plan, now))

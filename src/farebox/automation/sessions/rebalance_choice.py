@@ -7,7 +7,7 @@ from farebox.automation.execution.check_condition import (
     ConditionFails,
     ConditionHolds,
 )
-from farebox.automation.execution.run_authority import RunNotPrepared
+from farebox.automation.execution.run_authority import NO_DRIFT, PLAN_UNREADABLE, RunNotPrepared
 from farebox.automation.plans.plan import RebalancePlan
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.retries import ErrorClass
@@ -22,7 +22,6 @@ from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.rpc import RpcUnavailable
 
 MAX_PRICE_AGE_S = 3_600  # as the mandate's own floor has it
-_NO_DRIFT = "below_threshold"
 
 
 class RebalanceChoice:
@@ -46,13 +45,13 @@ class RebalanceChoice:
         """
         plan = await self._plans.read(terms)
         if not isinstance(plan, RebalancePlan):
-            return RunNotPrepared(ErrorClass.PROGRAM, "plan_unreadable")
+            return RunNotPrepared(ErrorClass.PROGRAM, PLAN_UNREADABLE)
         if plan.strategy is not None:
             return RunChoice()  # the strategy's contract chooses
         found = await self._trade(terms, plan, now)
         root = None if found is None else _root_of(calls, found[0].sold)
         if found is None or root is None:
-            return RunNotPrepared(ErrorClass.MARKET, _NO_DRIFT)
+            return RunNotPrepared(ErrorClass.MARKET, NO_DRIFT)
         trade, prices = found
         path = trade.sold, trade.bought
         router = calls.planned.calls[root].allowed.contract
@@ -71,7 +70,7 @@ class RebalanceChoice:
         """
         plan = await self._plans.read(terms)
         if not isinstance(plan, RebalancePlan):
-            return CheckBroken(ErrorClass.PROGRAM, "plan_unreadable")
+            return CheckBroken(ErrorClass.PROGRAM, PLAN_UNREADABLE)
         if plan.strategy is not None:
             return ConditionHolds(now.sequence)
         try:
@@ -88,7 +87,7 @@ class RebalanceChoice:
     ) -> tuple[Trade, PairPrices] | None:
         owner, account = terms.owner, terms.account
         if account is None or len(plan.weights) != 2:
-            raise ReadRefused(ErrorClass.PROGRAM, "plan_unreadable")
+            raise ReadRefused(ErrorClass.PROGRAM, PLAN_UNREADABLE)
         first, second = (token for token, _ in plan.weights)
         prices = await self._prices.pair(
             owner,

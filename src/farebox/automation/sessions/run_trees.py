@@ -78,6 +78,15 @@ class RunTrees:
         except ValueMissing:
             return RunNotPrepared(ErrorClass.PROGRAM, "value_missing")
 
+    async def try_as_account(
+        self, terms: PlanTerms, calls: RunCalls, run: Run, now: LedgerReading
+    ) -> Invocation | RunNotPrepared:
+        """The tree of a run as the account would make it; raises as `make`."""
+        if terms.account is None:
+            return RunNotPrepared(ErrorClass.PROGRAM, "value_missing")
+        made = await self.make(terms, calls, run, now, actor=terms.account)
+        return made.tree if isinstance(made, ChosenRun) else made
+
     async def _nest(self, terms: PlanTerms, calls: RunCalls, context: RunContext) -> Invocation:
         """The tree; a mandate's run is recorded as if its owner made it, who has the tokens."""
         planned, account = calls.planned, terms.account
