@@ -27,7 +27,7 @@ from support.plan_desk import (
     starting,
     try_now,
 )
-from support.session_desk import DeskAccount, SessionDesk, by_key
+from support.session_desk import PRICE, DeskAccount, SessionDesk, by_key
 from support.waiting import until
 
 MANDATE, SESSION = AuthorityMode.MANDATE, AuthorityMode.SESSION
@@ -83,9 +83,7 @@ async def test_plan_is_activated_before_its_start_and_runs_at_it(
         await until(lambda: has_consumed(world, plan, 1), 60)
 
 
-@pytest.mark.parametrize(
-    ("kind", "mode"), [each for each in PLANS if each[0] is not PlanKind.REBALANCE]
-)
+@pytest.mark.parametrize(("kind", "mode"), PLANS)
 async def test_fee_before_the_installation_covers_that_of_the_run(
     desk: SessionDesk,
     account: DeskAccount,
@@ -132,6 +130,22 @@ async def test_plan_that_would_fail_is_not_installed(
     control = starting(draft_of(desk, account, PlanKind.DISBURSEMENT, mode), soon(3_600))
     await sign_and_activate(desk, network, control, sign)
     assert await sponsored(desk) == ["success"]
+
+
+async def test_rebalance_whose_oracle_knows_no_price_is_not_installed(
+    desk: SessionDesk, network: AutomationNetwork
+) -> None:
+    """Its trade is chosen when it runs, and so it is when it is tried."""
+    await desk.set_price(desk.scene.native, 0)
+    draft = starting(desk.draft(PlanKind.REBALANCE, desk.rebalance(), MANDATE), soon(3_600))
+    plan = await paid(desk, draft)
+    with pytest.raises(AutomationRefused) as refused:
+        await activate_signed(desk, network, plan, by_key(desk.payer))
+    assert refused.value.code is ErrorCode.PREFLIGHT_FAILED
+    assert await sponsored(desk) == []
+    await desk.set_price(desk.scene.native, PRICE)
+    await activate_signed(desk, network, plan, by_key(desk.payer))
+    assert await sponsored(desk) == ["success"], "the control"
 
 
 async def test_mandate_that_failed_is_resumed_after_its_first_run(
