@@ -246,9 +246,8 @@ async def test_operator_ends_the_search_for_one_outcome(plans: PlanService) -> N
     (row,) = await plans.stage.query(
         "INSERT INTO automation_attempts (run_id, number, network, tx_hash, inner_hash, envelope,"
         " source, source_sequence, max_time, fee_limit, simulated_ledger, sent_after_ledger,"
-        " budget_on, owner) SELECT id, 1, network, $2, $2, $2, 'G', 1, now() - interval '1 h',"
-        " 100, 1, 1, current_date, owner FROM automation_runs"
-        " WHERE proposal_id = $1 AND run_index = 0"
+        " budget_on, owner) SELECT id, 1, network, $2, $2, $2, 'G', 1, now() - interval '1 h', 100,"
+        " 1, 1, current_date, owner FROM automation_runs WHERE proposal_id = $1 AND run_index = 0"
         " RETURNING run_id",
         plan.terms.id,
         bytes(range(32)),
