@@ -131,8 +131,8 @@ async def test_replace_succeeds_once_for_a_refused_envelope(journal: SettlementJ
     mine, first, second = claim(), envelope(tag=1), envelope(tag=2)
     await journal.claim(mine)
     await journal.record_sending(mine, first)
-    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is Recording.WRITTEN
-    assert await journal.replace(mine, dead=first.tx_hash, sent=envelope(tag=3)) is CLAIM_LOST
+    assert await journal.replace(mine, second.in_place_of(first)) is Recording.WRITTEN
+    assert await journal.replace(mine, envelope(tag=3).in_place_of(first)) is CLAIM_LOST
     assert not await journal.record_final(first.tx_hash, CONFIRMED), (
         "the row is about the second now"
     )
@@ -146,13 +146,10 @@ async def test_replace_returns_a_submitted_settlement_to_sending(
     await journal.claim(mine)
     await journal.record_sending(mine, first)
     await journal.record_submitted(first.tx_hash)
-    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is Recording.WRITTEN
+    assert await journal.replace(mine, second.in_place_of(first)) is Recording.WRITTEN
     row = await journal.find(mine.identity)
     assert row is not None
     assert (row.state, row.tx_hash) == (SettlementState.SENDING, second.tx_hash.hex())
-    assert await journal.withdraw(mine.identity, second.tx_hash, claim_id=mine.claim_id), (
-        "it was never sent"
-    )
 
 
 async def test_withdraw_deletes_the_row_of_an_unsent_envelope(journal: SettlementJournal) -> None:
@@ -174,7 +171,7 @@ async def test_withdraw_and_replace_fail_after_another_process_took_over(
     taken = await asyncio.gather(*(journal.take_over(known, first.tx_hash) for _ in range(20)))
     assert len([each for each in taken if each is not None]) == 1, "one alone sends it again"
     assert not await journal.withdraw(mine.identity, first.tx_hash, claim_id=mine.claim_id)
-    assert await journal.replace(mine, dead=first.tx_hash, sent=second) is CLAIM_LOST
+    assert await journal.replace(mine, second.in_place_of(first)) is CLAIM_LOST
     still = await journal.find(mine.identity)
     assert still is not None
     assert still.tx_hash == first.tx_hash.hex()

@@ -31,7 +31,14 @@ from farebox.x402.reasons import Reason
 _SELECT: Final[LiteralString] = """
     SELECT network, payer, nonce, state, claim_id, request_digest, asset, amount, pay_to, tx_hash,
     envelope, source, source_sequence, max_time, fee_limit, sent_after_ledger, inner_hash,
-    reason, answered_at, token_unverified, landed_hash
+    reason, answered_at, token_unverified, landed_hash,
+    CASE WHEN state IN ('sending', 'submitted') THEN ARRAY(
+        SELECT ROW(r.tx_hash, r.inner_hash, r.source, r.source_sequence, r.max_time, r.fee_limit,
+                   r.sent_after_ledger)
+        FROM replaced_envelopes r
+        WHERE (r.network, r.payer, r.nonce)
+            = (settlements.network, settlements.payer, settlements.nonce)
+        ORDER BY r.replaced_at) END AS replaced
     FROM settlements
 """
 
@@ -96,12 +103,20 @@ async def find_settlements(
 
 
 async def find_by_hash(db: Connection, tx_hash: bytes) -> Settlement | None:
-    """Find the row by the outer, inner or landed hash of its envelope; None when there is none."""
+    """Find the row by the outer or inner hash of any envelope of it, or by its landed hash.
+
+    None when there is none. A row that made the transaction goes before one that it foiled.
+    """
     row = await db.fetchrow(
         _SELECT
         + """
-        WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
-        ORDER BY landed_hash = $1 NULLS FIRST
+        JOIN (SELECT network, payer, nonce, landed_hash IS NOT DISTINCT FROM $1 AS is_landed
+              FROM settlements WHERE tx_hash = $1 OR inner_hash = $1 OR landed_hash = $1
+              UNION ALL
+              SELECT network, payer, nonce, false
+              FROM replaced_envelopes WHERE tx_hash = $1 OR inner_hash = $1) AS named
+          USING (network, payer, nonce)
+        ORDER BY named.is_landed
         LIMIT 1
         """,
         tx_hash,
@@ -147,8 +162,9 @@ async def take_successes(
     """Take the one success of paid payments: True for exactly one attempt each, ever.
 
     A payment is paid when its settlement is confirmed, or when another transaction is proven to
-    have used its authorization after its row was there. Each item has the digest of the request that was accepted for the payment, and the id of the
-    attempt. The attempt that has the success gets it again (docs/decisions/0005, 0034).
+    have used its authorization after its row was there. Each item has the digest of the request
+    that was accepted for the payment, and the id of the attempt. The attempt that has the success
+    gets it again (docs/decisions/0005, 0034).
     """
     rows = await db.fetch(
         """
@@ -297,6 +313,7 @@ def _read_row(row: Record) -> Settlement:
             max_time=row["max_time"],
             fee_limit=Stroops(row["fee_limit"]),
             sent_after_ledger=row["sent_after_ledger"],
+            replaced=tuple(map(_read_replaced, row["replaced"] or ())),
         )
     return Settlement(
         identity=PaymentIdentity(Network(row["network"]), Address(row["payer"]), row["nonce"]),
@@ -311,4 +328,19 @@ def _read_row(row: Record) -> Settlement:
         is_answered=row["answered_at"] is not None,
         token_is_verified=not row["token_unverified"],
         landed_hash=row["landed_hash"],
+    )
+
+
+def _read_replaced(row: Record) -> SentEnvelope:
+    """Read an envelope that was replaced; its bytes are not kept, since it is never sent again."""
+    tx_hash, inner_hash, source, source_sequence, max_time, fee_limit, sent_after_ledger = row
+    return SentEnvelope(
+        tx_hash=tx_hash,
+        inner_hash=inner_hash,
+        envelope=Secret(b""),
+        source=Address(source),
+        source_sequence=source_sequence,
+        max_time=max_time,
+        fee_limit=Stroops(fee_limit),
+        sent_after_ledger=sent_after_ledger,
     )
