@@ -2,8 +2,8 @@ SET LOCAL lock_timeout = '5s';
 
 -- Envelopes in whose place another one of the same payment was made. A node that did not queue one
 -- may have kept it all the same, and no answer but the ledger's shows that it can not land: it is
--- looked for until then, by whichever process has the row (docs/decisions/0048). No row with one
--- can be withdrawn, not even by an older version of the program: the reference forbids it.
+-- looked for until then, by whichever process has the row (docs/decisions/0048). A row with one is
+-- never withdrawn.
 CREATE TABLE replaced_envelopes (
     tx_hash bytea PRIMARY KEY CHECK (length(tx_hash) = 32),
     inner_hash bytea UNIQUE CHECK (length(inner_hash) = 32),
@@ -18,6 +18,7 @@ CREATE TABLE replaced_envelopes (
     replaced_at timestamptz NOT NULL DEFAULT clock_timestamp(),
 
     FOREIGN KEY (network, payer, nonce) REFERENCES settlements (network, payer, nonce)
+        ON DELETE CASCADE
 );
 
 CREATE INDEX replaced_envelopes_payment ON replaced_envelopes (network, payer, nonce, replaced_at);
