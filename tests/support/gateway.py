@@ -21,6 +21,7 @@ from farebox.gateway.delivery.keep_response import ResponseKeeper
 from farebox.gateway.delivery.pay import Payer
 from farebox.gateway.http import GatewayEndpoint
 from farebox.gateway.offers.offer import GatewayUrl
+from farebox.gateway.past_purchases import PastPurchases
 from farebox.gateway.relay.breaker import UpstreamBreaker
 from farebox.gateway.relay.relay import Relay
 from farebox.gateway.respond import GatewayParts
@@ -192,13 +193,15 @@ async def gateway(
     settler = IdentifyingSettler(outcome_of, refusal)
     async with seller(folder, answer or answers(b"sunny")) as at:
         relay = Relay(at.client, UpstreamBreaker(), clock)
+        payer = Payer(database, settler, keeper, clock)
         parts = GatewayParts(
             wrappers=EnabledWrappers(database, clock),
             credentials=UpstreamCredentials(vault_replica(database).reader),
             settler=settler,
-            payer=Payer(database, settler, keeper, clock),
+            payer=payer,
             relay=relay,
             deliverer=Deliverer(database, relay, keeper, clock),
+            past=PastPurchases(settler, payer, GatewayUrl(ORIGIN)),
             url=GatewayUrl(ORIGIN),
         )
         recorder = RequestRecorder(database, clock)

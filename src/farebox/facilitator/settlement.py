@@ -86,7 +86,7 @@ class Recording(StrEnum):
     SOURCE_BUSY = "source busy"  # another envelope of the source is unresolved
 
 
-_LANDED_ELSEWHERE: Final = (Reason.FOREIGN_LANDING, Reason.DUPLICATE_SETTLEMENT)
+LANDED_ELSEWHERE: Final = (Reason.FOREIGN_LANDING, Reason.DUPLICATE_SETTLEMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Settlement:
         A `landed_hash` alone is none: it may be that of an envelope of ours that was replaced, or
         the one by which a node resolves ours inside a stranger's fee bump.
         """
-        return self.landed_hash is not None and self.reason in _LANDED_ELSEWHERE
+        return self.landed_hash is not None and self.reason in LANDED_ELSEWHERE
 
     def is_paid_elsewhere(self, digest: bytes | None) -> bool:
         """Whether another transaction has made the payment of the request of this digest."""

@@ -21,7 +21,8 @@ from farebox.gateway.gateway_path import (
     logged_path,
     parse_gateway_path,
 )
-from farebox.gateway.respond import GatewayParts, Response, WrapperRequest, not_allowed
+from farebox.gateway.gateway_request import GatewayRequest
+from farebox.gateway.respond import GatewayParts, Response, not_allowed
 from farebox.gateway.responses import GatewayResponse, error_response
 from farebox.gateway.wrapper import METHODS, Wrapper
 from farebox.kernel.clock import Clock
@@ -100,13 +101,13 @@ class GatewayEndpoint:
     ) -> GatewayResponse | None:
         """Respond to a request; None when the upstream's response was passed on."""
         request_id = context_of(scope).request_id
-        if path is None or wrapper is None:
+        if path is None:
             return error_response(request_id, ErrorCode.NOT_FOUND)
-        if scope["method"] not in (*METHODS, "HEAD"):
+        if wrapper is not None and scope["method"] not in _ALLOWED:
             return not_allowed(request_id, _ALLOWED)
         is_head = scope["method"] == "HEAD"  # answered like an unpaid GET
-        request = WrapperRequest(
-            wrapper=wrapper,
+        request = GatewayRequest(
+            slug=path.slug,
             method="GET" if is_head else scope["method"],
             path=path.rest,
             query=scope["query_string"].decode("latin-1") or None,  # an empty one counts as none
@@ -115,7 +116,10 @@ class GatewayEndpoint:
             client=client_name(client_of(scope)),
             request_id=request_id,
         )
-        return await Response(self._parts, request, connection).make()
+        if wrapper is not None:
+            return await Response(self._parts, wrapper, request, connection).make()
+        known = await self._parts.past.respond(request, connection)
+        return known or error_response(request_id, ErrorCode.NOT_FOUND)
 
     def _record(
         self,

@@ -113,8 +113,9 @@ def attempt(database: Database, tmp_path: Path) -> Attempt:
         new = new_payment(await enabled_wrapper(database))
         async with database.connection() as db:
             hour = timedelta(hours=1)
-            await reservation_store.reserve(db, new, held_for=hour)
-            payment = await payment_store.record_paid(db, new.identity, HASH, attempt_for=hour)
+            held = await reservation_store.reserve(db, new, held_for=hour)
+            assert held is not None
+            payment = await payment_store.record_paid(db, held, HASH, attempt_for=hour)
         assert payment is not None
         clock = SystemClock()
         sealer = ByteSealer(Sealer(keys(OLD), domain="gateway response"))

@@ -13,6 +13,7 @@ from asyncpg import Record
 
 from farebox.facilitator.journal.foreign_landing import LostRecord
 from farebox.facilitator.settlement import (
+    LANDED_ELSEWHERE,
     Claim,
     PaymentIdentity,
     Settlement,
@@ -175,8 +176,7 @@ async def take_successes(
             JOIN settlements s
               ON (s.network, s.payer, s.nonce) = (item.network, item.payer, item.nonce)
              AND s.request_digest = item.digest
-            WHERE (s.state = 'confirmed' OR s.landed_hash IS NOT NULL
-                   AND s.reason IN ('foreign_landing', 'duplicate_settlement'))
+            WHERE (s.state = 'confirmed' OR s.landed_hash IS NOT NULL AND s.reason = ANY($7))
               AND (s.answered_at IS NULL OR s.answered_by = item.attempt)
             ORDER BY s.network, s.payer, s.nonce
             FOR UPDATE OF s),
@@ -194,6 +194,7 @@ async def take_successes(
         [digest for _, digest, _ in attempts],
         [attempt for _, _, attempt in attempts],
         at,
+        [reason.value for reason in LANDED_ELSEWHERE],
     )
     numbers = {row["i"] for row in rows}
     return [number in numbers for number in range(1, len(attempts) + 1)]
@@ -299,6 +300,37 @@ async def restore_settlement(db: Connection, lost: LostRecord, *, at: datetime) 
         lost.payment.stored_discovery,
     )
     return restored is True
+
+
+async def take_restored_success(
+    db: Connection,
+    identity: PaymentIdentity,
+    attempt: UUID,
+    *,
+    asset: Address,
+    amount: BaseUnits,
+    pay_to: Address,
+) -> bytes | None:
+    """Take the success of a restored settlement; return the digest of the request it has.
+
+    A restored row (`restore_settlement`) is confirmed, and answered to nobody who is known. None
+    when there is no such row of the transfer, or another attempt has taken it.
+    """
+    digest: bytes | None = await db.fetchval(
+        """
+        UPDATE settlements SET answered_by = $4
+        WHERE (network, payer, nonce) = ($1, $2, $3) AND state = 'confirmed'
+          AND answered_at IS NOT NULL AND answered_by IS NULL
+          AND (asset, amount, pay_to) = ($5, $6, $7)
+        RETURNING request_digest
+        """,
+        *identity.row_key,
+        attempt,
+        asset,
+        amount,
+        pay_to,
+    )
+    return digest
 
 
 def _read_row(row: Record) -> Settlement:
