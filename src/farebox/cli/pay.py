@@ -310,7 +310,7 @@ async def _pay(arguments: _PayArguments, approver: PromptingApprover) -> Outcome
 
 def _print_outcome(outcome: Outcome, trail: PaymentTrail, *, is_json: bool) -> bool:
     """Print the outcome; whether all of it was taken."""
-    is_shown = all([_echo(line, is_error=True) for line in describe(outcome, trail.file)])
+    is_shown = all(_echo(line, is_error=True) for line in describe(outcome, trail.file))
     response = response_of(outcome)
     if is_json:
         return _echo(outcome_json(outcome, trail)) and is_shown
