@@ -58,8 +58,7 @@ class Landed:
 
 def landing(transfer: AuthorizedTransfer, envelope: str, ledger: int) -> Landed:
     """The landing of a payment: its envelope, with the event of its transfer."""
-    terms = transfer.terms
-    told = transfer_event(terms.asset, transfer.payer, terms.pay_to, terms.amount)
+    told = transfer_event(transfer.asset, transfer.payer, transfer.pay_to, transfer.amount)
     moved = xdr.DiagnosticEvent.from_xdr(told).event.to_xdr()
     return Landed(envelope, ledger, (moved,))
 

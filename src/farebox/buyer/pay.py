@@ -163,7 +163,13 @@ class Buyer:
             max_life_s=self._max_life_s,
         )
         transfer = AuthorizedTransfer(
-            terms, self._wallet.address, signed.nonce, signed.expires_at_ledger
+            terms.network,
+            terms.asset,
+            terms.amount,
+            terms.pay_to,
+            payer=self._wallet.address,
+            nonce=signed.nonce,
+            expires_at_ledger=signed.expires_at_ledger,
         )
         header = Secret(encode_header(payment_payload(offer, option, signed)))
         return SignedPayment(request, header, transfer, signed.signed_in_ledger)

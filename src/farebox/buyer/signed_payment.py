@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from farebox.buyer.seller_client import SellerRequest
-from farebox.kernel.addresses import Address, parse_contract, parse_party
+from farebox.kernel.addresses import parse_contract, parse_party
 from farebox.kernel.amounts import parse_base_units
 from farebox.kernel.errors import CommandRefused
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.authorization_use import AuthorizedTransfer
-from farebox.x402.payment import PaymentTerms
 
 _MAX_FILE_BYTES: Final = 32 * 1024 * 1024
 _VERSION: Final = 1
@@ -43,7 +42,7 @@ class SignedPayment:
     @property
     def network(self) -> Network:
         """The network that it is made on."""
-        return self.transfer.terms.network
+        return self.transfer.network
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,6 @@ def open_payment(path: Path) -> tuple[SignedPayment, NodeAddress]:
 
 def _to_json(payment: SignedPayment, node: NodeAddress) -> dict[str, object]:
     request, transfer = payment.request, payment.transfer
-    terms = transfer.terms
     body = None if request.body is None else base64.b64encode(request.body).decode()
     return {
         "version": _VERSION,
@@ -121,11 +119,10 @@ def _to_json(payment: SignedPayment, node: NodeAddress) -> dict[str, object]:
             "body": body,
         },
         "paymentSignature": payment.header.reveal(),
-        "network": terms.network.value,
-        "asset": terms.asset,
-        "amount": str(terms.amount),
-        "payTo": terms.pay_to,
-        "maxTimeoutSeconds": terms.max_timeout_s,
+        "network": transfer.network.value,
+        "asset": transfer.asset,
+        "amount": str(transfer.amount),
+        "payTo": transfer.pay_to,
         "payer": transfer.payer,
         "nonce": str(transfer.nonce),
         "expiresAtLedger": transfer.expires_at_ledger,
@@ -138,13 +135,18 @@ def _to_json(payment: SignedPayment, node: NodeAddress) -> dict[str, object]:
 def _from_json(body: dict[str, Any]) -> tuple[SignedPayment, NodeAddress]:
     request, amount = body["request"], parse_base_units(body["amount"])
     asset, pay_to = parse_contract(body["asset"]), parse_party(body["payTo"])
-    payer: Address | None = parse_party(body["payer"])
+    payer = parse_party(body["payer"])
     if body["version"] != _VERSION or not amount or not asset or not pay_to or not payer:
         raise ValueError("not of this form")
-    terms = PaymentTerms(
-        Network(body["network"]), asset, amount, pay_to, int(body["maxTimeoutSeconds"])
+    transfer = AuthorizedTransfer(
+        Network(body["network"]),
+        asset,
+        amount,
+        pay_to,
+        payer=payer,
+        nonce=int(body["nonce"]),
+        expires_at_ledger=int(body["expiresAtLedger"]),
     )
-    transfer = AuthorizedTransfer(terms, payer, int(body["nonce"]), int(body["expiresAtLedger"]))
     sent = None if request["body"] is None else base64.b64decode(request["body"])
     headers = {str(name): str(value) for name, value in request["headers"].items()}
     payment = SignedPayment(

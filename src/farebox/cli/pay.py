@@ -247,7 +247,7 @@ def _continue(
     endpoint = node_endpoint(
         payment.network, used.rpc_url, None if authority is None else Path(authority)
     )
-    trail = PaymentTrail(payment.transfer.terms, payment, file)
+    trail = PaymentTrail(None, payment, file)
     run(_check_network(endpoint))
 
     async def conclude() -> Outcome:

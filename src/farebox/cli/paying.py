@@ -192,12 +192,12 @@ def outcome_json(outcome: Outcome, trail: PaymentTrail) -> str:
         "transaction": _transaction(outcome),
         "said": " ".join(describe(outcome, trail.file)),
     }
-    terms = trail.terms
+    transfer = None if trail.payment is None else trail.payment.transfer
+    terms = transfer or trail.terms
     if terms is not None:
         body |= {"network": terms.network, "asset": terms.asset, "amount": str(terms.amount)}
         body |= {"payTo": terms.pay_to}
-    if trail.payment is not None:
-        transfer = trail.payment.transfer
+    if transfer is not None:
         body |= {"nonce": str(transfer.nonce), "expiresAtLedger": transfer.expires_at_ledger}
     if trail.file is not None and not is_over(outcome):
         body |= {"look": look_command(trail.file), "repeat": repeat_command(trail.file)}

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from farebox.kernel.addresses import Address
+from farebox.kernel.amounts import BaseUnits
+from farebox.kernel.networks import Network
 from farebox.stellar.events import decode_contract_event, read_transfer_event
 from farebox.stellar.rpc import (
     LandedEnvelope,
@@ -20,13 +22,13 @@ from farebox.stellar.rpc import (
 from farebox.stellar.soroban_rpc import SorobanRpc
 from farebox.stellar.transfer_envelope import (
     TRANSFER,
+    MuxedParty,
     TransferEnvelope,
     read_landed_call,
     read_transfer_envelope,
 )
 from farebox.stellar.transfer_search import nonce_key
 from farebox.stellar.xdr_writer import address_value, contract_call, i128_value
-from farebox.x402.payment import PaymentTerms
 
 _MAX_EVENTS: Final = 200  # of one list; where there are more, its ledgers are searched in halves
 _MAX_LEDGERS: Final = 5_000  # of one list; nodes scan 10,000 at most
@@ -37,7 +39,10 @@ _LEDGERS_MISSING: Final = frozenset({-32600, -32602})  # JSON-RPC: ledgers the n
 class AuthorizedTransfer:
     """The one transfer that an authorization allows, until `expires_at_ledger` has closed."""
 
-    terms: PaymentTerms
+    network: Network
+    asset: Address
+    amount: BaseUnits
+    pay_to: Address
     payer: Address
     nonce: int
     expires_at_ledger: int
@@ -45,8 +50,8 @@ class AuthorizedTransfer:
     @property
     def root_call(self) -> bytes:
         """The InvokeContractArgs (XDR) of the transfer."""
-        parties = (address_value(self.payer), address_value(self.terms.pay_to))
-        return contract_call(self.terms.asset, TRANSFER, *parties, i128_value(self.terms.amount))
+        parties = (address_value(self.payer), address_value(self.pay_to))
+        return contract_call(self.asset, TRANSFER, *parties, i128_value(self.amount))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +122,23 @@ async def shows_use(node: SorobanRpc, transfer: AuthorizedTransfer, tx_hash: str
     return not is_unused and await _made_transfer(node, transfer, tx_hash) is True
 
 
-def read_authorized_transfer(envelope: bytes, terms: PaymentTerms) -> AuthorizedTransfer | None:
-    """Read the transfer that a payment's envelope authorizes; None unless it is that of `terms`."""
+def read_authorized_transfer(envelope: bytes, network: Network) -> AuthorizedTransfer | None:
+    """Read the transfer that a payment's envelope makes and its payer authorizes; None without."""
     read = read_transfer_envelope(envelope)
-    if not isinstance(read, TransferEnvelope):
+    if not isinstance(read, TransferEnvelope) or isinstance(read.pay_to, MuxedParty):
         return None
     own = [entry for entry in read.entries if entry.address == read.payer]
-    if len(own) != 1:
+    if len(own) != 1 or not own[0].is_contract_call or own[0].root_call != read.call:
         return None
-    found = AuthorizedTransfer(terms, read.payer, own[0].nonce, own[0].expires_at_ledger)
-    return found if own[0].is_contract_call and own[0].root_call == found.root_call else None
+    return AuthorizedTransfer(
+        network=network,
+        asset=read.contract,
+        amount=BaseUnits(read.amount),
+        pay_to=read.pay_to,
+        payer=read.payer,
+        nonce=own[0].nonce,
+        expires_at_ledger=own[0].expires_at_ledger,
+    )
 
 
 async def _search(
@@ -135,8 +147,7 @@ async def _search(
     """Find the transaction in these ledgers: its hash, "" where none is, None where unknown."""
     if last - first >= _MAX_LEDGERS:
         return await _search_halves(node, transfer, first, last)
-    terms = transfer.terms
-    window = TransferWindow(terms.asset, transfer.payer, terms.pay_to, first, last)
+    window = TransferWindow(transfer.asset, transfer.payer, transfer.pay_to, first, last)
     try:
         listed = await node.transfers(window, limit=_MAX_EVENTS)
     except RpcUnavailable as refusal:
@@ -178,7 +189,7 @@ async def _made_transfer(
     landed = await node.landed_envelope(tx_hash)
     if not isinstance(landed, LandedEnvelope):
         return None
-    call, network_id = read_landed_call(landed.xdr), transfer.terms.network.id
+    call, network_id = read_landed_call(landed.xdr), transfer.network.id
     if call is None:
         return False
     hashes = (call.hash(network_id), call.inner_hash(network_id))
@@ -191,8 +202,7 @@ async def _made_transfer(
 
 
 def _has_event(found: TransactionFound, transfer: AuthorizedTransfer) -> bool:
-    terms = transfer.terms
-    expected = (terms.asset, transfer.payer, terms.pay_to, terms.amount)
+    expected = (transfer.asset, transfer.payer, transfer.pay_to, transfer.amount)
     for encoded in (each for operation in found.contract_events for each in operation):
         event = decode_contract_event(encoded)
         moved = None if event is None else read_transfer_event(event)

@@ -2,13 +2,13 @@
 
 import base64
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from stellar_sdk import Keypair
 
 from farebox.buyer.choose import BuyerPreferences
-from farebox.buyer.offer import Offer, Option, read_offer
+from farebox.buyer.offer import Offer, Option
 from farebox.buyer.outcome import NothingToPay, Outcome, Paid, PaymentRefused, Undecided, Unpaid
 from farebox.buyer.pay import Buyer, LedgerLooker, repeat_payment
 from farebox.buyer.seller_client import SellerRequest, SellerResponse, SellerUnavailable
@@ -89,9 +89,7 @@ def land(node: BuyerNode, header: str) -> None:
     """Put a payment on the ledger, in the node's newest one."""
     payload: Any = decode_header(header)
     envelope = payload["payload"]["transaction"]
-    (option,) = cast(Offer, read_offer(offer_header(payload["accepted"]))).options
-    terms = cast(Option, option).terms
-    transfer = read_authorized_transfer(base64.b64decode(envelope), terms)
+    transfer = read_authorized_transfer(base64.b64decode(envelope), Network.TESTNET)
     assert transfer is not None
     node.used_in = node.latest
     node.landed.append(landing(transfer, envelope, node.latest))

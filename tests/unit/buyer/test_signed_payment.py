@@ -22,16 +22,20 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.stellar.authorization_use import AuthorizedTransfer
 from farebox.stellar.known_tokens import USDC
-from farebox.x402.payment import PaymentTerms
 from support.offers import SELLER
 
-TERMS = PaymentTerms(
-    Network.PUBNET, USDC[Network.PUBNET].contract, BaseUnits(5), Address(SELLER), 60
-)
 PAYMENT = SignedPayment(
     SellerRequest("http://seller.test/a?b", "POST", {"X": "y"}, b"\x00\xff"),
     Secret("the header"),
-    AuthorizedTransfer(TERMS, Address(SELLER), -(2**63), 1060),
+    AuthorizedTransfer(
+        Network.PUBNET,
+        USDC[Network.PUBNET].contract,
+        BaseUnits(5),
+        Address(SELLER),
+        payer=Address(SELLER),
+        nonce=-(2**63),
+        expires_at_ledger=1060,
+    ),
     1000,
 )
 

@@ -42,7 +42,9 @@ TERMS = offer()[1].terms
 SIGNED = SignedPayment(
     SellerRequest("http://seller.test/"),
     Secret("the header"),
-    AuthorizedTransfer(TERMS, WALLET.address, -77, 4321),
+    AuthorizedTransfer(
+        TERMS.network, TERMS.asset, TERMS.amount, TERMS.pay_to, WALLET.address, -77, 4321
+    ),
     4300,
 )
 LOST = ["no response has come", "do not pay again", "farebox pay --repeat /kept.json"]
