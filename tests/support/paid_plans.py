@@ -8,18 +8,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from stellar_sdk import scval
+
+from farebox.automation.authority.stored_calls import encode_calls
 from farebox.automation.paymaster import channel_store
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.facilitator.channels.channel import channel_signer
-from farebox.kernel.addresses import account_address
+from farebox.kernel.addresses import Address, account_address
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.local.devnet import Scene
 from farebox.stellar.signers import SigningAccount, parse_secret_seed
 from farebox.storage.pool import Database
 from support.asgi import Answer, AsgiClient
-from support.automation import PlanDraft, draft_plan, put_plan, read_plan
+from support.automation import PlanDraft, draft_plan, open_calls, put_plan, read_plan
 from support.callers import Wallet, send_request, sign_in_wallet
+from support.contracts import wasm_of
+from support.ledger import Ledger
 from support.payment_headers import required
 from support.payments import Draft, encoded
 from support.planted_secrets import plant_secret
@@ -49,6 +54,7 @@ class PaidPlans:
     stage: Stage
     database: Database
     owner: Wallet
+    keeper: str
 
     @property
     def client(self) -> AsgiClient:
@@ -64,6 +70,8 @@ class PaidPlans:
         """Insert a plan of the owner that is not paid."""
         now = datetime.now(UTC)
         draft = draft or draft_plan(now=now, owner=self.owner.owner)
+        calls = encode_calls(open_calls(Address(self.keeper)))  # what would fail is not for sale
+        terms = {"calls": calls, "account": self.scene.payees[1].address} | terms
         async with self.database.transaction() as db:
             return await put_plan(db, draft.but(**terms), now=now)
 
@@ -144,6 +152,12 @@ class PaidPlans:
             )
 
 
+async def deploy_keeper(ledger: Ledger) -> str:
+    """Deploy what the plans call."""
+    arguments = scval.to_bool(False), scval.to_uint64(0)
+    return await ledger.deploy(await ledger.account(), wasm_of("keeper"), *arguments)
+
+
 def path_of(plan: StoredPlan, route: str) -> str:
     """The path of a plan's route."""
     return f"/v1/automations/{plan.terms.id}/{route}"
@@ -172,7 +186,7 @@ async def paid_plans(stage: Stage, **settings: str) -> AsyncIterator[PaidPlans]:
         async with service(environment) as client:
             own = Stage(client, stage.networks, environment)
             await until(lambda: _is_available(client))
-            yield PaidPlans(own, database, owner)
+            yield PaidPlans(own, database, owner, await deploy_keeper(stage.ledger()))
         for table in TABLES:
             await stage.query(f"DELETE FROM {table}")
 

@@ -10,6 +10,7 @@ from farebox.app.automation_services import AutomationServices, plan_availabilit
 from farebox.app.database_pools import Pools
 from farebox.app.lifespan import restart_on_failure
 from farebox.app.network_services import NetworkServices
+from farebox.app.proposing_services import ProposingServices
 from farebox.app.vault_services import AutomationSealers
 from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.lifecycle.activate import Activation
@@ -25,7 +26,7 @@ from farebox.automation.lifecycle.read_history import RunHistory
 from farebox.automation.lifecycle.repeat_run import RunRepeat
 from farebox.automation.lifecycle.unhealthy_network import UnhealthyNetwork
 from farebox.automation.lifecycle.upkeep_loop import LifecycleUpkeep, UpkeepStep
-from farebox.automation.proposing.read_proposals import ProposalReader
+from farebox.automation.proposing.preflight import Preflight
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
 from farebox.web.endpoint import Endpoint
@@ -48,10 +49,13 @@ def build_lifecycle(
     services: Mapping[Network, NetworkServices],
     automation: AutomationServices,
     sealers: AutomationSealers | None,
-    reader: ProposalReader,
+    plans: ProposingServices,
 ) -> LifecycleServices:
     """Build the routes of plans' lives, and the loop of each network with automation."""
-    networks = {name: _network(name, services[name], automation) for name in automation.networks}
+    networks = {
+        name: _network(name, services[name], built, plans.preflights[name])
+        for name, built in automation.networks.items()
+    }
     database, installations = pools.accounts, automation.installations
     entries = None if sealers is None else sealers.entries
     activation = Activation(database, clock, networks, entries, installations)
@@ -70,7 +74,7 @@ def build_lifecycle(
     ]
     return LifecycleServices(
         endpoints=[
-            *change_endpoints(activation, changes, reader),
+            *change_endpoints(activation, changes, plans.reader),
             *history_endpoints(history, RunRepeat(database, clock, networks), feed),
         ],
         tasks=[restart_on_failure(each, clock) for each in (Loop("plan events", feed.run), *loops)],
@@ -78,12 +82,12 @@ def build_lifecycle(
 
 
 def _network(
-    name: Network, services: NetworkServices, automation: AutomationServices
+    name: Network, services: NetworkServices, built: AutomationNetwork, preflight: Preflight
 ) -> LifecycleNetwork:
-    built = automation.networks[name]
     return LifecycleNetwork(
         network=name,
         availability=plan_availability(services, built),
+        preflight=preflight,
         builder=built.steps.builder,
         check=built.steps.check,
         ledger=built.steps.ledger,

@@ -37,7 +37,6 @@ from farebox.automation.sessions.contracts_watch import NEEDED
 from farebox.ingress.rate_limiter import ActionQuota, RateLimiter, change_limit
 from farebox.kernel.clock import Clock
 from farebox.kernel.networks import Network
-from farebox.stellar.fees import FeePolicy
 from farebox.web.endpoint import Endpoint
 
 
@@ -47,6 +46,7 @@ class ProposingServices:
 
     endpoints: Sequence[Endpoint]
     reader: ProposalReader
+    preflights: Mapping[Network, Preflight]
     tasks: Sequence[Loop] = ()
     resources: Sequence[AbstractAsyncContextManager[object]] = ()
 
@@ -63,7 +63,7 @@ def build_proposing(
     """Build the routes of proposing; networks without a paymaster answer that they have none."""
     built = {
         name: replace(
-            _network(name, services[name], each, fee_policy(settings.networks[name])),
+            _network(settings, pools, name, services[name], each),
             is_free=quotes.is_free(name),
         )
         for name, each in automation.networks.items()
@@ -73,30 +73,32 @@ def build_proposing(
     recorder = ProposalRecorder(pools.accounts, quotes, changes, LIMITS)
     proposing = Proposing(pools.accounts, clock, networks, quotes, recorder)
     reader = ProposalReader(pools.accounts, clock, networks, quotes)
-    return ProposingServices(proposal_endpoints(proposing, reader, networks, LIMITS), reader)
+    endpoints = proposal_endpoints(proposing, reader, networks, LIMITS)
+    preflights = {name: each.preflight for name, each in built.items()}
+    return ProposingServices(endpoints, reader, preflights)
 
 
 def _network(
+    settings: Settings,
+    pools: Pools,
     name: Network,
     services: NetworkServices,
     automation: AutomationNetwork,
-    fees: FeePolicy,
 ) -> ProposingNetwork:
-    targets = TargetReader(name, services.rpc)
     drafting = PlanDrafting(
-        PlanResolution(targets, automation.sessions.venues),
+        PlanResolution(TargetReader(name, services.rpc), automation.sessions.venues),
         SignedAheadCalls(name, RunSimulator(services.simulations)),
         services.operators,
         LIMITS,
         automation.sessions.life,
         ledger_now=services.ledgers.now,
         executor=automation.paymaster.executor,
-        highest_fee=fees.ceiling,
+        highest_fee=fee_policy(settings.networks[name]).ceiling,
     )
     return ProposingNetwork(
         availability=plan_availability(services, automation),
         drafting=drafting,
-        preflight=_preflight(name, services, automation, targets, fees),
+        preflight=build_preflight(settings, pools, name, services, automation),
         materials=ModeMaterials(_materials(services, automation)),
         delegates=automation.delegates,
         kinds=automation.sessions.kinds,
@@ -107,6 +109,7 @@ def _network(
 
 def build_run_fees(
     settings: Settings,
+    pools: Pools,
     services: Mapping[Network, NetworkServices],
     automation: AutomationServices,
 ) -> RunFees:
@@ -115,36 +118,31 @@ def build_run_fees(
         {
             name: FeeNetwork(
                 plan_availability(services[name], each),
-                _trial(services[name], each, fee_policy(settings.networks[name])),
+                build_preflight(settings, pools, name, services[name], each),
             )
             for name, each in automation.networks.items()
         }
     )
 
 
-def _trial(
-    services: NetworkServices, automation: AutomationNetwork, fees: FeePolicy
-) -> FirstRunTrial:
-    return FirstRunTrial(
-        automation.steps.builder,
-        RunSimulator(services.simulations),
-        fees,
-        ledger_now=services.ledgers.now,
-        fee_stats=lambda: services.verified.market.fees,
-    )
-
-
-def _preflight(
+def build_preflight(
+    settings: Settings,
+    pools: Pools,
     name: Network,
     services: NetworkServices,
     automation: AutomationNetwork,
-    targets: TargetReader,
-    fees: FeePolicy,
 ) -> Preflight:
-    dry_run = _trial(services, automation, fees)
-    funds = FundsCheck(targets, services.rpc)
-    parts = PreflightParts(services.rpc, automation.steps.check, funds, dry_run)
-    return Preflight(name, parts)
+    """Build what judges plans of a network before they are sold, and before they are installed."""
+    trial = FirstRunTrial(
+        automation.steps.builder,
+        RunSimulator(services.simulations),
+        fee_policy(settings.networks[name]),
+        pools.accounts,
+        ledger_now=services.ledgers.now,
+        fee_stats=lambda: services.verified.market.fees,
+    )
+    funds = FundsCheck(TargetReader(name, services.rpc), services.rpc)
+    return Preflight(name, PreflightParts(services.rpc, automation.steps.check, funds, trial))
 
 
 def _materials(

@@ -96,7 +96,7 @@ def build_services(settings: Settings) -> Services:
     wallets = build_wallets(networks, pools.upkeep, clock)
     runs = build_run_payments(settings, pools, clock, networks, automation, settler)
     plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)
-    lives = build_lifecycle(pools, clock, networks, automation, vault.automation, plans.reader)
+    lives = build_lifecycle(pools, clock, networks, automation, vault.automation, plans)
     callers = (agents, wallets, build_skills(settings), plans, runs, lives)
     others = (accounts, sign_in, ingress, vault, gateway, *callers)
     features = join_features(facilitator, catalog, *others)

@@ -1,7 +1,7 @@
 """Activation by an installation: pending, read back, refused; the plan's runs follow only then."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,6 +22,7 @@ from farebox.automation.plans.proposal_state import ProposalFacts, ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.proposing.availability import Availability
+from farebox.automation.proposing.preflight import Preflight
 from farebox.automation.refusal import AutomationRefused, NetworkUnavailable
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.addresses import Address
@@ -68,11 +69,12 @@ async def paid_plan(world: AutomationWorld) -> StoredPlan:
 
 def activation_of(world: AutomationWorld, answers: Answers) -> tuple[Activation, PlanChanges]:
     """Activation and changes on the devnet, with this mode that installs."""
-    built = world.network()
+    built, unused = world.network(), cast(Preflight, None)
     authority = OpenAuthority(built.paymaster.executor)
     network = LifecycleNetwork(
         network=NET,
         availability=Availability(outages=lambda: (), is_funded=lambda: True),
+        preflight=unused,
         builder=built.steps.builder.with_authority(AuthorityMode.MANDATE, authority),
         check=built.steps.check,
         ledger=world.rpc,

@@ -45,6 +45,7 @@ def network_of(
     return LifecycleNetwork(
         network=network,
         availability=Availability(outages, is_funded=lambda: True),
+        preflight=unused,
         builder=unused,
         check=unused,
         ledger=unused,

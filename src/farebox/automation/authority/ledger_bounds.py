@@ -45,12 +45,12 @@ def ledgers_until(now: LedgerReading, moment: datetime) -> int:
 
 
 def session_end_ledger(now: LedgerReading, end: datetime, *, max_entry_ttl: int) -> int:
-    """The last ledger of a session that is promised until `end`.
+    """The last ledger of a session that is promised until `end`: a run may still start then.
 
     Raises:
         EndTooFar: it is past the life of the longest entry of the network (`maxEntryTTL`).
     """
-    ledger = now.sequence + ledgers_until(now, end)
+    ledger = now.sequence + ledgers_until(now, end) + LEAST_LEFT
     if ledger > now.sequence + max_entry_ttl - 1:
         raise EndTooFar
     return ledger

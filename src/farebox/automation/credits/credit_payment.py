@@ -96,6 +96,9 @@ async def reserve_payment(
     quote = quoted.quote
     is_current = is_latest and quote.is_current(at) and quote.from_credit <= balance
     is_top_up = quoted.is_top_up
+    if not plan.terms.can_begin(at):
+        why = "No run is due any more once the plan is paid and activated."
+        raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, why)
     await check_payable(db, plan, runs=quote.runs, is_top_up=is_top_up, is_current=is_current)
     held = await run_payment_store.reserve(db, quoted.id, identity, digest, held_for=HELD_FOR)
     if held is None:

@@ -96,10 +96,10 @@ class PlanFees(Protocol):
     """Reads network fees."""
 
     async def read(self, plan: StoredPlan, now: datetime) -> Stroops | None:
-        """The most that a transaction of a plan costs now; None where it would fail.
+        """The most that a transaction of a plan costs now; None where only the run itself tells.
 
         Raises:
-            Refusal: the network cannot be read now.
+            Refusal: a run would fail as of now, or the network cannot be read now.
         """
         ...
 

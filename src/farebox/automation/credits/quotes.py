@@ -18,7 +18,7 @@ from farebox.storage.pool import Connection, Database
 
 @dataclass(frozen=True, slots=True)
 class FreshFee:
-    """The most that a transaction of a run costs as of now; None where a run would fail."""
+    """The most that a transaction of a run costs as of now; None where only the run tells."""
 
     fee: Stroops | None
 
@@ -105,9 +105,9 @@ class RunQuotes:
             found = (latest.quote.runs, latest.is_top_up, latest.pay_to)
             if wanted == found and await self._holds(db, plan.terms, latest, now):
                 return latest
-        if fresh is None and not self.is_free(plan.terms.network):
+        if fresh is None:  # what is free has to pass the same preflight
             return None
-        if fresh is not None and fresh.fee is not None:
+        if fresh.fee is not None:
             fee = fresh.fee
         return await self._issue(db, plan.terms, runs, fee, now, is_top_up=is_top_up)
 

@@ -6,7 +6,7 @@ simulation, so that none with the credentials of the transaction's source can co
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from farebox.automation.authority import presigned_store
 from farebox.automation.authority.delegate_keys import BytesSealer
@@ -25,6 +25,11 @@ from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.transactions import AuthorizedCall
 from farebox.stellar.xdr_reader import Malformed
 from farebox.storage.pool import Database
+
+TOO_EARLY: Final = "too_early"
+INTERVAL_NOT_PASSED: Final = "interval_not_passed"
+# nothing is wrong with the authority, whose contract allows the run at a later time
+ONLY_TOO_EARLY: Final = frozenset((TOO_EARLY, INTERVAL_NOT_PASSED))
 
 
 @dataclass(frozen=True, slots=True)

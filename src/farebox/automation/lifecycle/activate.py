@@ -14,7 +14,6 @@ from farebox.audit.event import Action, AuditEvent
 from farebox.automation.authority import presigned_store
 from farebox.automation.authority.delegate_keys import BytesSealer
 from farebox.automation.authority.issued_entries import issue_entries
-from farebox.automation.authority.ledger_bounds import still_lives
 from farebox.automation.authority.presigned_store import PresignedEntry
 from farebox.automation.authority.stored_calls import decode_calls
 from farebox.automation.execution.run_authority import entry_record
@@ -25,6 +24,8 @@ from farebox.automation.lifecycle.installations import (
     Installed,
     InstallPending,
     InstallRequest,
+    SignedInstallation,
+    check_end,
 )
 from farebox.automation.lifecycle.lifecycle_network import (
     LifecycleNetwork,
@@ -44,7 +45,6 @@ from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan, StoredPr
 from farebox.automation.refusal import AutomationRefused, AutomationUnavailable
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.move_plan import move_plan
-from farebox.automation.schedules.missed_runs import next_slots
 from farebox.automation.sealed_columns import ENTRY_PURPOSE
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
@@ -118,7 +118,7 @@ class Activation:
         check_may_activate(plan)
         network = usable_network(self._networks, plan.terms.network)
         now = self._clock.now()
-        if not await DryRun(network).check_code(plan.terms):
+        if not await DryRun(network, self._database).check_code(plan.terms):
             move_proposal(plan.state, ProposalTrigger.ACTIVATE, _facts(plan, code=False))
         judged = await self._judge(network, plan, request, now)
         async with self._database.transaction() as db:
@@ -160,20 +160,24 @@ class Activation:
         request: ActivationRequest,
         now: datetime,
     ) -> _Judged | InstallPending:
-        terms = plan.terms
+        terms, dry_run = plan.terms, DryRun(network, self._database)
+        check_end(terms, network.reading(), now)
         if terms.mode is AuthorityMode.PRESIGNED and isinstance(request, SignedRuns):
             return await self._judge_entries(network, terms, request, now)
         if terms.mode is AuthorityMode.OPEN and isinstance(request, NothingToInstall):
-            await DryRun(network).check_run(terms, at=now)
+            await dry_run.check_run(terms, at=now)
             return _Judged(Installed(network.reading().sequence))
         installations = self._installations.get(terms.mode)
         if installations is None or isinstance(request, SignedRuns | NothingToInstall):
             raise AutomationRefused(ErrorCode.SESSION_MISMATCH, _expected(terms.mode))
+        if isinstance(request, SignedInstallation):  # the paymaster would send it
+            await dry_run.check_plan(plan, now)
         found = await installations.activate(plan, request)
         if isinstance(found, InstallPending):
             return found
-        self._check_end(network, plan, found, now)
-        await DryRun(network).check_run(terms, at=now)
+        reading = network.reading()
+        check_end(terms, reading, now, ledger=found.valid_until_ledger, at=found.valid_until)
+        await dry_run.check_run(terms, at=now)
         return _Judged(found)
 
     async def _judge_entries(
@@ -184,30 +188,15 @@ class Activation:
             raise AutomationRefused(ErrorCode.SESSION_MISMATCH, _expected(AuthorityMode.OPEN))
         planned = decode_calls(terms.calls).planned
         issued = issue_entries(terms, planned, terms.account, network.nonce_key, reading, at=now)
-        if not issued:
-            raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, "No run is due any more.")
         entries = match_entries(
             request.entries, issued, network=terms.network, account=terms.account, now=reading
         )
-        await DryRun(network).check_entries(terms, entries, at=now)
+        await DryRun(network, self._database).check_entries(terms, entries, at=now)
         last = max(each.entry.expires_at_ledger for each in entries)
         installed = Installed(
             reading.sequence, valid_until=terms.window.not_after, valid_until_ledger=last
         )
         return _Judged(installed, entries)
-
-    def _check_end(
-        self, network: LifecycleNetwork, plan: StoredPlan, found: Installed, now: datetime
-    ) -> None:
-        """The session must live past the first run, with its margin."""
-        terms = plan.terms
-        slots = next_slots(terms.schedule, terms.window, terms.rule, after=None, now=now, count=1)
-        until = slots[0].scheduled_for if slots else terms.window.not_after
-        is_long = found.valid_until is None or found.valid_until > until
-        if found.valid_until_ledger is not None:
-            is_long = is_long and still_lives(network.reading(), found.valid_until_ledger, until)
-        if not is_long:
-            move_proposal(plan.state, ProposalTrigger.ACTIVATE, _facts(plan, outlives_run=False))
 
     async def _write(
         self, db: Connection, plan: StoredPlan, judged: _Judged, now: datetime
@@ -253,12 +242,8 @@ def check_may_activate(plan: StoredPlan) -> None:
     move_proposal(plan.state, ProposalTrigger.ACTIVATE, _facts(plan))
 
 
-def _facts(plan: StoredPlan, *, code: bool = True, outlives_run: bool = True) -> ProposalFacts:
-    return ProposalFacts(
-        runs_left=plan.counters.runs_left,
-        code_is_unchanged=code,
-        session_outlives_first_run=outlives_run,
-    )
+def _facts(plan: StoredPlan, *, code: bool = True) -> ProposalFacts:
+    return ProposalFacts(runs_left=plan.counters.runs_left, code_is_unchanged=code)
 
 
 def _expected(mode: AuthorityMode) -> str:

@@ -132,7 +132,7 @@ class PlanChanges:
             AutomationUnavailable: no funded paymaster is there.
         """
         network, now = usable_network(self._networks, plan.terms.network), self._clock.now()
-        dry_run = DryRun(network)
+        dry_run = DryRun(network, self._database)
         is_same_code = await dry_run.check_code(plan.terms)
         is_caused = plan.reason not in {each.value for each in _NOT_A_FAULT}
         outlives_next = await self._outlives_next_run(network, plan, now)

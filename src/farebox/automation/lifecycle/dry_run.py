@@ -10,21 +10,28 @@ from farebox.automation.authority.stored_calls import RunCalls, decode_calls
 from farebox.automation.execution.build_run import FEE_CEILING, RunNotBuilt
 from farebox.automation.execution.check_condition import CheckBroken, ConditionFails
 from farebox.automation.execution.code_pin import PinState, check_pin
-from farebox.automation.execution.run_authority import PreparedRun, RunNotPrepared
+from farebox.automation.execution.run_authority import (
+    ONLY_TOO_EARLY,
+    PreparedRun,
+    RunNotPrepared,
+)
 from farebox.automation.lifecycle.lifecycle_network import LifecycleNetwork
 from farebox.automation.lifecycle.presigned_entries import SignedEntry
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.stored_plan import PlanTerms
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.proposing.first_run_trial import trial_run
+from farebox.automation.proposing.preflight import require
 from farebox.automation.refusal import AutomationRefused, NetworkUnavailable
+from farebox.automation.runs import run_store
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
-from farebox.automation.runs.run_state import RunState
 from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.errors import Refusal
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.simulation import RefusalKind
 from farebox.stellar.transactions import AuthorizedCall
+from farebox.storage.pool import Database
 
 _OF_THE_ENTRY: Final = {
     RefusalKind.NONCE_USED.value: "Its nonce has been used.",
@@ -54,10 +61,24 @@ class GivenEntries:
 
 
 class DryRun:
-    """Holds a plan against its network before it is activated or resumed."""
+    """Holds a plan against its network before it is activated or resumed.
 
-    def __init__(self, network: LifecycleNetwork) -> None:
-        self._network = network
+    `database` has the runs that were made: the next one is tried.
+    """
+
+    def __init__(self, network: LifecycleNetwork, database: Database) -> None:
+        self._network, self._database = network, database
+
+    async def check_plan(self, plan: StoredPlan, now: datetime) -> None:
+        """Check all that can be checked of a plan before something is installed for it.
+
+        Raises:
+            AutomationRefused: `preflight_failed` or `fee_ceiling`.
+            NetworkUnavailable: no node answers.
+        """
+        async with self._network.availability.reading():
+            report = await self._network.preflight.judge(plan, now)
+        require(report)
 
     async def check_code(self, terms: PlanTerms) -> bool:
         """Whether the target has the code that was pinned at the proposal.
@@ -72,7 +93,9 @@ class DryRun:
         return pin is PinState.HOLDS
 
     async def check_run(self, terms: PlanTerms, *, at: datetime) -> None:
-        """Check that a run would succeed now; one whose condition says no is not simulated.
+        """Check that the next run would succeed now; one whose condition says no is not simulated.
+
+        What is installed and may not be used yet was tried before it was installed.
 
         Raises:
             AutomationRefused: `preflight_failed` or `fee_ceiling`.
@@ -85,8 +108,10 @@ class DryRun:
                 raise _refusal(answer.error, answer.code)
             if isinstance(answer, ConditionFails):
                 return
-        built = await self._network.builder.build(terms, calls, _trial(terms, 0, 0, at))
-        if isinstance(built, RunNotBuilt):
+        async with self._database.connection() as db:
+            place = await run_store.find_next_place(db, terms.id)
+        built = await self._network.builder.build(terms, calls, trial_run(terms, place, at))
+        if isinstance(built, RunNotBuilt) and built.code not in ONLY_TOO_EARLY:
             raise _refusal(built.error, built.code)
 
     async def check_entries(
@@ -105,7 +130,7 @@ class DryRun:
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
-                    group.create_task(builder.build(terms, calls, _trial(terms, *each.place, at)))
+                    group.create_task(builder.build(terms, calls, trial_run(terms, each.place, at)))
                     for each in entries
                 ]
         except* RpcUnavailable:
@@ -119,22 +144,6 @@ class DryRun:
                 raise AutomationRefused(ErrorCode.SESSION_MISMATCH, fault, field=each.member)
             if each.place == (0, 0) or built.error is ErrorClass.TRANSPORT:
                 raise _refusal(built.error, built.code)
-
-
-def _trial(terms: PlanTerms, run_index: int, leg_index: int, at: datetime) -> Run:
-    return Run(
-        id="",
-        proposal_id=terms.id,
-        run_index=run_index,
-        leg_index=leg_index,
-        network=terms.network,
-        owner=terms.owner,
-        account=terms.account,
-        scheduled_for=at,
-        deadline_at=terms.window.not_after,
-        state=RunState.BUILDING,
-        due_at=None,
-    )
 
 
 def _refusal(error: ErrorClass, code: str) -> Refusal:

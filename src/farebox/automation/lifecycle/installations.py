@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.authority.ledger_bounds import still_lives
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.refusal import AutomationRefused
+from farebox.kernel.error_codes import ErrorCode
+from farebox.stellar.ledger_clock import LedgerReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,31 @@ class Installed:
     verifier_id: str | None = None
     mandate_id: str | None = None
     installer_tx: bytes | None = None
+
+
+def check_end(
+    terms: PlanTerms,
+    reading: LedgerReading,
+    now: datetime,
+    *,
+    ledger: int | None = None,
+    at: datetime | None = None,
+) -> None:
+    """Check that a run is due, and that what ends with `ledger` or `at` lives past the first one.
+
+    Raises:
+        AutomationRefused: `session_expires_too_soon`.
+    """
+    slot = terms.next_slot(now)
+    if slot is None:
+        why = "No run is due any more."
+        raise AutomationRefused(ErrorCode.SESSION_EXPIRES_TOO_SOON, why)
+    is_long = at is None or at > slot.scheduled_for
+    if ledger is not None:
+        is_long = is_long and still_lives(reading, ledger, slot.scheduled_for)
+    if not is_long:
+        code = ErrorCode.SESSION_EXPIRES_TOO_SOON
+        raise AutomationRefused(code, code.sentence)
 
 
 @dataclass(frozen=True, slots=True)

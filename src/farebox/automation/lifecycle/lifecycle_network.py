@@ -7,6 +7,7 @@ from farebox.automation.execution.build_run import RunBuilder
 from farebox.automation.execution.check_condition import ConditionCheck
 from farebox.automation.execution.entry_reader import EntryReader
 from farebox.automation.proposing.availability import Availability
+from farebox.automation.proposing.preflight import Preflight
 from farebox.automation.refusal import AutomationUnavailable, NetworkUnavailable
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
@@ -17,11 +18,13 @@ from farebox.stellar.ledger_clock import ClockStale, LedgerReading, Ledgers
 class LifecycleNetwork:
     """The steps of a run, which a dry run takes too, and whether the network can be used.
 
-    `nonce_key` makes the nonces of pre-signed entries.
+    `preflight` judges a plan before the paymaster installs anything for it. `nonce_key` makes the
+    nonces of pre-signed entries.
     """
 
     network: Network
     availability: Availability
+    preflight: Preflight
     builder: RunBuilder
     check: ConditionCheck
     ledger: EntryReader

@@ -1,20 +1,23 @@
 """A plan as its row has it: what a scheduler needs of it for a run."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from farebox.automation.plan_window import PlanWindow
 from farebox.automation.plans.policy_id import PolicyId
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.wire import OnLegError, PlanKind
-from farebox.automation.schedules.missed_runs import LatenessRule
+from farebox.automation.schedules.missed_runs import LatenessRule, RunSlot, next_slots
 from farebox.automation.schedules.schedule import Schedule
 from farebox.kernel.addresses import Address
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.caller import OwnerId
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
+
+TIME_TO_START: Final = timedelta(minutes=2)  # in which a plan can be paid, signed and installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,15 @@ class PlanTerms:
     session_interval_s: int = 1
     legs: int = 1
     on_leg_error: OnLegError = OnLegError.STOP
+
+    def next_slot(self, now: datetime) -> RunSlot | None:
+        """The first run that may land at `now` or later; None where all are over."""
+        slots = next_slots(self.schedule, self.window, self.rule, after=None, now=now, count=1)
+        return slots[0] if slots else None
+
+    def can_begin(self, now: datetime) -> bool:
+        """Whether a run is still due when a plan that is paid at `now` has become active."""
+        return self.next_slot(now + TIME_TO_START) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from farebox.automation.authority.stored_calls import RunCalls
 from farebox.automation.execution.longest_life import LongestLife
 from farebox.automation.limits import AutomationLimits
 from farebox.automation.plans.plan import (
-    DisbursementPlan,
     Plan,
     run_effects,
     transactions_per_run,
@@ -21,12 +20,12 @@ from farebox.automation.plans.plan_rules import check_run_limit, read_plan
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.proposing.drafted_plan import DraftedPlan
 from farebox.automation.proposing.plan_resolution import PlanResolution, check_receivers
+from farebox.automation.proposing.run_times import check_runs, choose_lateness
 from farebox.automation.proposing.signed_ahead import SignedAheadCalls
 from farebox.automation.proposing.wire import ProposeRequest
-from farebox.automation.refusal import AutomationRefused, limit_exceeded, spec_mismatch
+from farebox.automation.refusal import AutomationRefused, limit_exceeded
 from farebox.automation.schedules.check_schedule import CheckedSchedule, check_schedule
-from farebox.automation.schedules.gaps import default_lateness, session_interval_s, shortest_gap
-from farebox.automation.schedules.missed_runs import LatenessRule, MissedRuns
+from farebox.automation.schedules.gaps import session_interval_s, shortest_gap
 from farebox.automation.schedules.schedule import OnceSchedule
 from farebox.kernel.addresses import Address, parse_party
 from farebox.kernel.amounts import Stroops
@@ -36,7 +35,6 @@ from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.signers import OperatorAddresses
 
 _AFTER_ONCE: Final = timedelta(days=7)
-_CAUGHT_UP: Final = MissedRuns.CATCH_UP_ALL  # the default of payments that are owed
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,10 @@ class PlanDrafting:
         timed = _check_timing(plan, request, now, await self._limits_of(request, mode))
         calls, pin = await self._find_calls(plan, owner, timed, mode, request.run_limit)
         gap = shortest_gap(timed.schedule, timed.window)
-        rule = _lateness_rule(plan, request, gap)
+        rule = choose_lateness(plan, request, gap)
+        interval_s = session_interval_s(gap, rule.missed, rule.lateness)
+        legs = transactions_per_run(plan)
+        check_runs(timed, rule, gap, now=now, interval_s=interval_s, legs=legs)
         return DraftedPlan(
             owner=caller.owner,
             network=request.network,
@@ -103,7 +104,7 @@ class PlanDrafting:
             schedule=timed.schedule,
             window=timed.window,
             rule=rule,
-            session_interval_s=session_interval_s(gap, rule.missed, rule.lateness),
+            session_interval_s=interval_s,
             run_limit=request.run_limit,
             max_fee=self._choose_fee(request),
             target_wasm_hash=pin,
@@ -189,13 +190,3 @@ def _choose_end(
         latest = now + limits.horizon
         return min(latest, schedule.at + _AFTER_ONCE) if now < schedule.at < latest else None
     return request.expires_at
-
-
-def _lateness_rule(plan: Plan, request: ProposeRequest, gap: timedelta | None) -> LatenessRule:
-    default = _CAUGHT_UP if isinstance(plan, DisbursementPlan) else MissedRuns.SKIP
-    late_s = request.max_lateness_seconds
-    lateness = default_lateness(gap) if late_s is None else timedelta(seconds=late_s)
-    if late_s is not None and gap is not None and lateness >= gap:
-        why = "It is shorter than the time between two runs."
-        raise spec_mismatch("maxLatenessSeconds", why)
-    return LatenessRule(request.missed_runs or default, lateness)

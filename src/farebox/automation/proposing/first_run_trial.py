@@ -1,22 +1,25 @@
-"""The first transaction of a plan, simulated on the real ledger before anything is signed (3.10).
+"""The next run of a plan, simulated on the real ledger: each of its transactions (3.10).
 
 Of an open plan it is built as a run is, with authorization enforced. Of every other mode nothing is
-signed yet: the call is simulated as the account, and what it would have to authorize is recorded.
+signed before activation, and what is installed may not be used before its time: then each call is
+simulated as the account, and what it would have to authorize is recorded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from farebox.automation.authority.planned_calls import RunContext, ValueMissing, resolve
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
 from farebox.automation.execution.build_run import BuiltRun, RunBuilder
+from farebox.automation.execution.run_authority import ONLY_TOO_EARLY
 from farebox.automation.execution.simulate_run import RecordedCall, RunSimulator, raise_resource_fee
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.proposing.preflight_report import PlanCheck, failed, passed
+from farebox.automation.runs import run_store
 from farebox.automation.runs.effects_check import EffectsRefused, judge_effects
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
@@ -35,8 +38,8 @@ from farebox.stellar.simulation import (
     Simulation,
     SimulationRefused,
 )
+from farebox.storage.pool import Database
 
-_LIFE: Final = timedelta(hours=1)  # of the run that is tried
 _UNSIGNED: Final = frozenset(
     (ProposalState.PROPOSED, ProposalState.PAYMENT_PENDING, ProposalState.PAID)
 )
@@ -55,7 +58,10 @@ _WHY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DryRunResult:
-    """The checks of a dry run; `fee` and `changes` are known where it succeeded."""
+    """The checks of a dry run; `fee` is that of the dearest transaction that succeeded.
+
+    `changes` are the account's net changes by the first one.
+    """
 
     checks: tuple[PlanCheck, ...]
     fee: Stroops | None = None
@@ -63,50 +69,70 @@ class DryRunResult:
 
 
 class FirstRunTrial:
-    """Tries the first transactions of plans of one network."""
+    """Tries the next runs of plans of one network; `database` has the runs that were made."""
 
     def __init__(
         self,
         builder: RunBuilder,
         simulator: RunSimulator,
         fees: FeePolicy,
+        database: Database,
         *,
         ledger_now: Callable[[], LedgerReading],
         fee_stats: Callable[[], FeeStats | None],
     ) -> None:
         self._builder, self._simulator, self._fees = builder, simulator, fees
+        self._database = database
         self._ledger_now, self._fee_stats = ledger_now, fee_stats
 
     async def try_first(self, plan: StoredPlan, now: datetime) -> DryRunResult:
-        """Try the first transaction of a plan.
+        """Try every transaction of a plan's next run.
 
         Raises:
-            Outage: the network cannot be read now.
+            Outage: the network or the database cannot be read now.
         """
         terms, calls = plan.terms, decode_calls(plan.terms.calls)
         if terms.mode is AuthorityMode.OPEN or plan.state not in _UNSIGNED:
-            return await self._build(terms, calls, now)
+            built = await self._build(terms, calls, now)
+            if built is not None:
+                return built
         account = terms.account
-        root = None if account is None else self._first_call(calls, account)
-        if root is None or account is None:
+        roots = None if account is None else self._legs(terms, calls, account)
+        if roots is None or account is None:
             detail = "Its amounts are known when it runs: it is simulated then."
             return DryRunResult((passed("dry_run", detail),))
-        recorded = await self._simulator.record(root.call, terms.owner)
-        return self._judge(terms, calls, root, account, recorded)
+        tried = []
+        for leg, root in enumerate(roots):  # one owner has few slots for simulations
+            recorded = await self._simulator.record(root.call, terms.owner)
+            tried.append(self._judge(terms, leg, root, account, recorded))
+        return _join(tried)
 
-    async def _build(self, terms: PlanTerms, calls: RunCalls, now: datetime) -> DryRunResult:
-        built = await self._builder.build(terms, calls, _first_run(terms, now))
+    async def _build(self, terms: PlanTerms, calls: RunCalls, now: datetime) -> DryRunResult | None:
+        """The next transaction as it will be sent; None where its time has not come."""
+        place = (0, 0)
+        if terms.mode is not AuthorityMode.OPEN:
+            async with self._database.connection() as db:
+                place = await run_store.find_next_place(db, terms.id)
+        built = await self._builder.build(terms, calls, trial_run(terms, place, now))
         if isinstance(built, BuiltRun):
             check = passed("dry_run", "The first transaction succeeds as of now.")
             return DryRunResult((check,), built.fee.highest_charge, ())
+        if built.code in ONLY_TOO_EARLY:
+            return None
         if built.error is ErrorClass.TRANSPORT and built.code == "network_unavailable":
             text = f"{terms.network} cannot be read now"
             raise RpcUnavailable(terms.network, text, certainly_not_sent=True)
         detail = f"The first transaction fails as of now: {built.code} ({built.error})."
         return DryRunResult((failed("dry_run", detail),))
 
-    def _first_call(self, calls: RunCalls, account: Address) -> Invocation | None:
-        """The first transaction's call, made as the account; None where a run chooses a value."""
+    def _legs(
+        self, terms: PlanTerms, calls: RunCalls, account: Address
+    ) -> Sequence[Invocation] | None:
+        """The calls of a run, made as the account; None where a run chooses a value."""
+        if calls.planned.needs_recording:  # what is nested is what the recording finds
+            planned = replace(calls.planned, calls=calls.planned.calls[:1])
+        else:
+            planned = calls.planned
         credited = calls.effects_of(0).min_credit
         context = RunContext(
             actor=account,
@@ -114,32 +140,29 @@ class FirstRunTrial:
             ledger_time=int(self._ledger_now().close_at.timestamp()),
             min_out=credited[0].amount if credited else None,
         )
-        if calls.planned.needs_recording:  # what is nested is what the recording finds
-            planned = replace(calls.planned, calls=calls.planned.calls[:1])
-        else:
-            planned = calls.planned
         try:
-            return resolve(planned, context)
+            return [resolve(planned, replace(context, row=leg)) for leg in range(terms.legs)]
         except ValueMissing:
             return None
 
     def _judge(
         self,
         terms: PlanTerms,
-        calls: RunCalls,
+        leg: int,
         root: Invocation,
         account: Address,
         recorded: RecordedCall,
     ) -> DryRunResult:
-        simulation = recorded.simulation
+        simulation, calls = recorded.simulation, decode_calls(terms.calls)
+        name = "The first transaction" if terms.legs == 1 else f"Leg {leg}"
         if not isinstance(simulation, Simulated):
-            detail = f"The first transaction fails as of now: {_explain(terms, simulation)}."
+            detail = f"{name} fails as of now: {_explain(terms, simulation)}."
             return DryRunResult((failed("dry_run", detail),))
-        checks = [passed("dry_run", "The first transaction succeeds as of now.")]
+        checks = [passed("dry_run", f"{name} succeeds as of now.")]
         checks.append(_check_authority(terms, root, account, recorded.entries))
-        measured = judge_effects(simulation.events, account, calls.effects_of(0))
+        measured = judge_effects(simulation.events, account, calls.effects_of(leg))
         if isinstance(measured, EffectsRefused):
-            detail = f"Other effects than declared: {measured.fault}, token {measured.token}."
+            detail = f"{name} has other effects: {measured.fault}, token {measured.token}."
             checks.append(failed("effects", detail))
             changes = None
         else:
@@ -161,20 +184,32 @@ class FirstRunTrial:
         return passed("fee_ceiling", f"A transaction costs {fee} stroops at most."), fee
 
 
-def _first_run(terms: PlanTerms, now: datetime) -> Run:
+def trial_run(terms: PlanTerms, place: tuple[int, int], at: datetime) -> Run:
+    """A run of a plan that is only tried; `place` is its index and that of its leg."""
     return Run(
         id="",
         proposal_id=terms.id,
-        run_index=0,
-        leg_index=0,
+        run_index=place[0],
+        leg_index=place[1],
         network=terms.network,
         owner=terms.owner,
         account=terms.account,
-        scheduled_for=now,
-        deadline_at=now + _LIFE,
+        scheduled_for=at,
+        deadline_at=terms.window.not_after,
         state=RunState.BUILDING,
         due_at=None,
     )
+
+
+def _join(legs: Sequence[DryRunResult]) -> DryRunResult:
+    """One result for all legs of a run: of each check the first that failed, else the first."""
+    checks: dict[str, PlanCheck] = {}
+    for check in (check for leg in legs for check in leg.checks):
+        known = checks.get(check.code)
+        if known is None or (known.is_ok and not check.is_ok):
+            checks[check.code] = check
+    fees = [leg.fee for leg in legs if leg.fee is not None]
+    return DryRunResult(tuple(checks.values()), max(fees, default=None), legs[0].changes)
 
 
 def _check_authority(

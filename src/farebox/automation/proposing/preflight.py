@@ -15,16 +15,18 @@ from farebox.automation.execution.check_condition import (
 )
 from farebox.automation.execution.code_pin import PinState, check_pin
 from farebox.automation.execution.entry_reader import EntryReader
+from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.proposing.first_run_trial import DryRunResult, FirstRunTrial
 from farebox.automation.proposing.funds_check import FundsCheck
 from farebox.automation.proposing.preflight_report import PlanCheck, PreflightReport, failed, passed
+from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs.retries import ErrorClass
-from farebox.automation.schedules.missed_runs import next_slots
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.kernel.addresses import Address
 from farebox.kernel.caller import OwnerId
+from farebox.kernel.error_codes import ErrorCode
 from farebox.kernel.networks import Network
 from farebox.stellar.rpc import RpcUnavailable
 
@@ -48,7 +50,10 @@ class PreflightParts:
 
 
 class Preflight:
-    """Judges plans of one network; nothing is written."""
+    """Judges plans of one network; nothing is written.
+
+    What it does not pass is not sold, and nothing of it is installed.
+    """
 
     def __init__(self, network: Network, parts: PreflightParts) -> None:
         self._network, self._parts = network, parts
@@ -60,7 +65,7 @@ class Preflight:
             Outage: the network cannot be read now.
         """
         terms, calls = plan.terms, decode_calls(plan.terms.calls)
-        checks = [await self._check_code(terms, calls)]
+        checks = [_check_due(plan, now), await self._check_code(terms, calls)]
         if terms.account is not None:
             moves = terms.mode is not AuthorityMode.OPEN
             checks += await self._parts.funds.check(terms.account, calls, moves=moves)
@@ -104,9 +109,31 @@ class Preflight:
         return RpcUnavailable(self._network, text, certainly_not_sent=True)
 
 
+def require(report: PreflightReport) -> None:
+    """Return if a plan passes its preflight.
+
+    Raises:
+        AutomationRefused: `fee_ceiling` or `preflight_failed`, with the first check that fails.
+    """
+    broken = next((check for check in report.checks if not check.is_ok), None)
+    if broken is not None:
+        is_fee = broken.code == ErrorCode.FEE_CEILING
+        code = ErrorCode.FEE_CEILING if is_fee else ErrorCode.PREFLIGHT_FAILED
+        raise AutomationRefused(code, f"{broken.detail} ({broken.code})")
+
+
+def _check_due(plan: StoredPlan, now: datetime) -> PlanCheck:
+    """Whether a run is still due; of an unpaid plan once it is paid and activated."""
+    is_unpaid = plan.state is ProposalState.PROPOSED
+    is_due = plan.terms.can_begin(now) if is_unpaid else plan.terms.next_slot(now) is not None
+    if is_due:
+        return passed("schedule", "A run is due while the plan lives.")
+    return failed("schedule", "No run is due any more once the plan is paid and activated.")
+
+
 def first_run_at(terms: PlanTerms, now: datetime) -> datetime | None:
     """When the first run after `now` is due; None for a condition, and where none is left."""
     if isinstance(terms.schedule, ConditionSchedule):
         return None
-    slots = next_slots(terms.schedule, terms.window, terms.rule, after=None, now=now, count=1)
-    return slots[0].scheduled_for if slots else None
+    slot = terms.next_slot(now)
+    return None if slot is None else slot.scheduled_for

@@ -98,7 +98,11 @@ class Proposing:
         if key is not None:
             new = msgspec.structs.replace(new, idempotency_key=key, request_digest=digest)
         made = NewPlan(
-            plan, msgspec.structs.replace(new, client=client), report.fee or draft.max_fee, now
+            plan,
+            msgspec.structs.replace(new, client=client),
+            report.fee or draft.max_fee,
+            now,
+            is_for_sale=report.is_ok,
         )
         recorded = await self._recorder.record(
             caller, request_id, made, is_duplicate_allowed=request.allow_duplicate

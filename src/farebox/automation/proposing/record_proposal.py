@@ -27,12 +27,16 @@ from farebox.storage.pool import Connection, Database
 
 @dataclass(frozen=True, slots=True)
 class NewPlan:
-    """A plan to record; `fee` is what a transaction costs, and `now` when it was judged."""
+    """A plan to record; `fee` is what a transaction costs, and `now` when it was judged.
+
+    A plan that did not pass its preflight is not for sale: it gets no quote.
+    """
 
     plan: StoredPlan
     new: NewProposal
     fee: Stroops
     now: datetime
+    is_for_sale: bool
 
 
 class IdempotencyKeyReused(Refusal):
@@ -71,7 +75,7 @@ class ProposalRecorder:
 
     async def record(
         self, caller: Caller, request_id: str, made: NewPlan, *, is_duplicate_allowed: bool = False
-    ) -> tuple[StoredProposal, OfferedQuote] | StoredProposal:
+    ) -> tuple[StoredProposal, OfferedQuote | None] | StoredProposal:
         """Record a plan with its quote; alone the plan that the same key has made meanwhile.
 
         Raises:
@@ -91,9 +95,11 @@ class ProposalRecorder:
                 await _check_equal(db, owner, new.intent_hash)
             await enforce_quota(db, proposing_store.QUOTA, new.client)
             await _insert(db, made.plan, new)
-            quote = await self._quotes.issue(
-                db, terms, runs=terms.run_limit, fee=made.fee, now=made.now
-            )
+            quote = None
+            if made.is_for_sale:
+                quote = await self._quotes.issue(
+                    db, terms, runs=terms.run_limit, fee=made.fee, now=made.now
+                )
             event = AuditEvent(caller, Action.AUTOMATION_PROPOSED, terms.id, request_id)
             await insert_event(db, event)
             return await require_proposal(db, owner, terms.id), quote

@@ -1,4 +1,4 @@
-"""The network fee of a plan's transaction as of now, by which its runs are priced anew."""
+"""The network fee of a plan's transaction as of now; what would fail as of now has no price."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.proposing.availability import Availability
-from farebox.automation.proposing.first_run_trial import FirstRunTrial
+from farebox.automation.proposing.preflight import Preflight, require
 from farebox.automation.refusal import AutomationUnavailable
 from farebox.kernel.amounts import Stroops
 from farebox.kernel.networks import Network
@@ -17,7 +17,7 @@ class FeeNetwork:
     """What reading fees needs of one network."""
 
     availability: Availability
-    dry_run: FirstRunTrial
+    preflight: Preflight
 
 
 class RunFees:
@@ -27,9 +27,10 @@ class RunFees:
         self._networks = networks
 
     async def read(self, plan: StoredPlan, now: datetime) -> Stroops | None:
-        """The most that a transaction of the plan costs; None where it would fail as of now.
+        """The most that a transaction of the plan costs; None where only the run itself tells.
 
         Raises:
+            AutomationRefused: the plan does not pass its preflight: it is not for sale.
             NetworkUnavailable: the network cannot be read now.
             AutomationUnavailable: it has no funded paymaster here.
         """
@@ -38,4 +39,6 @@ class RunFees:
             raise AutomationUnavailable
         network.availability.check()
         async with network.availability.reading():
-            return (await network.dry_run.try_first(plan, now)).fee
+            report = await network.preflight.judge(plan, now)
+        require(report)
+        return report.fee

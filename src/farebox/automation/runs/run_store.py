@@ -133,6 +133,21 @@ async def find_newest(db: Connection, proposal_id: str) -> tuple[int, datetime] 
     return None if row is None else (row["run_index"], row["scheduled_for"])
 
 
+async def find_next_place(db: Connection, proposal_id: str) -> tuple[int, int]:
+    """The run index and leg index of what the plan executes next, whether it has a row or not."""
+    row = await db.fetchrow(
+        """
+        SELECT run_index, leg_index FROM automation_runs
+        WHERE proposal_id = $1 AND finished_at IS NULL ORDER BY run_index, leg_index LIMIT 1
+        """,
+        proposal_id,
+    )
+    if row is not None:
+        return row["run_index"], row["leg_index"]
+    newest = await find_newest(db, proposal_id)
+    return (0 if newest is None else newest[0] + 1), 0
+
+
 async def find_last_landing(db: Connection, proposal_id: str) -> datetime | None:
     """When the plan's newest successful run ended; None without one."""
     landed_at: datetime | None = await db.fetchval(

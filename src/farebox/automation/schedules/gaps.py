@@ -16,6 +16,7 @@ from farebox.automation.schedules.schedule import CronSchedule, Schedule, cadenc
 _MOST_STEPS: Final = 2_000  # due times that are walked; about 40 ms
 _JUST_BEFORE: Final = timedelta(microseconds=1)
 _LONGEST_LATENESS: Final = timedelta(hours=1)
+_MADE_UP_SHARE: Final = 4  # of the gap: so much faster may missed runs follow each other
 
 
 def shortest_gap(schedule: Schedule, window: PlanWindow) -> timedelta | None:
@@ -43,10 +44,12 @@ def session_interval_s(gap: timedelta | None, missed: MissedRuns, lateness: time
     """The seconds between two runs that the session enforces on the chain (3.3 of the design).
 
     A run may land late by `lateness` and the next one in time; a policy that makes up for missed
-    runs lets them follow each other at the least interval.
+    runs lets them follow each other faster than they come due.
     """
-    if gap is None or missed is not MissedRuns.SKIP:
+    if gap is None:
         return SHORTEST_INTERVAL_S
+    if missed is not MissedRuns.SKIP:
+        return max(1, min(SHORTEST_INTERVAL_S, gap // timedelta(seconds=_MADE_UP_SHARE)))
     return max(SHORTEST_INTERVAL_S, (gap - lateness) // timedelta(seconds=1))
 
 

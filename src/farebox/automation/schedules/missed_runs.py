@@ -14,6 +14,7 @@ from farebox.automation.plan_window import PlanWindow
 from farebox.automation.schedules.due_times import due_times, last_due_time
 from farebox.automation.schedules.schedule import ConditionSchedule, Schedule
 
+LEAST_TO_LAND: Final = timedelta(seconds=30)  # of a run: it is built, sent and in a ledger by then
 _JUST_BEFORE: Final = timedelta(microseconds=1)
 
 
@@ -56,15 +57,21 @@ def next_slots(
     and the first slot returned are skipped by the policy: they become no rows, however many they
     are. The deadline is `lateness` after the due time under SKIP, the next due time under
     CATCH_UP_ONE (a later run supersedes an earlier one), and the end of the window under
-    CATCH_UP_ALL. A condition is polled under SKIP, whatever the policy.
+    CATCH_UP_ALL. A condition is polled under SKIP, whatever the policy. A due time that the end of
+    the window leaves too little time is none: nothing of it could land.
     """
     policy = MissedRuns.SKIP if isinstance(schedule, ConditionSchedule) else rule.missed
     effective = LatenessRule(policy, rule.lateness)
     begin = _begin(schedule, window, effective, now)
     if begin is not None:
         after = begin if after is None else max(after, begin)
-    slots = _slots(schedule, window, effective, after)
-    return tuple(islice((slot for slot in slots if slot.deadline_at >= now), count))
+    room = min(LEAST_TO_LAND, effective.lateness)
+    found = (
+        slot
+        for slot in _slots(schedule, window, effective, after)
+        if slot.deadline_at >= now and slot.deadline_at - slot.scheduled_for >= room
+    )
+    return tuple(islice(found, count))
 
 
 def earliest_start(

@@ -21,6 +21,7 @@ from farebox.automation.lifecycle.installations import (
     InstallTransaction,
     OpenedMandate,
     SignedInstallation,
+    check_end,
 )
 from farebox.automation.paymaster.sponsored_store import SponsoredPurpose
 from farebox.automation.plans.session_spec import AuthorityMode
@@ -115,10 +116,11 @@ class SessionInstallations:
     async def _submit(
         self, terms: PlanTerms, request: SignedInstallation
     ) -> Installed | InstallPending:
-        entry = self._check_entry(terms, request)
+        entry, until = self._check_entry(terms, request)
         there = await self._read_back.read(terms)
         if there is not None:
             return there
+        check_end(terms, self._ledgers.now(), self._clock.now(), ledger=until)
         call = AuthorizedCall(entry.root_call, (entry,))
         sent = await self._sponsorship.send(terms, SponsoredPurpose.INSTALL, call)
         match sent:
@@ -141,8 +143,11 @@ class SessionInstallations:
         why = f"The installation was not sent: {obstacle}. Send the same request again later."
         return AutomationUnavailable(why, retry_after_s=wait_s)
 
-    def _check_entry(self, terms: PlanTerms, request: SignedInstallation) -> AuthEntry:
-        """The one entry, which the plan's account has signed for exactly the issued tree."""
+    def _check_entry(self, terms: PlanTerms, request: SignedInstallation) -> tuple[AuthEntry, int]:
+        """The one entry, which the plan's account has signed for exactly the issued tree.
+
+        Returned with the last ledger of what it installs.
+        """
         if len(request.entries) != 1 or terms.session_spec is None:
             raise _mismatch("One entry is signed: that of the installation.")
         try:
@@ -152,14 +157,15 @@ class SessionInstallations:
         if entry.kind not in PAYING_KINDS or entry.address != terms.account:
             raise _mismatch("The entry is not of the plan's account.")
         spec, now = read_spec(terms.session_spec), self._ledgers.now().sequence
-        if self._trees.read_until(terms, spec, entry) is None:
+        until = self._trees.read_until(terms, spec, entry)
+        if until is None:
             raise _mismatch("The entry authorizes other calls than those that were issued.")
         if not now < entry.expires_at_ledger <= now + _FUTURE:
             raise _mismatch("The signature has expired, or expires too late: ask for new material.")
         is_keyed = isinstance(entry.signature, KeySignatures)
         if is_keyed and not every_signature_verifies(entry, terms.network.id):
             raise _mismatch("The signature does not verify.")
-        return entry
+        return entry, until
 
     async def _follow(self, terms: PlanTerms, tx_hash: bytes) -> Installed | InstallPending:
         """The owner's transaction, or ours of an earlier call."""

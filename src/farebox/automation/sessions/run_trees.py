@@ -15,7 +15,11 @@ from farebox.automation.execution.record_nested import (
     nested_amounts,
     record_tree,
 )
-from farebox.automation.execution.run_authority import RunNotPrepared
+from farebox.automation.execution.run_authority import (
+    INTERVAL_NOT_PASSED,
+    TOO_EARLY,
+    RunNotPrepared,
+)
 from farebox.automation.execution.simulate_run import RunSimulator
 from farebox.automation.plans.session_spec import SessionSpec
 from farebox.automation.plans.stored_plan import PlanTerms
@@ -99,10 +103,10 @@ def judge_uses(
     if ledger_time > spec.not_after:
         return RunNotPrepared(ErrorClass.SESSION, "session_expired")
     if ledger_time < spec.not_before:
-        return RunNotPrepared(ErrorClass.DEADLINE, "too_early")
+        return RunNotPrepared(ErrorClass.DEADLINE, TOO_EARLY)
     if slot is None:
         return None
     root, row = slot
     if uses.is_too_early(spec, root=root, row=row, ledger_time=ledger_time):
-        return RunNotPrepared(ErrorClass.DEADLINE, "interval_not_passed")
+        return RunNotPrepared(ErrorClass.DEADLINE, INTERVAL_NOT_PASSED)
     return None

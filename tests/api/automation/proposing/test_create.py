@@ -43,6 +43,7 @@ async def test_proposal_of_a_keeper_has_schedule_quote_session_and_preflight(
     assert int(preflight["estimatedFeeStroops"]) > 0
     assert {each["code"] for each in preflight["checks"]} == {
         "paymaster",
+        "schedule",
         "code_unchanged",
         "account_exists",
         "check_answers",

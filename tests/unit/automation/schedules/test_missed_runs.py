@@ -80,8 +80,8 @@ def test_catch_up_all_runs_every_slot_until_the_window_ends() -> None:
 
 
 def test_slots_end_with_the_window_and_so_do_their_deadlines() -> None:
-    assert slots(SKIP, after=46, now=46.5, count=9) == [(47, 47.25), (48, 48)]
-    assert slots(ONE, after=46, now=46.5, count=9) == [(47, 48), (48, 48)]
+    assert slots(SKIP, after=46, now=46.5, count=9) == [(47, 47.25)], "nothing lands at the end"
+    assert slots(ONE, after=46, now=46.5, count=9) == [(47, 48)]
     assert slots(ALL, after=48, now=48, count=9) == []
     assert slots(SKIP, after=None, now=49, count=9) == []
 
@@ -112,13 +112,15 @@ def test_slots_are_those_of_a_slow_model(
     policy: MissedRuns, every_m: int, late_m: int, after: int | None, now: int
 ) -> None:
     """Every due time is judged on its own, in minutes since the start."""
-    end = 48 * 60
+    end, room = 48 * 60, min(late_m, 0.5)  # half a minute, so that a run can land
     wanted = []
     for at in range(0, end + 1, every_m):
         following = at + every_m if at + every_m <= end else end
         deadline = {SKIP: at + late_m, ONE: max(at + late_m, following), ALL: end}[policy]
         is_superseded = policy is ONE and at + late_m < now and at + every_m <= min(now, end)
-        if (after is None or at > after) and min(deadline, end) >= now and not is_superseded:
+        has_room = min(deadline, end) - at >= room
+        is_wanted = (after is None or at > after) and min(deadline, end) >= now
+        if is_wanted and has_room and not is_superseded:
             wanted.append((at, min(deadline, end)))
     found = next_slots(
         IntervalSchedule(every_m * 60, START),
