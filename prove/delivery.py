@@ -24,6 +24,7 @@ from prove.delivery_case import (
     sweep,
 )
 from prove.delivery_control import Control, broken_sources, timed_sources
+from prove.delivery_hostile import HostileCase, draw_hostile, run_hostile
 from prove.delivery_verdict import DeliveryViolation
 from prove.gateway_controls import are_controls_caught, run_cases
 from prove.interceptor import Boundary
@@ -49,16 +50,30 @@ async def boundaries_of(world: World, authority: Authority) -> list[Boundary]:
     return sorted(boundary for boundary, count in times.items() if count >= _USUAL)
 
 
-def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) -> list[DeliveryCase]:
+Case = DeliveryCase | HostileCase
+
+
+def plan_cases(boundaries: Sequence[Boundary], *, seeds: int, is_quick: bool) -> list[Case]:
     """Plan the cases of a run, or the one case that SEED and CASE name."""
     seed, number = int(os.environ.get("SEED", "1")), os.environ.get("CASE")
     if number is not None:
-        candidates = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
-        return [case for case in candidates if case.number == int(number)]
+        return [case for case in _cases_of(boundaries, seed) if case.number == int(number)]
     if is_quick:
-        return sweep(boundaries)[::_QUICK_EVERY]
-    drawn = [case for each in range(2, seeds + 1) for case in draw_cases(boundaries, each)]
-    return sweep(boundaries) + drawn
+        return [*draw_hostile(1), *sweep(boundaries)[::_QUICK_EVERY]]
+    return [case for each in range(1, seeds + 1) for case in _cases_of(boundaries, each)]
+
+
+def _cases_of(boundaries: Sequence[Boundary], seed: int) -> list[Case]:
+    """Plan the cases of a seed: the first one plays every fault, the others each call once."""
+    faults = sweep(boundaries) if seed == 1 else draw_cases(boundaries, seed)
+    return [*draw_hostile(seed), *faults]
+
+
+async def run_either(world: World, authority: Authority, case: Case) -> DeliveryOutcome:
+    """Run a case of either kind."""
+    if isinstance(case, HostileCase):
+        return await run_hostile(world, authority, case)
+    return await run_case(world, authority, case)
 
 
 async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
@@ -79,7 +94,7 @@ async def prove(is_quick: bool) -> tuple[bool, dict[str, object]]:
             if not cases:
                 raise RunFailed("no case has this number")
             outcomes = await run_cases(
-                cases, lambda case: run_case(world, authority, case), workers=_WORKERS
+                cases, lambda case: run_either(world, authority, case), workers=_WORKERS
             )
             caught = is_replay or await _controls_are_caught(world, authority, folder)
     figures = figures_of(outcomes) | {"boundaries": len(boundaries), "seeds": seeds}
