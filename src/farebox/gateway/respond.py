@@ -7,8 +7,9 @@ from typing import Final, Protocol
 from farebox.catalog.discovery.canonical_url import normalize_path
 from farebox.facilitator.settlement import KeyConflict, NothingSent, NotSettled
 from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.gateway.delivery.deliver import Deliverer, ResponseWriter
+from farebox.gateway.delivery.deliver import Deliverer
 from farebox.gateway.delivery.outcome import AttemptStarted, WrapperChanged
+from farebox.gateway.delivery.pass_response import ResponseWriter
 from farebox.gateway.delivery.pay import PaidRequest, Payer
 from farebox.gateway.delivery.reservation_store import NewPayment
 from farebox.gateway.offers.offer import GatewayUrl, build_offer

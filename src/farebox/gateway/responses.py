@@ -128,9 +128,10 @@ class ResponseContext:
         if failed.state is PaymentState.PAID:
             left = failed.payment.unused_attempts
         message = f"The request is paid and was not delivered: {failed.fault.value}. "
+        how = "over HTTP" if failed.fault is DeliveryFault.ABOVE_LIMIT else "again"
         advice = (
-            "Send the same request with the same PAYMENT-SIGNATURE again: it is not charged again."
-            if left
+            f"Send the same request with the same PAYMENT-SIGNATURE {how}: it is not charged again."
+            if failed.state is PaymentState.PAID
             else "The payment is owed: its URL shows its state."
         )
         return self.settled_error(failed.payment, code, message + advice, attempts_left=left)

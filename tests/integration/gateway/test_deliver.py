@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -12,13 +12,13 @@ import pytest
 
 from farebox.gateway.delivery import payment_store, reservation_store
 from farebox.gateway.delivery.deliver import (
-    BuyerLeft,
     Deliverer,
     DeliveryFault,
     NotDelivered,
     ResponseCut,
 )
 from farebox.gateway.delivery.keep_response import ResponseKeeper
+from farebox.gateway.delivery.pass_response import BuyerLeft
 from farebox.gateway.payment import GatewayPayment, PaymentState
 from farebox.gateway.relay.breaker import FAILURES, UpstreamBreaker
 from farebox.gateway.relay.received_body import MEMORY_BYTES, ReceivedBody
@@ -44,11 +44,17 @@ class RecordedResponse:
     """The buyer's side; it leaves after `leaves_after` bytes of the body."""
 
     leaves_after: int | None = None
+    limit_bytes: int | None = None
+    has_left: bool = False
     status: int = 0
     headers: list[RawHeader] = field(default_factory=list)
     length: int | None = None
     body: bytes = b""
     is_whole: bool = False
+
+    def while_connected(self) -> AbstractAsyncContextManager[None]:
+        """The buyer leaves within no wait."""
+        return nullcontext()
 
     async def start(self, status: int, headers: list[RawHeader], *, length: int | None) -> None:
         """Keep status and headers."""
@@ -156,7 +162,9 @@ async def test_status_of_the_upstream_is_delivered(attempt: Attempt, status: int
         assert (await it.row()).state is PaymentState.DELIVERED
 
 
-@pytest.mark.parametrize("status", [301, 302, 304, 307, 401, 407, 408, 429, 500, 502, 503, 599])
+@pytest.mark.parametrize(
+    "status", [301, 302, 304, 307, 401, 402, 407, 408, 429, 500, 502, 503, 599]
+)
 async def test_status_that_is_no_delivery_may_be_attempted_again(
     attempt: Attempt, status: int
 ) -> None:
@@ -221,10 +229,16 @@ async def test_response_that_breaks_after_a_part_was_passed_on_is_cut(attempt: A
         assert (await it.row()).state is PaymentState.PAID
 
 
-async def test_buyer_who_leaves_a_long_response_has_got_it(attempt: Attempt) -> None:
+@pytest.mark.parametrize("may_repeat", [True, False])
+async def test_buyer_who_leaves_a_long_response_has_not_got_it(
+    attempt: Attempt, may_repeat: bool
+) -> None:
     async with attempt(answers(b"x" * 90_000), leaves_after=2_000) as it:
-        assert await it.deliver() is None
-        assert (await it.row()).state is PaymentState.DELIVERED
+        with pytest.raises(BuyerLeft):
+            await it.deliver(may_repeat=may_repeat)
+        row = await it.row()
+        assert row.state is (PaymentState.PAID if may_repeat else PaymentState.OWED)
+        assert (row.attempts, row.attempt_until, await it.stored()) == (1, None, 0)
 
 
 async def test_buyer_who_leaves_a_short_response_finds_it_stored(attempt: Attempt) -> None:
