@@ -6,7 +6,7 @@ from typing import Protocol
 
 from farebox.facilitator.settlement import NotSettled
 from farebox.facilitator.settling.settle_request import SettleRequest
-from farebox.gateway.delivery.deliver import ResponseWriter
+from farebox.gateway.delivery.pass_response import ResponseWriter
 from farebox.gateway.payment import BuyerRequest, GatewayPayment
 from farebox.gateway.relay.received_body import ReceivedBody
 from farebox.kernel.caller import Caller

@@ -14,7 +14,8 @@ from farebox.gateway.analytics.recorded_request import (
 )
 from farebox.gateway.buyer_connection import BuyerConnection
 from farebox.gateway.cross_origin import OPEN, preflight_headers
-from farebox.gateway.delivery.deliver import BuyerLeft, ResponseCut
+from farebox.gateway.delivery.deliver import ResponseCut
+from farebox.gateway.delivery.pass_response import BuyerLeft
 from farebox.gateway.gateway_path import (
     GatewayPath,
     is_gateway_path,
@@ -64,7 +65,7 @@ class GatewayEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         context = context_of(scope)
         context.path = logged_path(scope["raw_path"])
-        connection = BuyerConnection(receive, send)
+        connection = BuyerConnection(scope, receive, send)
         path, wrapper, response, is_passed_on = None, None, None, False
         try:
             await self._count(scope)
@@ -86,6 +87,7 @@ class GatewayEndpoint:
                 raise  # half a response is out: the server cuts the connection
             response = _failed(context.request_id, error)
         finally:
+            connection.close()
             if path is not None and wrapper is not None:
                 ended = RequestOutcome.UPSTREAM_SUCCESS if is_passed_on else None
                 self._record(scope, connection, path, wrapper, response or ended)

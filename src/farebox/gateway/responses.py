@@ -34,6 +34,7 @@ UNPROVEN_S: Final = round(UNPROVEN_EVERY.total_seconds())
 _AGAIN: Final = (
     " Send the same request with the same PAYMENT-SIGNATURE again: it is not charged again."
 )
+_AGAIN_BY_HTTP: Final = _AGAIN.replace(" again:", " over HTTP:")  # this door cannot carry it
 _OWED: Final = " The payment is owed: its URL shows its state."
 _UNPROVEN: Final = (
     "Whether the payment has landed cannot be proven. It is looked at every hour: send the same"
@@ -140,7 +141,8 @@ class ResponseContext:
         if failed.state is PaymentState.PAID:
             left = failed.payment.unused_attempts
         message = f"The request is paid and was not delivered: {failed.fault.value}."
-        message += _AGAIN if left else _OWED
+        again = _AGAIN_BY_HTTP if failed.fault is DeliveryFault.ABOVE_LIMIT else _AGAIN
+        message += again if left else _OWED
         return self.settled_error(failed.payment, code, message, attempts_left=left)
 
     def render(

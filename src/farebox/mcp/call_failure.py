@@ -46,14 +46,6 @@ def failure_of(
     return paid_call_failed(error.reason.value, has_payment=has_payment and is_sent)
 
 
-def too_large(*, has_payment: bool, is_settled: bool = False) -> RpcError:
-    """Make the error of a response above the limit."""
-    outcome = CallOutcome.SETTLED_NOT_DELIVERED if is_settled else None
-    return paid_call_failed(
-        UnknownOutcomeReason.TOO_LARGE.value, has_payment=has_payment, outcome=outcome
-    )
-
-
 def too_late(*, has_payment: bool) -> RpcError:
     """Make the error of a call without a response in time."""
     return paid_call_failed(UnknownOutcomeReason.DEADLINE.value, has_payment=has_payment)

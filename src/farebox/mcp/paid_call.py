@@ -32,8 +32,10 @@ _LOCAL: Final = "http://"
 class OwnGateway(Protocol):
     """Calls a wrapper of this service, as `InProcessGateway` does."""
 
-    async def call(self, call: PreparedCall, sender: Sender) -> CallResponse:
-        """Call the wrapper; the call is counted as the sender's."""
+    async def call(
+        self, call: PreparedCall, sender: Sender, leaving: asyncio.Event
+    ) -> CallResponse:
+        """Call the wrapper until nobody waits any more; the call is counted as the sender's."""
         ...
 
 
@@ -94,7 +96,8 @@ class PaidCalls:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
         if len(self._tasks) + self._count_unsent() >= self._max_calls:
             raise paid_call_failed(BUSY, has_payment=False)
-        task = asyncio.create_task(self._send(call, sender))
+        leaving = asyncio.Event()
+        task = asyncio.create_task(self._send(call, sender, leaving))
         self._tasks.add(task)
         task.add_done_callback(self._forget)
         has_payment = call.signature is not None
@@ -103,6 +106,7 @@ class PaidCalls:
         except TimeoutError:
             raise too_late(has_payment=has_payment) from None
         finally:
+            leaving.set()  # nobody waits any more
             if not has_payment:
                 task.cancel()
 
@@ -158,9 +162,11 @@ class PaidCalls:
             place = judged.detail or judged.reason.value
             raise _invalid(f"The parameters do not fit the listing's schema: {place}.")
 
-    async def _send(self, call: PreparedCall, sender: Sender) -> CallResponse:
+    async def _send(
+        self, call: PreparedCall, sender: Sender, leaving: asyncio.Event
+    ) -> CallResponse:
         if self._routes.is_own(call.url):
-            return await self._routes.gateway.call(call, sender)
+            return await self._routes.gateway.call(call, sender, leaving)
         local = self._routes.local if call.url.startswith(_LOCAL) else None
         return await call_remote(local or self._routes.outbound, call, deadline_s=CALL_S)
 

@@ -346,3 +346,42 @@ async def test_ended_payment_stays_as_it_is(database: Database, state: PaymentSt
         found = await payment_store.find_payment(db, new.identity)
     assert found is not None
     assert found.state is state
+
+
+async def test_attempt_that_is_given_back_does_not_count(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database), method="POST")
+    row = await paid(database, new)
+    for _ in range(2 * MAX_ATTEMPTS):
+        async with database.connection() as db:
+            assert await payment_store.return_attempt(db, row)
+            found = await payment_store.find_payment(db, new.identity)
+        assert found is not None
+        assert (found.state, found.attempts, found.attempt_until, found.may_repeat) == (
+            PaymentState.PAID, 0, None, True,
+        )  # fmt: skip
+        assert (await counters_of(database, new.wrapper)).in_progress == 0
+        begun = await begin(database, new)
+        assert begun is not None
+        row = begun
+    assert row.attempts == 1
+
+
+async def test_attempt_is_given_back_by_its_owner_alone(database: Database) -> None:
+    new = new_payment(await enabled_wrapper(database))
+    first = await paid(database, new)
+    async with database.connection() as db:
+        assert await payment_store.return_attempt(db, first)
+    second = await begin(database, new)
+    assert second is not None
+    assert second.attempts == first.attempts
+    async with database.connection() as db:  # the same number, and another attempt
+        assert not await payment_store.return_attempt(db, first)
+        assert await payment_store.read_lease(db, first) is None
+        left = await payment_store.read_lease(db, second)
+    assert left is not None
+    assert timedelta(0) < left <= A_MINUTE
+    assert (await counters_of(database, new.wrapper)).in_progress == 1
+    assert await end(database, second, PaymentState.DELIVERED)
+    async with database.connection() as db:
+        assert not await payment_store.return_attempt(db, second)
+        assert await payment_store.read_lease(db, second) is None

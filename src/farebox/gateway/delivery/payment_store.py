@@ -169,7 +169,10 @@ async def end_attempt(
         kept AS (
             INSERT INTO gateway_responses (network, payer, nonce, status, sealed, expires_at)
             SELECT $1, $2, $3, $6, $8, clock_timestamp() + $9::interval
-            FROM ended WHERE $8::bytea IS NOT NULL)
+            FROM ended WHERE $8::bytea IS NOT NULL
+            ON CONFLICT (network, payer, nonce) DO UPDATE
+            SET status = excluded.status, sealed = excluded.sealed,
+                expires_at = excluded.expires_at)
         SELECT true FROM ended
         """,
         *payment.identity.row_key,
@@ -246,6 +249,45 @@ async def end_unattended(db: Connection, payment: GatewayPayment, state: Payment
         state.value,
     )
     return is_ended is True
+
+
+async def return_attempt(db: Connection, payment: GatewayPayment) -> bool:
+    """Give back the attempt that `payment` was read in; False when it was ended before.
+
+    The request of the attempt was not sent to the upstream: the attempt does not count. Its number
+    is used again, so the end of its time says which one is given back.
+    """
+    is_returned = await db.fetchval(
+        f"""
+        WITH returned AS (
+            UPDATE gateway_payments
+            SET attempts = attempts - 1, attempt_until = NULL, may_repeat = true
+            WHERE {KEY} AND state = 'paid' AND attempts = $4 AND attempt_until = $5
+            RETURNING wrapper_id),
+        uncounted AS (
+            UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
+            FROM returned WHERE c.wrapper_id = returned.wrapper_id)
+        SELECT true FROM returned
+        """,
+        *payment.identity.row_key,
+        payment.attempts,
+        payment.attempt_until,
+    )
+    return is_returned is True
+
+
+async def read_lease(db: Connection, payment: GatewayPayment) -> timedelta | None:
+    """Read the time that the attempt `payment` was read in has left; None once it was ended."""
+    left: timedelta | None = await db.fetchval(
+        f"""
+        SELECT attempt_until - clock_timestamp() FROM gateway_payments
+        WHERE {KEY} AND state = 'paid' AND attempts = $4 AND attempt_until = $5
+        """,
+        *payment.identity.row_key,
+        payment.attempts,
+        payment.attempt_until,
+    )
+    return left
 
 
 def _of_row(alias: str) -> str:
