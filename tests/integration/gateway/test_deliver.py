@@ -116,8 +116,8 @@ class Attempted:
         """Begin another attempt."""
         async with self.database.connection() as db:
             begun = await payment_store.start_attempt(
-                db, self.payment.identity, self.payment.binding, attempt_for=timedelta(hours=1),
-                concurrent_requests=50, may_repeat=False,
+                db, self.payment, attempt_for=timedelta(hours=1), concurrent_requests=50,
+                may_repeat=False,
             )  # fmt: skip
         assert begun is not None
         self.payment = begun

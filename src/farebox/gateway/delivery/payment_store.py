@@ -254,15 +254,14 @@ async def end_unattended(db: Connection, payment: GatewayPayment, state: Payment
 async def return_attempt(db: Connection, payment: GatewayPayment) -> bool:
     """Give back the attempt that `payment` was read in; False when it was ended before.
 
-    The request of the attempt was not sent to the upstream: the attempt does not count. Its number
-    is used again, so the end of its time says which one is given back.
+    The request of the attempt was not sent to the upstream: the attempt does not count.
     """
     is_returned = await db.fetchval(
         f"""
         WITH returned AS (
             UPDATE gateway_payments
             SET attempts = attempts - 1, attempt_until = NULL, may_repeat = true
-            WHERE {KEY} AND state = 'paid' AND attempts = $4 AND attempt_until = $5
+            WHERE {KEY} AND state = 'paid' AND epoch = $4 AND attempt_until IS NOT NULL
             RETURNING wrapper_id),
         uncounted AS (
             UPDATE wrapper_counters c SET in_progress = c.in_progress - 1
@@ -270,8 +269,7 @@ async def return_attempt(db: Connection, payment: GatewayPayment) -> bool:
         SELECT true FROM returned
         """,
         *payment.identity.row_key,
-        payment.attempts,
-        payment.attempt_until,
+        payment.epoch,
     )
     return is_returned is True
 
@@ -281,11 +279,10 @@ async def read_lease(db: Connection, payment: GatewayPayment) -> timedelta | Non
     left: timedelta | None = await db.fetchval(
         f"""
         SELECT attempt_until - clock_timestamp() FROM gateway_payments
-        WHERE {KEY} AND state = 'paid' AND attempts = $4 AND attempt_until = $5
+        WHERE {KEY} AND state = 'paid' AND epoch = $4
         """,
         *payment.identity.row_key,
-        payment.attempts,
-        payment.attempt_until,
+        payment.epoch,
     )
     return left
 
