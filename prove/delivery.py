@@ -112,7 +112,7 @@ async def _controls_are_caught(world: World, authority: Authority, folder: Path)
     """Run the case of every control with its build."""
 
     async def run(broken: World, control: Control) -> tuple[bool, object]:
-        outcome = await run_case(broken, authority, control.case)
+        outcome = await run_either(broken, authority, control.case)
         return control.shows_in(outcome), outcome
 
     return await are_controls_caught(world, folder, Control, broken_sources, run)

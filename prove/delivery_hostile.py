@@ -36,12 +36,19 @@ _FIRST_STATUSES: Final = (
 )  # fmt: skip
 _SIZES: Final = (0, 3_000, 60_000, 400_000)
 _STORED_BYTES: Final = 60_000
+_HUGE_BYTES: Final = 14_000_000  # more than all buffers between the service and its buyer
+_LEAVES_WITHIN_S: Final = 0.8
+_USED: Final = 409
 _UNDELIVERED: Final = frozenset({401, 402, 407, 408, 429})
 _OUTAGE_S: Final = 3600
 _UNDECIDABLE: Final = 100
 _SENDS: Final = 3  # envelopes of one sequence whose treatment is drawn
 _LIMITS: Final = WrapperLimits(
-    requests_per_minute=10_000, concurrent_requests=500, timeout_s=2, kept_response_bytes=65_536
+    requests_per_minute=10_000,
+    concurrent_requests=500,
+    timeout_s=2,
+    max_response_bytes=16_000_000,
+    kept_response_bytes=65_536,
 )
 
 
@@ -219,29 +226,35 @@ async def _play_rebuilt(shop: Shop, case: HostileCase) -> None:
 
 async def _play_leaves(shop: Shop, case: HostileCase) -> None:
     """Buyers leave before the call, while it lasts, and after some bytes of the response."""
-    rng = shop.rng
     for number in range(_LEAVERS):
-        payment = await shop.payments.sign(BUYER)
-        size, method = rng.choice(_SIZES), rng.choice(("GET", "GET", "POST"))
-        shop.upstream.takes_s = rng.choice((0.0, 0.0, 0.4))
+        await _leave_once(shop, number, size=shop.rng.choice(_SIZES))
+    await _leave_once(shop, _LEAVERS, size=_HUGE_BYTES, after=shop.rng.randrange(1, 10_000))
+
+
+async def _leave_once(shop: Shop, number: int, *, size: int, after: int | None = None) -> None:
+    """Leave after so many bytes of the answer, at once (-1), or after a while (0); then repeat."""
+    rng = shop.rng
+    if after is None:
         after = rng.choice((-1, 0, 1, rng.randrange(1, 600), rng.randrange(1, size + 300)))
-        if after <= 0:  # what is in the buffers of the kernel counts as read
-            size = min(size, _STORED_BYTES)
-        target = f"/item?n={number}&bytes={size}"
-        began = asyncio.get_running_loop().time()
-        wait_s = rng.random() * 0.8
+    if after <= 0:  # what is in the buffers of the kernel counts as read
+        size = min(size, _STORED_BYTES)
+    method = "GET" if size == _HUGE_BYTES else rng.choice(("GET", "GET", "POST"))
+    target = f"/item?n={number}&bytes={size}"
+    payment = await shop.payments.sign(BUYER)
+    shop.upstream.takes_s = rng.choice((0.0, 0.0, 0.4))
+    until = asyncio.get_running_loop().time() + rng.random() * _LEAVES_WITHIN_S
 
-        def is_time(seen: bytes, after: int = after, until: float = began + wait_s) -> bool:
-            if after < 0:
-                return True
-            return len(seen) >= after if after else asyncio.get_running_loop().time() > until
+    def is_time(seen: bytes) -> bool:
+        if after < 0:
+            return True
+        return len(seen) >= after if after else asyncio.get_running_loop().time() > until
 
-        await shop.leave(payment, is_time, target=target, method=method)
-        shop.upstream.takes_s = 0.0
-        answer = await shop.repeat(payment, target=target, method=method)
-        # a POST of unknown outcome is owed; a long response that was sent whole is not stored
-        if method == "GET" and answer.status != 409:
-            shop.honest.append((payment, target))
+    await shop.leave(payment, is_time, target=target, method=method)
+    shop.upstream.takes_s = 0.0
+    answer = await shop.repeat(payment, target=target, method=method)
+    # a POST of unknown outcome is owed; a long response that was sent whole is not stored
+    if method == "GET" and (answer.status != _USED or size == _HUGE_BYTES):
+        shop.honest.append((payment, target))
 
 
 async def _play_stream_left(shop: Shop, case: HostileCase) -> None:
