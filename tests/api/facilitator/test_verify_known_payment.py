@@ -83,6 +83,13 @@ async def test_uncollected_success_verifies_as_it_settles_after_a_stop(
         assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
         again = await alone.verify(body)
         assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    stage.node().reset()
+    await stage.delete_rows()
+    await until(lambda: _is_accepted(stage, other))  # the other service has read the stop too
+
+
+async def _is_accepted(stage: Stage, body: Json) -> bool:
+    return (await stage.verify(body))["isValid"] is True
 
 
 async def _is_refused(stage: Stage, body: Json, reason: Reason) -> bool:
