@@ -21,8 +21,8 @@ from farebox.submission.try_again_later import TryAgainLaterCause
 class SentEnvelope:
     """A signed transaction, with the facts by which its fate is found later.
 
-    `replaced` are the envelopes that it was made in place of, oldest first. No answer of a node but
-    the ledger's own proves that one of them can not land, so its fate is looked for as well.
+    `replaced` are the envelopes that it was made in place of, oldest first. They are looked for as
+    well: one that a node did not queue may have been kept all the same.
     """
 
     tx_hash: bytes  # 32; of a fee bump the outer one
@@ -34,10 +34,16 @@ class SentEnvelope:
     fee_limit: Stroops
     sent_after_ledger: int  # the last closed ledger known: it can only land in a later one
     replaced: tuple["SentEnvelope", ...] = ()
+    was_refused: bool = False  # as invalid by each node, before it was replaced: none has it
 
-    def in_place_of(self, earlier: "SentEnvelope") -> "SentEnvelope":
+    def in_place_of(self, earlier: "SentEnvelope", *, was_refused: bool = False) -> "SentEnvelope":
         """This envelope, made in place of `earlier` and of those that it replaced."""
-        return replace(self, replaced=(*earlier.replaced, replace(earlier, replaced=())))
+        last = replace(earlier, replaced=(), was_refused=was_refused)
+        return replace(self, replaced=(*earlier.replaced, last))
+
+    def is_only_one_out(self) -> bool:
+        """Whether no envelope that it replaced can be with a node."""
+        return all(each.was_refused for each in self.replaced)
 
     def every(self) -> tuple["SentEnvelope", ...]:
         """This envelope, and those that it replaced."""

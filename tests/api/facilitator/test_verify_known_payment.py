@@ -8,7 +8,7 @@ import pytest
 from farebox.x402.reasons import Reason
 from support import node_proxy
 from support.payments import Json
-from support.stage import Stage
+from support.stage import Stage, own_relayer, service
 from support.waiting import until
 
 SIMULATE: Final = "simulateTransaction"
@@ -42,7 +42,7 @@ async def _stop_network(stage: Stage) -> None:
 
 
 async def _exhaust_payer(stage: Stage) -> None:
-    await stage.query("UPDATE sponsor_spend SET stroops = 10^12 WHERE scope = 'payer'")
+    await stage.query("UPDATE sponsor_spend SET stroops = 20000000 WHERE scope = 'payer'")
 
 
 async def _stop_payer(stage: Stage) -> None:
@@ -69,16 +69,27 @@ async def test_uncollected_success_verifies_as_it_settles_after_a_stop(
     stage: Stage, stop: Callable[[Stage], Awaitable[None]], reason: Reason
 ) -> None:
     """Control: a look in the journal after refusals by the ledger alone."""
-    body, tx_hash = await _landed_unanswered(stage)
-    await stop(stage)
-    other = (await stage.draft()).request()
-    await until(lambda: _is_refused(stage, other, reason))
-    verdict = await stage.verify(body)
-    assert verdict == {"isValid": True, "payer": verdict["payer"]}
-    outcome = await stage.settle(body)
-    assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
-    again = await stage.verify(body)
-    assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    budgets = {"FAREBOX_BUDGET_PAYER_STROOPS_TESTNET": "20000000"}
+    settings = stage.environment | await own_relayer(stage) | budgets
+    async with service(settings) as client:
+        alone = Stage(client, stage.networks, settings)
+        body, tx_hash = await _landed_unanswered(alone)
+        await stop(alone)
+        other = (await alone.draft()).request()
+        await until(lambda: _is_refused(alone, other, reason))
+        verdict = await alone.verify(body)
+        assert verdict == {"isValid": True, "payer": verdict["payer"]}
+        outcome = await alone.settle(body)
+        assert (outcome["success"], outcome["transaction"]) == (True, tx_hash)
+        again = await alone.verify(body)
+        assert (again["isValid"], again["invalidReason"]) == (False, Reason.DUPLICATE_SETTLEMENT)
+    stage.node().reset()
+    await stage.delete_rows()
+    await until(lambda: _is_accepted(stage, other))  # the other service has read the stop too
+
+
+async def _is_accepted(stage: Stage, body: Json) -> bool:
+    return (await stage.verify(body))["isValid"] is True
 
 
 async def _is_refused(stage: Stage, body: Json, reason: Reason) -> bool:

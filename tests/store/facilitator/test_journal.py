@@ -6,6 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from farebox.facilitator.budgets.budget import EnvelopeEntry
+from farebox.facilitator.journal import envelope_store
 from farebox.facilitator.journal.journal import SettlementJournal
 from farebox.facilitator.settlement import (
     FINAL_STATES,
@@ -22,7 +24,8 @@ from farebox.storage.pool import Database
 from farebox.submission.fate import SentEnvelope
 from farebox.x402.reasons import Reason
 from support.claims import claim, signed_envelope
-from support.manual_clock import ManualClock
+from support.manual_clock import START, ManualClock
+from support.waiting import until
 
 CONFIRMED = FinalStatus(SettlementState.CONFIRMED, ledger=102, fee_charged=23_000)
 CLAIM_LOST = Recording.CLAIM_LOST
@@ -243,3 +246,37 @@ async def test_find_unresolved_returns_only_sent_rows_of_the_age(
     assert [row.identity for row in rows] == [sent.identity]
     assert await journal.find_unresolved(Network.TESTNET, older_than_s=1, limit=10) == []
     assert await journal.find_unresolved(Network.PUBNET, older_than_s=0, limit=10) == []
+
+
+async def test_recorded_envelopes_lock_their_rows_in_the_order_of_every_statement(
+    database: Database, other_pool: Database
+) -> None:
+    """A transaction that has locked the first row of two can lock the second one.
+
+    Control: rows that are locked in the order of the batch, which deadlock with repeated claims.
+    """
+    journal = SettlementJournal(other_pool, ManualClock())
+    first, second = claim(1), claim(2)
+    for each in (second, first):
+        await journal.claim(each)
+    lock = "SELECT FROM settlements WHERE (network, payer, nonce) = ($1, $2, $3) FOR UPDATE"
+
+    async def is_waiting() -> bool:
+        async with database.connection() as own:
+            return bool(await own.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+
+    async with database.transaction() as db:
+        await db.execute(lock, *first.identity.row_key)
+        recording = asyncio.create_task(_record(other_pool, second, first))
+        await until(is_waiting)
+        await db.execute(f"{lock} NOWAIT", *second.identity.row_key)
+    assert await recording == [True, True]
+
+
+async def _record(pool: Database, *claims: Claim) -> list[bool]:
+    entries = [
+        EnvelopeEntry(each, envelope(tag=n, source=n), 0, START.date(), asset_is_named=True)
+        for n, each in enumerate(claims, 1)
+    ]
+    async with pool.transaction() as db:
+        return await envelope_store.record_sending(db, entries)

@@ -158,9 +158,9 @@ async def replace_envelope(db: Connection, item: EnvelopeEntry, *, held: FeeRese
         kept AS (
             INSERT INTO replaced_envelopes (network, payer, nonce, tx_hash, inner_hash, source,
                                             source_sequence, max_time, fee_limit,
-                                            sent_after_ledger)
+                                            sent_after_ledger, was_refused)
             SELECT network, payer, nonce, tx_hash, inner_hash, source, source_sequence, max_time,
-                   coalesce(fee_limit, 0), sent_after_ledger
+                   coalesce(fee_limit, 0), sent_after_ledger, $18
             FROM earlier),
         moved AS (
             UPDATE settlements s
@@ -183,6 +183,7 @@ async def replace_envelope(db: Connection, item: EnvelopeEntry, *, held: FeeRese
         held.stroops,
         item.claim.claim_id,
         held.at_risk,
+        item.sent.replaced[-1].was_refused,
     )
     return replaced is True
 
@@ -214,7 +215,7 @@ async def withdraw_envelope(
 ) -> bool:
     """Delete the row of an envelope that certainly never left this process. Under the lock.
 
-    A row of which an envelope was replaced is kept: nothing shows that none of them is out.
+    A row is kept while an envelope that was replaced may be out: one that no node has refused.
     """
     withdrawn = await db.fetchval(
         """
@@ -223,7 +224,8 @@ async def withdraw_envelope(
             WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $4 AND state = 'sending'
               AND claim_id = $5
               AND NOT EXISTS (SELECT FROM replaced_envelopes r
-                              WHERE (r.network, r.payer, r.nonce) = ($1, $2, $3))
+                              WHERE (r.network, r.payer, r.nonce) = ($1, $2, $3)
+                                AND NOT r.was_refused)
             RETURNING network, budget_on, payer, pay_to, caller, budget_owner, asset,
                       asset_is_named, -fee_held AS held, -fee_lost AS lost),
         """

@@ -148,8 +148,8 @@ class SettlementJournal:
     async def withdraw(self, identity: PaymentIdentity, tx_hash: bytes, *, claim_id: UUID) -> bool:
         """Delete the row of an envelope that certainly never left this process.
 
-        False when the row was taken over, so that another process may have sent it, or when it
-        has had another envelope.
+        False when the row was taken over, so that another process may have sent it, or when an
+        envelope that was replaced may be out.
         """
         async with self._database.transaction() as db:
             await budget_store.lock_networks(db, [identity.network])

@@ -35,7 +35,7 @@ _SELECT: Final[LiteralString] = """
     reason, answered_at, token_unverified, landed_hash,
     CASE WHEN state IN ('sending', 'submitted') THEN ARRAY(
         SELECT ROW(r.tx_hash, r.inner_hash, r.source, r.source_sequence, r.max_time, r.fee_limit,
-                   r.sent_after_ledger)
+                   r.sent_after_ledger, r.was_refused)
         FROM replaced_envelopes r
         WHERE (r.network, r.payer, r.nonce)
             = (settlements.network, settlements.payer, settlements.nonce)
@@ -365,14 +365,14 @@ def _read_row(row: Record) -> Settlement:
 
 def _read_replaced(row: Record) -> SentEnvelope:
     """Read an envelope that was replaced; its bytes are not kept, since it is never sent again."""
-    tx_hash, inner_hash, source, source_sequence, max_time, fee_limit, sent_after_ledger = row
     return SentEnvelope(
-        tx_hash=tx_hash,
-        inner_hash=inner_hash,
+        tx_hash=row[0],
+        inner_hash=row[1],
         envelope=Secret(b""),
-        source=Address(source),
-        source_sequence=source_sequence,
-        max_time=max_time,
-        fee_limit=Stroops(fee_limit),
-        sent_after_ledger=sent_after_ledger,
+        source=Address(row[2]),
+        source_sequence=row[3],
+        max_time=row[4],
+        fee_limit=Stroops(row[5]),
+        sent_after_ledger=row[6],
+        was_refused=row[7],
     )

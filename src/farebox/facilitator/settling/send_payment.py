@@ -212,13 +212,16 @@ class PaymentSender:
         """The fate of the last envelope and of all that it replaced, by `until` where it is open.
 
         A refusal of the last one is no fate of those before it: one of them may have used the very
-        sequence number for which it was refused.
+        sequence number for which it was refused. Where all were refused, one look will do.
         """
         is_open = isinstance(fate, Indeterminate) and fate.cause is not None
         if not (is_open or (sent.replaced and isinstance(fate, NotSent | Refused))):
             return fate
+        was_refused = not is_open and sent.is_only_one_out()
+        until = self._clock.monotonic() if was_refused else until
         watch = self._network.submitter.wait(sent, until=until)
-        return await self._network.shutdown.run_until_set(watch) or Indeterminate()
+        seen = await self._network.shutdown.run_until_set(watch) or Indeterminate()
+        return fate if was_refused and isinstance(seen, Indeterminate) else seen
 
     async def _is_unused(self, claim: Claim, sent: SentEnvelope, fate: Fate) -> bool:
         """Whether nothing has used the authorization of an envelope that seems dead."""
@@ -234,7 +237,7 @@ class PaymentSender:
         if self._clock.monotonic() >= until:
             return None
         if isinstance(fate, Refused) and fate.result_code == BAD_SEQUENCE:
-            return None if sent.replaced else accepted
+            return accepted if sent.is_only_one_out() else None
         if isinstance(fate, Dead):
             floor = None
         elif _is_outbid(fate):
@@ -264,7 +267,7 @@ class PaymentSender:
                 return None
             if built.tx_hash.hex() in earlier.hashes():
                 return None
-            sent = built.in_place_of(earlier)
+            sent = built.in_place_of(earlier, was_refused=isinstance(fate, Refused))
             recorded = await self._journal.replace(claim, sent)
         except (NotPayableNow, NoChannelFree, DatabaseUnavailable):
             return None
@@ -354,8 +357,8 @@ def _is_outbid(fate: Fate) -> TypeGuard[Refused | Indeterminate]:
 
 
 def _is_refused(sent: SentEnvelope, fate: Fate) -> bool:
-    """Whether the network refused the only envelope of the payment, so that none is out."""
-    return isinstance(fate, Refused) and not sent.replaced
+    """Whether the network refused every envelope of the payment, so that none is out."""
+    return isinstance(fate, Refused) and sent.is_only_one_out()
 
 
 def _read_refusal(fate: NotSent | Refused) -> Reason:
