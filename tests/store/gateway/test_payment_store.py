@@ -45,18 +45,30 @@ async def paid(database: Database, new: NewPayment) -> GatewayPayment:
 
 
 async def begin(
-    database: Database, new: NewPayment, *, concurrent_requests: int = 50, **other: bytes
+    database: Database,
+    new: NewPayment,
+    *,
+    concurrent_requests: int = 50,
+    other: Callable[[GatewayPayment], GatewayPayment] = lambda row: row,
 ) -> GatewayPayment | None:
     async with database.connection() as db:
         known = await payment_store.find_payment(db, new.identity)
         assert known is not None
         return await payment_store.start_attempt(
             db,
-            replace(known, **other),
+            other(known),
             attempt_for=A_MINUTE,
             concurrent_requests=concurrent_requests,
             may_repeat=True,
         )
+
+
+def of_another_request(row: GatewayPayment) -> GatewayPayment:
+    return replace(row, binding=bytes(32))
+
+
+def of_another_payment(row: GatewayPayment) -> GatewayPayment:
+    return replace(row, request_digest=bytes(32))
 
 
 async def end(database: Database, row: GatewayPayment, state: PaymentState) -> bool:
@@ -184,14 +196,16 @@ async def test_reservation_can_be_held_again_once_its_time_has_passed(database: 
         assert (first.epoch, held.epoch) == (0, 1)
 
 
-@pytest.mark.parametrize("other", ["binding", "request_digest"])
-async def test_reservation_of_another_request_is_not_held(database: Database, other: str) -> None:
+@pytest.mark.parametrize("other", [of_another_request, of_another_payment])
+async def test_reservation_of_another_request_is_not_held(
+    database: Database, other: Callable[[GatewayPayment], GatewayPayment]
+) -> None:
     """Control: a hold by the nonce alone continues whatever payment has it."""
     async with database.connection() as db:
         new = new_payment(await enabled_wrapper(database))
         row = await reservation_store.reserve(db, new, held_for=timedelta(0))
         assert row is not None
-        different = replace(row, **{other: bytes(32)})
+        different = other(row)
         assert await reservation_store.hold_reservation(db, different, held_for=A_MINUTE) is None
         assert await payment_store.record_paid(db, different, HASH, attempt_for=A_MINUTE) is None
 
@@ -318,9 +332,8 @@ async def test_attempt_begins_only_while_the_wrapper_has_room(database: Database
 async def test_attempt_belongs_to_the_bound_request_only(database: Database) -> None:
     new = new_payment(await enabled_wrapper(database))
     assert await end(database, await paid(database, new), PaymentState.PAID)
-    other = new_payment(new.wrapper, body=b"other")
-    assert await begin(database, new, binding=other.request.binding()) is None
-    assert await begin(database, new, request_digest=other.request_digest) is None
+    assert await begin(database, new, other=of_another_request) is None
+    assert await begin(database, new, other=of_another_payment) is None
 
 
 async def test_attempt_that_may_not_be_repeated_is_the_last(database: Database) -> None:

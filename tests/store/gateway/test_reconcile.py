@@ -76,7 +76,7 @@ async def test_landed_reservation_is_recorded_and_delivered_on_the_next_request(
     assert outcome.payment.attempts == 1  # type: ignore[union-attr]  # an attempt has started
 
 
-@pytest.mark.parametrize("state", ["failed", "dead", "unproven"])
+@pytest.mark.parametrize("state", ["failed", "dead"])
 async def test_reservation_of_a_payment_that_never_landed_is_released(
     database: Database, state: str
 ) -> None:

@@ -1,5 +1,6 @@
 """A payment is continued by the very request that presented it, and by no other one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -66,19 +67,27 @@ async def in_state(database: Database, new: NewPayment, state: PaymentState) -> 
         assert is_ended
 
 
+def of_another_transfer(new: NewPayment) -> NewPayment:
+    return replace(new, request_digest=b"f" * 32)
+
+
+def in_other_bytes(new: NewPayment) -> NewPayment:
+    return replace(new, presented_digest=b"f" * 32)
+
+
 STATES = [PaymentState.RESERVED, PaymentState.PAID, PaymentState.DELIVERED, PaymentState.OWED]
 
 
 @pytest.mark.parametrize("state", STATES)
-@pytest.mark.parametrize("other", ["request_digest", "presented_digest"])
+@pytest.mark.parametrize("forge", [of_another_transfer, in_other_bytes])
 async def test_other_payment_with_the_nonce_continues_nothing(
-    database: Database, state: PaymentState, other: str
+    database: Database, state: PaymentState, forge: Callable[[NewPayment], NewPayment]
 ) -> None:
     """Control: by nonce and binding alone it settles, is delivered, or gets the response."""
     new = await land(database, new_payment(await enabled_wrapper(database)))
     await in_state(database, new, state)
     settler = ScriptedSettler(UNUSED)
-    forged = replace(new, **{other: b"f" * 32})
+    forged = forge(new)
     for is_for_sale in (True, False):
         payer = payer_of(database, settler, sealer=sealer())
         outcome = await payer.pay(paid_request(forged, is_for_sale=is_for_sale))
