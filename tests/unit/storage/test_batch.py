@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from farebox.storage.batch import Batch
-from farebox.storage.faults import Conflict, DatabaseUnavailable
+from farebox.storage.faults import Conflict, DatabaseUnavailable, StatementRefused
 from support.waiting import until
 
 
@@ -57,6 +57,17 @@ async def test_refused_item_fails_alone() -> None:
     assert (answers[0], answers[2]) == (2, 6)
     assert isinstance(answers[1], Conflict)
     assert doubling.batches == [[1, 13, 3], [1], [13], [3]]
+
+
+async def test_item_whose_statement_is_refused_fails_alone() -> None:
+    async def run(items: Sequence[int]) -> list[int]:
+        if 13 in items:
+            raise StatementRefused("54000", "index row is too large")
+        return list(items)
+
+    answers = await asyncio.gather(*map(Batch(run).add, (1, 13, 3)), return_exceptions=True)
+    assert (answers[0], answers[2]) == (1, 3)
+    assert isinstance(answers[1], DatabaseUnavailable)
 
 
 async def test_lost_connection_fails_the_whole_batch_without_a_retry() -> None:
