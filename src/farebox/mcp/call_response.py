@@ -21,7 +21,8 @@ RECEIPT_META: Final = "x402/payment-response"  # x402's MCP transport
 _PAYMENT_REQUIRED_STATUS: Final = 402
 _FAILED: Final = 400
 _PENDING: Final = "settlement_pending"
-_SECONDS: Final = re.compile(r"[0-9]{1,5}")  # a day and a few hours at most
+_SECONDS: Final = re.compile(r"[0-9]{1,5}")
+_MAX_WAIT_S: Final = 86_400
 _CHALLENGE: Final = ("x402Version", "error", "resource", "accepts", "extensions")
 # an authorization that was never valid, or is not any more
 _NEVER_LANDS: Final = frozenset(
@@ -238,8 +239,9 @@ def _own_code(response: CallResponse) -> str:
 
 
 def _waiting(text: str) -> dict[str, Any]:
-    """Read a Retry-After in seconds (RFC 9110, section 10.2.3); nothing for any other text."""
-    return {"retryAfterSeconds": int(text)} if _SECONDS.fullmatch(text) else {}
+    """Read a Retry-After of a day at most (RFC 9110, section 10.2.3); nothing for other texts."""
+    seconds = int(text) if _SECONDS.fullmatch(text) else _MAX_WAIT_S + 1
+    return {"retryAfterSeconds": seconds} if seconds <= _MAX_WAIT_S else {}
 
 
 def is_settled(receipt: dict[str, Any] | None) -> bool:

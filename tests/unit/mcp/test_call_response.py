@@ -207,7 +207,7 @@ def test_body_is_shown_as_json_text_or_base64(
 
 
 @pytest.mark.parametrize(
-    "value", ["\u00b2", "9" * 5_000, "-1", "1.5", "Wed, 25 Nov 2026 00:00:00 GMT"]
+    "value", ["\u00b2", "9" * 5_000, "86401", "-1", "1.5", "Wed, 25 Nov 2026 00:00:00 GMT"]
 )
 def test_retry_after_that_is_no_number_of_seconds_is_left_out(value: str) -> None:
     assert rendered(503, {"retry-after": "3"})["retryAfterSeconds"] == 3
