@@ -30,7 +30,7 @@ MAY_IMPORT = MappingProxyType(
             "vault",
             "x402",
         },
-        "mcp": {"catalog", "gateway", "outbound", "search", "storage", "x402"},
+        "mcp": {"catalog", "gateway", "outbound", "search", "stellar", "storage", "x402"},
         "signing": {"facilitator", "stellar", "x402"},
         "explorer": {"catalog", "stellar"},
         "skills": {"catalog"},

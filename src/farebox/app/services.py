@@ -103,7 +103,7 @@ def build_services(settings: Settings) -> Services:
     settler = facilitator.settler
     needs = GatewayNeeds(rpc, settler, ingress, catalog, vault, sign_in_networks.is_ours)
     gateway = build_gateway(settings, pools, clock, needs)
-    agents = build_agents(settings, pools, catalog, gateway)
+    agents = build_agents(settings, pools, catalog, gateway, rpc)
     wallets = build_wallets(networks, pools.upkeep, clock)
     runs = build_run_payments(settings, pools, clock, networks, automation, settler)
     plans = build_proposing(settings, pools, clock, networks, automation, runs.quotes, limiter)
