@@ -14,7 +14,10 @@ describe("readToolAnswer", () => {
   });
 
   test.each([
-    ...[null, "text", [], {}],
+    null,
+    "text",
+    [],
+    {},
     ...[{ result: {} }, { result: { structuredContent: [] } }, { error: 3 }].map((each) => ({ jsonrpc: "2.0", id: 7, ...each })),
     ...[{ jsonrpc: "2.0", id: 6 }, { jsonrpc: "2.0" }, { id: 7 }].map((each) => ({ ...each, result: { structuredContent: { status: 200 } } })),
     { jsonrpc: "2.0", id: null, error: { code: -32602, message: "No.", data: { reason: "INVALID_ARGUMENTS" } } },
