@@ -10,7 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from farebox.automation.authority.planned_calls import RunContext, ValueMissing, resolve
+from farebox.automation.authority.planned_calls import (
+    TRANSFER,
+    RunContext,
+    ValueMissing,
+    resolve,
+)
 from farebox.automation.authority.stored_calls import RunCalls, decode_calls
 from farebox.automation.execution.build_run import BuiltRun, RunBuilder
 from farebox.automation.execution.run_authority import ONLY_TOO_EARLY
@@ -18,19 +23,22 @@ from farebox.automation.execution.simulate_run import RecordedCall, RunSimulator
 from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.proposing.funds_check import run_needs
 from farebox.automation.proposing.preflight_report import PlanCheck, failed, passed
 from farebox.automation.runs import run_store
 from farebox.automation.runs.effects_check import EffectsRefused, judge_effects
 from farebox.automation.runs.retries import ErrorClass
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState
-from farebox.kernel.addresses import Address
+from farebox.kernel.addresses import Address, contract_address
 from farebox.kernel.amounts import Stroops
 from farebox.stellar.auth_entries import AuthEntry, CredentialKind
 from farebox.stellar.fees import FeeOverCeiling, FeePolicy, plan_fees
 from farebox.stellar.invocations import Invocation, write_invocation
 from farebox.stellar.ledger_clock import LedgerReading
 from farebox.stellar.rpc import FeeStats, RpcUnavailable
+from farebox.stellar.scval import ScKind, ScNumber
+from farebox.stellar.scval_writer import address_of
 from farebox.stellar.simulation import (
     NeedsRestore,
     RefusalKind,
@@ -40,6 +48,7 @@ from farebox.stellar.simulation import (
 )
 from farebox.storage.pool import Database
 
+_SESSION_FEE: Final = 120_000  # stroops: measured on a devnet, 80,000 to 83,000
 _UNSIGNED: Final = frozenset(
     (ProposalState.PROPOSED, ProposalState.PAYMENT_PENDING, ProposalState.PAID)
 )
@@ -101,11 +110,33 @@ class FirstRunTrial:
         if roots is None or account is None:
             detail = "Its amounts are known when it runs: it is simulated then."
             return DryRunResult((passed("dry_run", detail),))
-        tried = []
+        extra, tried = await self._authority_fee(terms, calls, account), []
         for leg, root in enumerate(roots):  # one owner has few slots for simulations
             recorded = await self._simulator.record(root.call, terms.owner)
-            tried.append(self._judge(terms, leg, root, account, recorded))
+            tried.append(self._judge(terms, leg, root, account, recorded, extra=extra))
         return _join(tried)
+
+    async def _authority_fee(self, terms: PlanTerms, calls: RunCalls, account: Address) -> int:
+        """What the mode adds to the resource fee of the call alone, in stroops.
+
+        The tokens of a run pass through its mandate, which has no entry for them yet: a transfer of
+        nothing to a new contract costs as much. A session's guard and verifier cost the same for
+        every call.
+        """
+        if terms.mode is AuthorityMode.SESSION:
+            return _SESSION_FEE
+        if terms.mode is not AuthorityMode.MANDATE:
+            return 0
+        debits, credits_ = run_needs(calls)
+        new = address_of(contract_address(terms.policy_id))
+        fee = 0
+        for token in dict.fromkeys((*debits, *credits_)):
+            nothing = ScNumber(ScKind.I128, 0)
+            entering = Invocation(token, TRANSFER, (address_of(account), new, nothing))
+            recorded = await self._simulator.record(entering.call, terms.owner)
+            if isinstance(recorded.simulation, Simulated):
+                fee += raise_resource_fee(recorded.simulation)
+        return fee
 
     async def _build(self, terms: PlanTerms, calls: RunCalls, now: datetime) -> DryRunResult | None:
         """The next transaction as it will be sent; None where its time has not come."""
@@ -152,6 +183,8 @@ class FirstRunTrial:
         root: Invocation,
         account: Address,
         recorded: RecordedCall,
+        *,
+        extra: int,
     ) -> DryRunResult:
         simulation, calls = recorded.simulation, decode_calls(terms.calls)
         name = "The first transaction" if terms.legs == 1 else f"Leg {leg}"
@@ -168,13 +201,12 @@ class FirstRunTrial:
         else:
             checks.append(passed("effects", "The effects are inside those declared."))
             changes = measured.changes
-        check, fee = self._check_fee(terms, simulation)
+        check, fee = self._check_fee(terms, raise_resource_fee(simulation) + extra)
         return DryRunResult((*checks, check), fee, changes)
 
-    def _check_fee(self, terms: PlanTerms, simulated: Simulated) -> tuple[PlanCheck, Stroops]:
+    def _check_fee(self, terms: PlanTerms, resource_fee: int) -> tuple[PlanCheck, Stroops]:
         ceiling = min(self._fees.ceiling, terms.max_fee)
         policy = FeePolicy(ceiling, min(self._fees.inclusion_cap, ceiling))
-        resource_fee = raise_resource_fee(simulated)
         planned = plan_fees(resource_fee, self._fee_stats(), policy, fee_bumped=True)
         if isinstance(planned, FeeOverCeiling):
             fee = planned.lowest_charge
