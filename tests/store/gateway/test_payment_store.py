@@ -278,9 +278,7 @@ async def test_attempt_that_sent_nothing_is_given_back_and_fences_its_end(
     new = new_payment(await enabled_wrapper(database))
     first = await paid(database, new)
     async with database.connection() as db:
-        assert await payment_store.end_attempt(
-            db, first, PaymentState.PAID, status=None, may_repeat=True, is_attempt=False
-        )
+        assert await payment_store.return_attempt(db, first)
     second = await begin(database, new)
     assert second is not None
     assert (first.attempts, second.attempts) == (1, 1)

@@ -210,14 +210,7 @@ class Payer:
         """End an attempt that nothing was sent in; it does not count as one."""
         try:
             async with self._database.connection() as db:
-                await payment_store.end_attempt(
-                    db,
-                    attempt,
-                    PaymentState.PAID,
-                    status=None,
-                    may_repeat=True,
-                    is_attempt=False,
-                )
+                await payment_store.return_attempt(db, attempt)
         except Outage:  # the attempt's time ends it
             return NotServed(attempt)
         return NotServed(replace(attempt, attempts=attempt.attempts - 1))

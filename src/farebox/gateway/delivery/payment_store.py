@@ -141,7 +141,6 @@ async def end_attempt(
     status: int | None,
     may_repeat: bool,
     kept: SealedResponse | None = None,
-    is_attempt: bool = True,
 ) -> bool:
     """End the attempt that `payment` was read in; False when it was ended before.
 
@@ -152,14 +151,12 @@ async def end_attempt(
         status: the upstream's status; None without a response.
         may_repeat: whether the upstream may get the request again.
         kept: the response that is stored in the same statement.
-        is_attempt: whether it counts as one of the payment's attempts.
     """
     is_ended = await db.fetchval(
         f"""
         WITH ended AS (
             UPDATE gateway_payments
             SET state = $5, attempt_until = NULL, status = $6, may_repeat = $7,
-                attempts = attempts - $10::integer,
                 ended_at = CASE WHEN $5 = 'paid' THEN NULL ELSE clock_timestamp() END
             WHERE {KEY} AND state = 'paid' AND epoch = $4 AND attempt_until IS NOT NULL
             RETURNING wrapper_id),
@@ -182,7 +179,6 @@ async def end_attempt(
         may_repeat,
         None if kept is None else kept.sealed,
         None if kept is None else kept.kept_for,
-        0 if is_attempt else 1,
     )
     return is_ended is True
 
