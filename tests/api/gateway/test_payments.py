@@ -9,6 +9,7 @@ from stellar_sdk.scval import to_address, to_int128
 from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.storage.pool import Database
+from farebox.x402.reasons import Reason
 from support.callers import Wallet, sign_in_wallet
 from support.paid_gateway import PAYMENTS, PaidGateway
 from support.payment_headers import receipt
@@ -102,6 +103,27 @@ async def test_lists_hold_what_a_wallet_received_paid_and_had_settled(shop: Paid
     assert await listed("since=2001-01-01T00:00:00Z", payee) == [direct, sold]
     assert await listed("until=2001-01-01T00:00:00Z", payee) == []
     assert await listed("role=received") == []
+
+
+async def test_unproven_payment_is_shown_to_both_sides_and_to_the_seller(
+    shop: PaidGateway,
+) -> None:
+    scene = shop.stage.networks[Network.TESTNET].scene
+    tx_hash = receipt(await shop.buy(await shop.serve()))["transaction"]
+    await shop.stage.query(
+        "UPDATE settlements SET state = 'unproven', answered_at = NULL, reason = $1",
+        Reason.OUTCOME_UNPROVEN.value,
+    )
+    await shop.stage.query("DELETE FROM gateway_responses")
+    await shop.stage.query("UPDATE gateway_payments SET state = 'reserved', paid_at = NULL")
+    payee = await wallet_of(shop, scene.payees[0].address)
+    payer = await wallet_of(shop, scene.payers[0].address)
+    for role, wallet in (("received", payee), ("paid", payer), ("settled", shop.seller)):
+        answer = await shop.send("GET", f"{PAYMENTS}?role={role}&state=unproven", wallet=wallet)
+        (shown,) = answer.json()["items"]
+        assert (shown["transaction"], shown["receipt"]["success"]) == (tx_hash, False)
+        assert shown["receipt"]["errorReason"] == Reason.OUTCOME_UNPROVEN.value
+        assert ("sale" in shown) is (role == "settled")
 
 
 async def test_list_has_pages(shop: PaidGateway) -> None:
