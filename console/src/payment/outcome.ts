@@ -32,8 +32,9 @@ export interface Open<A> {
 
 /** The codes by which the service refuses a request before it reads or passes on a payment. */
 const NEVER_PASSED_ON = new Set([
-  ...["invalid_request", "malformed_http", "origin_not_allowed", "cross_site_request", "session_required"],
-  ...["scope_missing", "body_too_large", "url_too_long", "unsupported_media_type", "host_not_allowed", "head_too_large"],
+  "invalid_request", "malformed_http", "origin_not_allowed", "cross_site_request", "session_required",
+  "scope_missing", "body_too_large", "url_too_long", "unsupported_media_type", "host_not_allowed",
+  "head_too_large",
 ]);
 /** Likewise, where the same request may pass later. */
 const NOT_PASSED_ON_NOW = new Set(["unauthenticated", "too_many_requests", "too_many_connections", "request_timeout"]);
@@ -43,8 +44,9 @@ const NOT_PASSED_ON_NOW = new Set(["unauthenticated", "too_many_requests", "too_
  * payment has landed, by whoever sent it, or it is not known whether it has.
  */
 export const IN_DOUBT: ReadonlySet<string> = new Set([
-  ...["payment_used", "duplicate_settlement", "settlement_pending", "outcome_unproven", "service_unavailable", "internal_error"],
-  ...["settle_exact_stellar_foreign_landing", "settle_exact_stellar_outcome_unproven", "unexpected_settle_error"],
+  "payment_used", "duplicate_settlement", "settlement_pending", "outcome_unproven", "service_unavailable",
+  "internal_error", "settle_exact_stellar_foreign_landing", "settle_exact_stellar_outcome_unproven",
+  "unexpected_settle_error",
 ]);
 
 const MAX_WAIT_SECONDS = 300;

@@ -1,5 +1,4 @@
 import type { Owner } from "@/api/session";
-import type { JsonObject } from "@/api/records";
 import type { Wallet } from "@/wallet/wallet";
 import type { Flow, FlowEvent } from "./flow";
 import { nextFlow, openPayment, START } from "./flow";
@@ -8,33 +7,12 @@ import { canKeep, drop, inTurn, keep, listKept, nameOf, onKeptElsewhere, placeOf
 import { hasEnded, isOnLedger } from "./ledger";
 import type { Outcome } from "./outcome";
 import { openOutcome, unsent } from "./outcome";
+import type { Seller } from "./seller";
+import { PurchaseProblem } from "./seller";
 import type { SignedPayment } from "./signedPayment";
 import { signedPayment } from "./signedPayment";
 import { complete, isRefusedCompletion, prepare, sign } from "./signPayment";
 import type { Terms, TokenName } from "./terms";
-
-/** What is bought, and how: the part of a purchase that is not the same everywhere. */
-export interface Seller<R, A> {
-  /** The kind of thing, as part of the name of what is kept. */
-  kind: string;
-  isRequest(value: JsonObject): boolean;
-  /** Whether the payment takes the identifier of the offer. */
-  keepsIdentifier: boolean;
-  /** Asks without a payment. Throws where no answer came. */
-  ask(request: R): Promise<Outcome<A>>;
-  /** Sends a payment, once. Never throws: without a readable answer the outcome is open. */
-  send(payment: SignedPayment<R>, paymentSignature: string): Promise<Outcome<A>>;
-}
-
-/** Why nothing was signed, or what another tab did; `kind` is for the title. */
-export class PurchaseProblem extends Error {
-  readonly kind: "unfinished_payment" | "ended_elsewhere" | "not_kept";
-  constructor(kind: PurchaseProblem["kind"], message: string) {
-    super(message);
-    this.name = "PurchaseProblem";
-    this.kind = kind;
-  }
-}
 
 const BUSY = "Another tab of this browser is signing or sending a payment for this. Go on there. Nothing was signed here.";
 const NO_LOCKS = "This browser cannot keep two tabs from paying at once on this page: open the page by https. Nothing was signed.";

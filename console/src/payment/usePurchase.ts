@@ -40,9 +40,9 @@ export class Watch<R, A> {
     const flow = this.#purchases.read(name);
     const owner = this.#client?.getQueryData<Owner | null>(keys.owner) ?? null;
     const isPresent = this.#purchases.nameOf(owner, this.#watched.get(name) ?? "") === name;
-    if (flow.step === "waiting" && isPresent && !document.hidden && performance.now() >= flow.dueAt) {
-      void this.#purchases.proceed(name, false);
-    }
+    if (flow.step !== "waiting" || !isPresent || document.hidden) return;
+    if (performance.now() < flow.dueAt) this.#schedule(name);
+    else void this.#purchases.proceed(name, false);
   }
 
   #schedule(name: string): void {

@@ -2,7 +2,7 @@ import { useState } from "react";
 import type { Plan, Quote, RunPaymentResult } from "@/api/automationTypes";
 import { NETWORK_NAMES } from "@/api/networks";
 import { PayProblem } from "@/payment/PayProblem";
-import { PurchaseProblem } from "@/payment/purchases";
+import { PurchaseProblem } from "@/payment/seller";
 import { Button } from "@/ui/Button";
 import { Actions } from "@/ui/Dialog";
 import { Field, Select } from "@/ui/Field";

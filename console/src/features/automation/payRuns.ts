@@ -7,7 +7,7 @@ import type { JsonObject } from "@/api/records";
 import type { Flow } from "@/payment/flow";
 import type { Outcome } from "@/payment/outcome";
 import { IN_DOUBT, openOutcome, outcomeOfFailure } from "@/payment/outcome";
-import type { Seller } from "@/payment/purchases";
+import type { Seller } from "@/payment/seller";
 import { Purchases } from "@/payment/purchases";
 import { readChallenge } from "@/payment/terms";
 import type { Purchase } from "@/payment/usePurchase";
@@ -19,8 +19,8 @@ export type RunsPurchase = Purchase<RunOrder, RunPaymentResult>;
 
 /** The codes of the route that refuse a payment before it is sent. */
 const UNSENT = new Set([
-  ...["invalid_payment_header", "illegal_transition", "quote_expired", "payment_in_flight"],
-  ...["limit_exceeded", "automation_unavailable", "account_not_proven"],
+  "invalid_payment_header", "illegal_transition", "quote_expired", "payment_in_flight", "limit_exceeded",
+  "automation_unavailable", "account_not_proven",
 ]);
 
 /** Reads the answer to an order. The service settles the payment itself, so its word is proof. */

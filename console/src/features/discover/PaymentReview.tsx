@@ -1,4 +1,4 @@
-import { PurchaseProblem } from "@/payment/purchases";
+import { PurchaseProblem } from "@/payment/seller";
 import { Button } from "@/ui/Button";
 import { CodeBlock } from "@/ui/CodeBlock";
 import { Actions } from "@/ui/Dialog";

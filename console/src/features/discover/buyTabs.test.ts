@@ -46,12 +46,12 @@ describe("two tabs", () => {
     const name = one.nameOf(null, KEY);
     service.paid = html(504);
     await Promise.all([review(one, name), review(two, name)]);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    wallet.gate = promise;
+    const gate = new EventTarget();
+    wallet.gate = new Promise((resolve) => gate.addEventListener("open", () => resolve()));
     const signing = one.sign(name, wallet);
     await two.sign(name, wallet);
     expect(two.read(name)).toMatchObject({ step: "review", problem: { kind: "unfinished_payment" } });
-    resolve();
+    gate.dispatchEvent(new Event("open"));
     await signing;
     await two.sign(name, wallet);
     expect([wallet.asked, service.sent.length, two.read(name).step]).toEqual([1, 1, "waiting"]);

@@ -3,7 +3,7 @@ import { callTool } from "@/api/mcp";
 import type { JsonObject } from "@/api/records";
 import { isOnLedger } from "@/payment/ledger";
 import { openOutcome, outcomeOfFailure } from "@/payment/outcome";
-import type { Seller } from "@/payment/purchases";
+import type { Seller } from "@/payment/seller";
 import { Purchases } from "@/payment/purchases";
 import type { SignedPayment } from "@/payment/signedPayment";
 import { usePurchase, Watch } from "@/payment/usePurchase";

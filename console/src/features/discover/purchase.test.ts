@@ -7,13 +7,14 @@ const result = (content: object) => ({ kind: "result" as const, content: content
 const refused = (code: number, reason: string, data: object = {}) =>
   ({ kind: "refused" as const, code, reason, message: "No.", data: { reason, ...data } });
 
+const failed = (errorReason: string) => ({ paymentResponse: { success: false, errorReason } });
+
 describe("readOutcome", () => {
   const receipt = { paymentResponse: { success: true, transaction: "ab".repeat(32) } };
   const body = { status: 200, bodyEncoding: "json", body: { a: 1 }, contentType: "application/json" };
   const sign = { isPaid: false, nextAction: "SIGN_PAYMENT_AND_RETRY" };
   const reconcile = { nextAction: "RECONCILE_BEFORE_SIGNING_AGAIN" };
   const wait = { nextAction: "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT" };
-  const failed = (errorReason: string) => ({ paymentResponse: { success: false, errorReason } });
 
   test("reads the challenge, and of its terms those that can be prepared", () => {
     const content = { x402Version: 2, accepts: [TERMS, { ...TERMS, scheme: "upto" }, 7], nextAction: "SIGN_PAYMENT_AND_RETRY" };
