@@ -210,3 +210,21 @@ async def test_look_at_a_node_that_is_away_or_of_another_network(
     other = buyer.stage.networks[Network.PUBNET].devnet.rpc_url
     wrong = await buyer.run("--look", str(file), "--rpc-url", other)
     assert (wrong.exit_code, buyer.kept()) == (2, [file])
+
+
+async def test_pubnet_is_never_paid_on_in_the_sellers_order(
+    seller: Seller, buyer: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for network in Network:
+        url = buyer.stage.networks[network].devnet.rpc_url
+        monkeypatch.setenv(f"FAREBOX_RPC_URL_{network.label.upper()}", url)
+    await buyer.buy(seller)  # makes the wallet
+    wallet, pubnet = str(buyer.folder / "wallet.json"), (await buyer.stage.draft(Network.PUBNET))
+    seller.terms = pubnet.terms()
+    seller.seen.clear()
+    unnamed = await buyer.run(seller.url, "--wallet", wallet)
+    assert unnamed.exit_code == 1
+    assert "stellar:pubnet (name it with --network" in unnamed.stderr
+    approved = await buyer.run(seller.url, "--wallet", wallet, "--yes")
+    assert approved.exit_code == 2
+    assert seller.seen == []

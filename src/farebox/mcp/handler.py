@@ -117,8 +117,11 @@ def _refused(error: Refusal | Outage) -> RpcError:
 
 def _with_outcome(error: RpcError, outcome: CallOutcome) -> RpcError:
     """Add what happened to the payment, unless the error says it."""
-    advice = {} if outcome is CallOutcome.NOT_SENT else {"nextAction": NextAction.RECONCILE.value}
-    return RpcError(error.reason, error.message, {"outcome": outcome.value, **advice, **error.data})
+    own = {"outcome": outcome.value}
+    if outcome is not CallOutcome.NOT_SENT:
+        is_later = "retryAfterSeconds" in error.data
+        own["nextAction"] = (NextAction.WAIT if is_later else NextAction.RECONCILE).value
+    return RpcError(error.reason, error.message, {**own, **error.data})
 
 
 def _wait(seconds: int | None) -> dict[str, object]:

@@ -19,6 +19,7 @@ from farebox.mcp import listing_store
 from farebox.mcp.call_arguments import CallArguments, CallMethod
 from farebox.mcp.call_failure import BUSY, NO_CHALLENGE, paid_call_failed, too_late
 from farebox.mcp.call_response import (
+    CallOutcome,
     CallResponse,
     ToolResult,
     is_settled,
@@ -120,13 +121,13 @@ class PaidCalls:
 
     async def _complete(self, call: PreparedCall, sender: Sender) -> CallResponse:
         """Wait for the response; an unpaid call ends with its caller, a paid one is completed."""
+        has_payment = call.signature is not None
         if len(self._tasks) + self._count_unsent() >= self._max_calls:
-            raise paid_call_failed(BUSY, has_payment=False)
+            raise paid_call_failed(BUSY, has_payment=has_payment, outcome=CallOutcome.NOT_SENT)
         leaving = asyncio.Event()
         task = asyncio.create_task(self._send(call, sender, leaving))
         self._tasks.add(task)
         task.add_done_callback(self._forget)
-        has_payment = call.signature is not None
         try:
             return await asyncio.wait_for(asyncio.shield(task), CALL_S)
         except TimeoutError:

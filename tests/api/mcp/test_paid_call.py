@@ -240,7 +240,8 @@ async def test_outage_in_a_call_leaves_a_payment_open_and_an_unpaid_call_unsent(
         for payment in ({}, {"paymentSignature": PAYMENT})
     ]
     assert [each["outcome"] for each in told] == ["not_sent", "unknown"]
-    assert [each.get("nextAction") for each in told] == [None, "RECONCILE_BEFORE_SIGNING_AGAIN"]
+    advice = [each.get("nextAction") for each in told]
+    assert advice == [None, "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"]
 
 
 @case("MC-033")
@@ -335,6 +336,7 @@ async def test_calls_beyond_the_bound_are_told_to_wait_and_leave_search_alone(
     await until(lambda: shop.upstream.connections == 32)
     error = await agent.refused_call(REMOTE_URL, paymentSignature=PAYMENT)
     assert (error["data"]["cause"], error["data"]["outcome"]) == ("too_many_calls", "not_sent")
+    assert error["data"]["nextAction"] == "WAIT_AND_RETRY_WITH_THE_SAME_PAYMENT"
     found = await agent.call("search_services", {"query": "weather"})
     assert found["isError"] is False
     gate.set()
