@@ -129,11 +129,10 @@ class PaymentMaker:
             payment.owner, payment.payer, payment.nonce, payment.terms, payment.entry, header
         )
 
-    async def land_elsewhere(self, payment: ShopPayment) -> bool:
-        """Land the authorization in a stranger's transaction; False where it is refused by now."""
+    async def land_elsewhere(self, payment: ShopPayment) -> None:
+        """Land the authorization in a stranger's transaction, unless it is refused by now."""
         with contextlib.suppress(LocalFault):
-            return await land_operation(self._environment, payment.operation, self.stranger)
-        return False
+            await land_operation(self._environment, payment.operation, self.stranger)
 
     def _identifier(self) -> str:
         return "pay_" + "".join(self._rng.choice(_HIDDEN_CHARS) for _ in range(24))

@@ -17,17 +17,14 @@ _LIFE_S: Final = 300
 
 async def land_operation(
     environment: Environment, operation: InvokeHostFunction, stranger: Keypair
-) -> bool:
-    """Put the operation into the next ledger; False where the network would refuse it.
+) -> str:
+    """Put the operation into the next ledger; return the hash, "" where it would be refused.
 
     Raises:
         LocalFault: the network refuses it by now.
     """
     signed = await asyncio.to_thread(_sign, environment.devnet.rpc_url, operation, stranger)
-    if signed is None:
-        return False
-    await environment.devnet.land(Secret(signed))
-    return True
+    return await environment.devnet.land(Secret(signed)) if signed is not None else ""
 
 
 def _sign(rpc_url: str, operation: InvokeHostFunction, stranger: Keypair) -> bytes | None:
