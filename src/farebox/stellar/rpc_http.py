@@ -217,7 +217,7 @@ class HttpSorobanRpc(SorobanRpc):
         authority: Path | None = None,
         latest_close: Callable[[], datetime] | None = None,
     ) -> None:
-        self._network, self._latest_close = network, latest_close
+        self._network, self._latest_close, self._was_future = network, latest_close, False
         context = None if authority is None else ssl.create_default_context()
         if context is not None:
             context.load_verify_locations(cafile=authority)
@@ -252,10 +252,17 @@ class HttpSorobanRpc(SorobanRpc):
         except MalformedResponse as malformed:
             raise self._unavailable(malformed.why) from None
         closed_at = call.closed_at_of(answer)
-        if closed_at and self._latest_close and closed_at > self._latest_close():
-            log.error("rpc.close_time", alarm="close_time_in_future", network=self._network.value)
+        if closed_at is not None and self._is_future(closed_at):
             raise self._unavailable("names a ledger that closed in the future")
         return answer
+
+    def _is_future(self, closed_at: datetime) -> bool:
+        """Whether the close time is later than any that is believed; a change is logged."""
+        is_future = self._latest_close is not None and closed_at > self._latest_close()
+        if is_future and not self._was_future:
+            log.error("rpc.close_time", alarm="close_time_in_future", network=self._network.value)
+        self._was_future = is_future
+        return is_future
 
     def _unavailable(
         self, why: str, *, certainly_not_sent: bool = False, code: int | None = None

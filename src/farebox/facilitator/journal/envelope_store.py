@@ -24,6 +24,32 @@ _LEASE_HOLDS: Final[LiteralString] = """
 """
 
 
+# The rows of a batch, locked the same way round as by every other statement.
+_HELD: Final[LiteralString] = """
+        WITH held AS (
+            SELECT s.network, s.payer, s.nonce
+            FROM settlements s JOIN unnest($1::text[], $2::text[], $3::bigint[])
+                AS wanted (network, payer, nonce) USING (network, payer, nonce)
+            ORDER BY s.network, s.payer, s.nonce
+            FOR UPDATE OF s),
+"""
+# The last envelope of a row, kept in the table of those that were replaced.
+_KEPT: Final[LiteralString] = """
+        WITH earlier AS (
+            SELECT network, payer, nonce, tx_hash, inner_hash, source, source_sequence, max_time,
+                   coalesce(fee_limit, 0) AS fee_limit, sent_after_ledger
+            FROM settlements
+            WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $14
+              AND state IN ('sending', 'submitted') AND fee_held = $15 AND claim_id = $16
+            FOR UPDATE),
+        kept AS (
+            INSERT INTO replaced_envelopes (network, payer, nonce, tx_hash, inner_hash, source,
+                                            source_sequence, max_time, fee_limit,
+                                            sent_after_ledger, was_refused)
+            SELECT earlier.*, $18 FROM earlier),
+"""
+
+
 async def read_preconditions(
     db: Connection, items: Sequence[EnvelopeEntry]
 ) -> list[RecordingPreconditions]:
@@ -68,13 +94,8 @@ async def record_sending(db: Connection, items: Sequence[EnvelopeEntry]) -> list
         UniqueViolationError: a source has an unresolved envelope; nothing was written.
     """
     rows = await db.fetch(
-        """
-        WITH held AS (  -- the same way round as every statement that locks several rows
-            SELECT s.network, s.payer, s.nonce
-            FROM settlements s JOIN unnest($1::text[], $2::text[], $3::bigint[])
-                AS wanted (network, payer, nonce) USING (network, payer, nonce)
-            ORDER BY s.network, s.payer, s.nonce
-            FOR UPDATE OF s),
+        _HELD
+        + """
         moved AS (
             UPDATE settlements s
             SET state = 'sending', tx_hash = item.tx_hash, envelope = item.envelope,
@@ -147,21 +168,8 @@ async def replace_envelope(db: Connection, item: EnvelopeEntry, *, held: FeeRese
         UniqueViolationError: the source has another unresolved envelope; nothing was written.
     """
     replaced = await db.fetchval(
-        """
-        WITH earlier AS (
-            SELECT network, payer, nonce, tx_hash, inner_hash, source, source_sequence, max_time,
-                   fee_limit, sent_after_ledger
-            FROM settlements
-            WHERE network = $1 AND payer = $2 AND nonce = $3 AND tx_hash = $14
-              AND state IN ('sending', 'submitted') AND fee_held = $15 AND claim_id = $16
-            FOR UPDATE),
-        kept AS (
-            INSERT INTO replaced_envelopes (network, payer, nonce, tx_hash, inner_hash, source,
-                                            source_sequence, max_time, fee_limit,
-                                            sent_after_ledger, was_refused)
-            SELECT network, payer, nonce, tx_hash, inner_hash, source, source_sequence, max_time,
-                   coalesce(fee_limit, 0), sent_after_ledger, $18
-            FROM earlier),
+        _KEPT
+        + """
         moved AS (
             UPDATE settlements s
             SET state = 'sending', tx_hash = $4, envelope = $5, source = $6,

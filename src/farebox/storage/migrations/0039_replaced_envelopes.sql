@@ -2,7 +2,7 @@ SET LOCAL lock_timeout = '5s';
 
 -- Envelopes in whose place another one of the same payment was made. A node that did not queue one
 -- may have kept it all the same, and no answer but the ledger's shows that it can not land: it is
--- looked for until then, by whichever process has the row (docs/decisions/0048). A row with one that
+-- looked for until then, by whichever process has the row (docs/decisions/0049). A row with one that
 -- no node has refused as invalid is never withdrawn.
 CREATE TABLE replaced_envelopes (
     tx_hash bytea PRIMARY KEY CHECK (length(tx_hash) = 32),
