@@ -149,7 +149,8 @@ function back<R, A>(flow: Flow<R, A>): Flow<R, A> {
 }
 
 function resumed<R, A>(flow: Flow<R, A>, payment: SignedPayment<R>, now: number): Flow<R, A> {
-  if (flow.step === "paying" || flow.step === "signing") return flow;
+  // what an ended one has brought stays on the page
+  if (flow.step === "paying" || flow.step === "signing" || flow.step === "ended") return flow;
   if (flow.step === "waiting") return { ...flow, payment };
   const last = openOutcome<A>({ message: "A payment from before is not finished." });
   return { step: "waiting", payment, last, dueAt: now, seconds: 0 };

@@ -18,7 +18,7 @@ const BUSY = "Another tab of this browser is signing or sending a payment for th
 const NO_LOCKS = "This browser cannot keep two tabs from paying at once on this page: open the page by https. Nothing was signed.";
 const NOT_KEPT = "This browser keeps no more payments for this page, so one whose outcome is unknown could be lost. Nothing was sent.";
 const OTHERS = "The wallet's account has a payment for this that is not finished. Sign in as you were when you made it. Nothing was signed.";
-const GONE = "Another tab has finished this payment. Look there, or at Payments, before you pay again.";
+const GONE = "Another tab has finished this payment, or the browser's data was cleared. Look at Payments before you pay again.";
 
 /**
  * The purchases of one kind, by the names of what is kept. They outlive the page that shows them. A
@@ -219,6 +219,7 @@ export class Purchases<R, A> {
 
   back(name: string): void {
     this.#dispatch(name, { type: "back" });
+    if (this.read(name).step === "form" && this.#kept(name)) this.#follow(name); // another tab has begun one
   }
 
   /** Ends a purchase whose outcome stayed unknown: the person has looked, and its last ledger has passed. */

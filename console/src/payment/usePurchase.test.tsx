@@ -30,6 +30,7 @@ const PAYMENT: SignedPayment<{ url: string }> = {
 };
 
 let sent: string[];
+let settled = 0;
 const seller: Seller<{ url: string }, string> = {
   kind: "test",
   isRequest: () => true,
@@ -46,6 +47,7 @@ beforeEach(async () => {
   localStorage.clear();
   provideLocks();
   sent = [];
+  settled = 0;
 });
 afterEach(cleanup);
 
@@ -53,7 +55,7 @@ function visit(owner: Owner | null) {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity, queryFn: () => owner } } });
   client.setQueryData(keys.owner, owner);
   const purchases = new Purchases(seller);
-  const watch = new Watch(purchases);
+  const watch = new Watch(purchases, () => (settled += 1));
   const wrapper = ({ children }: { children: ReactNode }) => <QueryClientProvider client={client}>{children}</QueryClientProvider>;
   return renderHook(() => usePurchase(purchases, watch, "thing"), { wrapper }).result;
 }
@@ -62,7 +64,7 @@ test("the next visit of the account goes on with its payment by itself", async (
   keep(nameOf({ kind: "test", owner: OWNER.id, key: "thing" }), PAYMENT);
   const page = visit(OWNER);
   await waitFor(() => expect(page.current.flow).toMatchObject({ step: "ended", outcome: { answer: "sunny" } }));
-  expect([sent, listKept()]).toEqual([["signed"], []]);
+  expect([sent, listKept(), settled]).toEqual([["signed"], [], 1]);
 });
 
 test("the visit of another account, or of nobody, neither sees nor sends it", async () => {

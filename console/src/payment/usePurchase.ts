@@ -19,16 +19,21 @@ export class Watch<R, A> {
   readonly #purchases: Purchases<R, A>;
   readonly #timers = new Map<string, Due>();
   readonly #watched = new Map<string, string>();
+  readonly #open = new Set<string>();
+  readonly #onSettled: () => void;
   #client: QueryClient | null = null;
 
-  constructor(purchases: Purchases<R, A>) {
+  /** `onSettled` is called when a payment of the signed-in account has ended with what it was for. */
+  constructor(purchases: Purchases<R, A>, onSettled: () => void = () => {}) {
     this.#purchases = purchases;
+    this.#onSettled = onSettled;
   }
 
   /** Watches a purchase from now on. */
   add(client: QueryClient, name: string, key: string): void {
     if (this.#client === null) {
       this.#purchases.subscribe(() => this.#watched.forEach((_, each) => this.#schedule(each)));
+      this.#purchases.subscribe(() => this.#watched.forEach((_, each) => this.#notice(each)));
       document.addEventListener("visibilitychange", () => this.#watched.forEach((_, each) => this.#look(each)));
     }
     this.#client = client;
@@ -36,11 +41,22 @@ export class Watch<R, A> {
     this.#schedule(name);
   }
 
+  #isPresent(name: string): boolean {
+    const owner = this.#client?.getQueryData<Owner | null>(keys.owner) ?? null;
+    return this.#purchases.nameOf(owner, this.#watched.get(name) ?? "") === name;
+  }
+
+  #notice(name: string): void {
+    const flow = this.#purchases.read(name);
+    if (flow.step === "paying") this.#open.add(name);
+    else if (flow.step !== "waiting" && this.#open.delete(name) && flow.step === "ended") {
+      if (flow.outcome.kind === "answered" && flow.outcome.isProven && this.#isPresent(name)) this.#onSettled();
+    }
+  }
+
   #look(name: string): void {
     const flow = this.#purchases.read(name);
-    const owner = this.#client?.getQueryData<Owner | null>(keys.owner) ?? null;
-    const isPresent = this.#purchases.nameOf(owner, this.#watched.get(name) ?? "") === name;
-    if (flow.step !== "waiting" || !isPresent || document.hidden) return;
+    if (flow.step !== "waiting" || !this.#isPresent(name) || document.hidden) return;
     if (performance.now() < flow.dueAt) this.#schedule(name);
     else void this.#purchases.proceed(name, false);
   }

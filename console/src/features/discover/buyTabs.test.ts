@@ -73,6 +73,18 @@ describe("two tabs", () => {
     expect([wallet.asked, new Set(service.sent).size]).toEqual([1, 1]);
   });
 
+  test("keep what an ended one has brought when another one begins", async () => {
+    const [one, two] = [openTab(), openTab()];
+    const name = one.nameOf(null, KEY);
+    await buy(one, name);
+    service.paid = html(504);
+    await buy(two, name);
+    tellTabs(name);
+    expect(one.read(name)).toMatchObject({ step: "ended", outcome: { answer: { body: "sunny" } } });
+    one.back(name);
+    expect(one.read(name).step).toBe("waiting");
+  });
+
   test("send a payment again one at a time, and none that has ended meanwhile", async () => {
     const [one, two] = [openTab(), openTab()];
     const name = one.nameOf(null, KEY);

@@ -43,9 +43,7 @@ async function send(payment: SignedPayment<CallArguments>, paymentSignature: str
   }
   const transaction = ("transaction" in outcome ? outcome.transaction : null) ?? payment.transaction;
   if (transaction === null) return outcome;
-  const shown = proven(outcome, await isOnLedger(transaction, payment));
-  if (shown.kind === "answered" && shown.isProven) announce("The payment was settled.", "good");
-  return shown;
+  return proven(outcome, await isOnLedger(transaction, payment));
 }
 
 /** A listed resource, called by the tool `paid_call`. */
@@ -58,7 +56,7 @@ export const resource: Seller<CallArguments, Delivery> = {
 };
 
 export const calls = new Purchases(resource);
-export const callWatch = new Watch(calls);
+export const callWatch = new Watch(calls, () => announce("The payment was settled.", "good"));
 
 /** The purchase at a listing. */
 export const useCallPurchase = (key: string): CallPurchase => usePurchase(calls, callWatch, key);

@@ -40,7 +40,7 @@ function wordsOfEnded(outcome: Ended<Delivery>): PurchaseWords {
         ? {
             title: "Delivered, and reported as paid",
             tone: "good",
-            sentences: ["The receipt is the seller's word: the payment did not go through this service. Look for its transaction on the ledger."],
+            sentences: ["The receipt is the seller's word, and this service does not show the transfer. Look for its transaction on the ledger."],
           }
         : { title: "It answered, and nothing was paid", tone: "good", sentences: [] };
     case "refused":
