@@ -39,6 +39,7 @@ class Action(StrEnum):
     PLAN_CANCELLED = "automation.cancelled"
     PLAN_RUN_REPEATED = "automation.run_repeated"
     PLANS_CLOSED = "automation.closed"
+    RUN_SEARCH_ENDED = "automation.search_ended"
 
 
 @dataclass(frozen=True, slots=True)

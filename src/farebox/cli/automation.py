@@ -1,4 +1,4 @@
-"""`farebox automation`: list plans, pause and resume them, and close compromised ones."""
+"""`farebox automation`: list, pause, resume and close plans; end the search for an outcome."""
 
 from typing import Final
 
@@ -10,6 +10,8 @@ from farebox.automation.lifecycle.operator_plans import close_plans, resume_plan
 from farebox.automation.lifecycle.operator_store import OperatorFilter
 from farebox.automation.lifecycle.stop_plans import pause_plans
 from farebox.automation.plans.proposal_state import PauseReason, ProposalState
+from farebox.automation.runs import unresolved_runs
+from farebox.automation.runs.unresolved_runs import NotEnded
 from farebox.cli.automation_deploy import deploy
 from farebox.cli.database import run_with_database
 from farebox.cli.exits import UserActionRequired
@@ -26,7 +28,7 @@ _owner_option = click.option("--owner", help="The owner of the plans, as list pr
 
 @click.group("automation")
 def command() -> None:
-    """List the plans of automation, pause, resume or close them, and deploy their contracts.
+    """List, pause, resume or close the plans of automation, end searches, deploy contracts.
 
     Configured like serve. Takes effect in every process on the database, without a restart.
     `farebox sponsor stop --for automation` stops a whole network at once.
@@ -115,6 +117,55 @@ def close(network: Network | None, owner: str | None, *, yes: bool) -> None:
 
     for line in run_with_database(lambda _, database: work(database)):
         click.echo(line)
+
+
+@command.command("unresolved")
+@_network_option
+def list_unresolved_runs(network: Network | None) -> None:
+    """List runs whose outcome is not known, the oldest first.
+
+    Each line is a run: id, plan, network, state, the time bound of its transaction, the
+    transaction, the channel account that it keeps. serve goes on looking for a run that is
+    submitted or reconciling. It has given one up that is abandoned: its nodes answer, and no longer
+    remember the ledgers in which the transaction may have landed.
+    """
+
+    async def read(database: Database) -> list[str]:
+        async with database.connection() as db:
+            found = await unresolved_runs.list_unresolved(db, network, limit=_SHOWN)
+        return [each.line for each in found]
+
+    for line in run_with_database(lambda _, database: read(database), is_read_only=True):
+        click.echo(line)
+
+
+@command.command("end-search")
+@click.argument("run_id")
+@click.option("--yes", is_flag=True, help="End it: nobody looks for the outcome any more.")
+def end_search(run_id: str, *, yes: bool) -> None:
+    """Give up the search for the outcome of one run, and free its channel account.
+
+    Whether its transaction landed stays unknown: look for the printed hash in an archive of the
+    ledger first. The run becomes abandoned, uses no credit, and is never tried again; its fee
+    counts as spent. Its plan is paused, and its owner may resume it.
+    """
+
+    async def work(database: Database) -> str:
+        async with database.transaction() as db:
+            shown = await unresolved_runs.list_unresolved(db, None, run_id=run_id, limit=1)
+            if shown and not yes:
+                raise UserActionRequired(
+                    f"Nothing was ended. Not known: whether this transaction landed.\n"
+                    f"{shown[0].line}\nSay --yes to give up the search for it."
+                )
+            ended = await unresolved_runs.end_search(db, run_id, now=SystemClock().now())
+            if isinstance(ended, NotEnded):
+                raise UserActionRequired(f"Nothing was ended: {ended}.")
+            await write_command(db, Action.RUN_SEARCH_ENDED, run_id)
+            return shown[0].line if shown else run_id
+
+    line = run_with_database(lambda _, database: work(database))
+    click.echo(f"{line}\nThe search is ended. Whether the transaction landed is not known.")
 
 
 def _target(network: Network | None, owner: str | None) -> str:

@@ -185,6 +185,11 @@ class ErrorCode(StrEnum):
         "The Idempotency-Key belongs to another request: use a new one.",
     )
     ILLEGAL_TRANSITION = "illegal_transition", 409, "The plan's state does not allow this."
+    RUN_INDEX_PASSED = (
+        "run_index_passed",
+        409,
+        "A later transaction of the plan's mandate was made: the earlier one can never be.",
+    )
     QUOTE_EXPIRED = "quote_expired", 409, "The price is out of date: ask for it again."
     PAYMENT_IN_FLIGHT = (
         "payment_in_flight",

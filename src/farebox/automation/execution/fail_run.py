@@ -1,4 +1,4 @@
-"""What follows an error of a run: a later attempt, the next window of a budget, or its end."""
+"""What follows an error of a run: a later attempt, another look at a budget, or its end."""
 
 import random
 from dataclasses import replace
@@ -13,6 +13,10 @@ from farebox.automation.runs.run_state import RunTrigger
 from farebox.kernel.clock import Clock
 
 _JUST_AFTER: Final = timedelta(seconds=1)
+_SOONEST_LOOK: Final = timedelta(seconds=30)  # at a budget or cap that was used up
+_LATEST_LOOK: Final = timedelta(hours=1)
+_LATEST_LOOK_AT_BUDGETS: Final = timedelta(minutes=5)  # what is given back is announced besides
+_LOOK_SHARE: Final = 4  # of the time that the run has waited
 _STOPPED_FOR: Final = timedelta(seconds=30)  # between two looks at the operator's switch
 _CHANNEL_WAIT: Final = timedelta(seconds=2)
 
@@ -38,8 +42,9 @@ class RunFailures:
             error, attempts=attempts, now=now, deadline=run.deadline_at, share=self._draw()
         )
         after = replace(run, attempts=attempts, reason=code, error_class=error, error_code=code)
-        if retry.trigger is RunTrigger.DEFER:
-            after = replace(after, due_at=_next_window(now, run.deadline_at))
+        if retry.trigger is RunTrigger.DEFER:  # that is no attempt
+            due_at = _next_look(run, now, latest=_LATEST_LOOK)
+            after = replace(after, attempts=run.attempts, due_at=due_at)
         elif retry.trigger is RunTrigger.RETRY:
             after = replace(after, due_at=retry.next_attempt_at)
         if ended is None or ended.uses_sequence:
@@ -48,9 +53,9 @@ class RunFailures:
         return await self._journal.move(run, retry.trigger, after, end)
 
     async def defer_for_budget(self, run: Run, code: str) -> Run | None:
-        """Let a run wait for the next UTC day: a budget of this one is used up."""
+        """Let a run wait while a budget is used up: `run_store.wake_deferred` ends that."""
         after = replace(run.without_channel(), reason=code, error_class=ErrorClass.BUDGET)
-        due_at = _next_window(self._clock.now(), run.deadline_at)
+        due_at = _next_look(run, self._clock.now(), latest=_LATEST_LOOK_AT_BUDGETS)
         after = replace(after, error_code=code, due_at=due_at)
         return await self._journal.move(run, RunTrigger.DEFER, after)
 
@@ -76,7 +81,7 @@ def _without_used_channel(run: Run, ended: EndedAttempt | None) -> Run:
     return run.without_channel()
 
 
-def _next_window(now: datetime, deadline: datetime) -> datetime:
-    """The next UTC day, or just after the deadline, so that the run is then missed."""
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-    return min(midnight, deadline + _JUST_AFTER)
+def _next_look(run: Run, now: datetime, *, latest: timedelta) -> datetime:
+    """When to look again, ever more seldom; just after the deadline, so that the run is missed."""
+    waited = (now - run.scheduled_for) / _LOOK_SHARE
+    return min(now + min(max(_SOONEST_LOOK, waited), latest), run.deadline_at + _JUST_AFTER)

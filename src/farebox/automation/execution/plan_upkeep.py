@@ -11,11 +11,13 @@ from farebox.automation.plans.proposal_state import (
     ProposalState,
     ProposalTrigger,
 )
+from farebox.automation.plans.proposal_store import OverduePlan
 from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs import run_store
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection, Database
 
@@ -31,25 +33,43 @@ log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class PlanUpkeep:
-    """Expires the plans of one network."""
+    """Expires the plans of one network.
+
+    Passes go round the overdue plans, so that those that cannot expire yet delay no other.
+    """
 
     def __init__(self, network: Network, database: Database, clock: Clock) -> None:
         self._network, self._database, self._clock = network, database, clock
+        self._after: OverduePlan | None = None
 
     async def run_once(self) -> None:
-        """Expire the overdue plans, a batch at a time; one with a run in progress waits for it.
+        """Expire the next overdue plans; one with a run in progress waits for it.
 
         Raises:
-            DatabaseUnavailable: the next pass finds the same plans.
+            DatabaseUnavailable: the next pass goes on.
         """
         now = self._clock.now()
         async with self._database.connection() as db:
-            overdue = await proposal_store.list_overdue(db, self._network, now=now, limit=_BATCH)
-        for proposal_id in overdue:
+            overdue = await proposal_store.list_overdue(
+                db, self._network, after=self._after, now=now, limit=_BATCH
+            )
+        for each in overdue:
+            self._after = each
+            await self._try_to_expire(each.proposal_id, now)
+        if len(overdue) < _BATCH:
+            self._after = None
+
+    async def _try_to_expire(self, proposal_id: str, now: datetime) -> None:
+        """Expire one plan; its fault is its own."""
+        try:
             async with self._database.transaction() as db:
                 plan = await proposal_store.lock_plan(db, proposal_id)
                 if plan is not None:
                     await self._expire(db, plan, now)
+        except Outage:
+            raise
+        except Exception:
+            log.exception("automation.plan_not_expired", plan=proposal_id)
 
     async def _expire(self, db: Connection, plan: StoredPlan, now: datetime) -> None:
         trigger = _EXPIRIES.get(plan.state)

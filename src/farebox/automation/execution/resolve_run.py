@@ -1,7 +1,9 @@
 """From the fate of an envelope to the end of its run, by what the ledger proves (3.8).
 
 What an absence proves is `submission`'s; here the use of the run's authorization is added. A run
-whose outcome is unknown is observed until it is proven, for an hour at most, and never tried again.
+whose outcome is unknown is observed until it is proven, ever more seldom, and never tried again
+meanwhile. Only nodes that answer, and whose history no longer reaches back, end the search: however
+long an outage lasts, it proves nothing.
 """
 
 from dataclasses import replace
@@ -49,9 +51,13 @@ from farebox.submission.fate import (
     Unproven,
 )
 
-_ABANDON_AFTER: Final = timedelta(hours=1)  # past its bound: nodes may forget after a day
 _LOOK_S: Final = 10.0
-_PAUSE_S: Final = 2.0
+_SHORTEST_PAUSE: Final = timedelta(seconds=2)
+_LONGEST_PAUSE: Final = timedelta(hours=1)
+_PAUSE_SHARE: Final = 10  # of the time that has passed since the envelope's bound
+_WORTH_WAITING: Final = timedelta(seconds=10)  # a longer pause leaves room for other runs
+
+OUTCOME_UNKNOWN: Final = "outcome_unknown"
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
@@ -77,7 +83,7 @@ class RunResolver:
         self._failures, self._clock = failures, clock
 
     async def resolve(self, run: Run, terms: PlanTerms, attempt: Attempt, fate: Fate) -> Run | None:
-        """End or postpone a run by the fate of its attempt, however long that takes.
+        """End or postpone a run by the fate of its attempt, or leave it to a later look.
 
         Returns the run as it is then; None when the lease was lost.
 
@@ -89,13 +95,16 @@ class RunResolver:
             if moved is not run:
                 return moved
             if run.state is RunState.SUBMITTED:
-                lost = await self._journal.advance(run, RunTrigger.LOSE_TRACK)
+                unknown = replace(run, reason=OUTCOME_UNKNOWN)
+                lost = await self._journal.advance(run, RunTrigger.LOSE_TRACK, unknown)
                 if lost is None:
                     return None
                 run = lost
-            if self._clock.now() > attempt.sent.max_time + _ABANDON_AFTER:
-                return await self._abandon(run, attempt)
-            await self._clock.sleep(_PAUSE_S)
+            pause = pause_before_look(self._clock.now() - attempt.sent.max_time)
+            if pause > _WORTH_WAITING:
+                log.warning("automation.run_undecided", run=run.id, look_after_s=pause.seconds)
+                return await self._journal.look_later(run, pause)
+            await self._clock.sleep(pause.total_seconds())
             until = self._clock.monotonic() + _LOOK_S
             fate = await self._watcher.wait(attempt.sent, until=until)
 
@@ -136,8 +145,8 @@ class RunResolver:
     ) -> Run | None:
         sent, use = attempt.sent, await self._used.read(run, terms, attempt)
         has_counter = run.auth_nonce is None or attempt.uses_before is not None
-        if use is None and has_counter and isinstance(fate, Dead):
-            return run  # without the state of mandate or guard an absence proves nothing
+        if use is None and (has_counter or isinstance(fate, Unproven)):
+            return run  # what may show that it happened could not be read
         bounds = AttemptBounds(
             max_time=sent.max_time,
             max_ledger=sent.sent_after_ledger + ATTEMPT_LEDGERS,
@@ -209,9 +218,14 @@ class RunResolver:
         return await self._journal.move(run, RunTrigger.SUCCEED, after, RunEnd(ended))
 
     async def _abandon(self, run: Run, attempt: Attempt) -> Run | None:
-        after = replace(run, reason="outcome_unknown")
-        ended = EndedAttempt(attempt, AttemptOutcome.UNKNOWN, "outcome_unknown")
+        after = replace(run, reason=OUTCOME_UNKNOWN)
+        ended = EndedAttempt(attempt, AttemptOutcome.UNKNOWN, OUTCOME_UNKNOWN)
         return await self._journal.move(run, RunTrigger.ABANDON, after, RunEnd(ended))
+
+
+def pause_before_look(age: timedelta) -> timedelta:
+    """The pause before the next look for an envelope whose bound passed `age` ago."""
+    return min(max(_SHORTEST_PAUSE, age / _PAUSE_SHARE), _LONGEST_PAUSE)
 
 
 def _by_another(run: Run) -> Run:

@@ -1,6 +1,6 @@
 """Pause, resume and cancel a plan: what its owner may ask for at any time (3.5 rows 9, 10, 12)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -28,8 +28,9 @@ from farebox.automation.plans.stored_plan import StoredPlan, StoredProposal
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import run_store
 from farebox.automation.runs.event_store import add_event
+from farebox.automation.runs.materialise import number_slots
 from farebox.automation.runs.move_plan import move_plan
-from farebox.automation.schedules.missed_runs import next_slots
+from farebox.automation.schedules.missed_runs import RunSlot, next_slots
 from farebox.kernel.caller import Caller
 from farebox.kernel.clock import Clock
 from farebox.kernel.error_codes import ErrorCode
@@ -163,24 +164,31 @@ class PlanChanges:
         terms = plan.terms
         async with self._database.connection() as db:
             newest = await run_store.find_newest(db, terms.id)
+            index, after = (-1, None) if newest is None else newest
+            slots = next_slots(
+                terms.schedule, terms.window, terms.rule, after=after, now=now, count=1
+            )
+            if not slots:
+                return False
+            if terms.mode is AuthorityMode.PRESIGNED:
+                numbered = await number_slots(db, terms, slots, newest=index)
+                return await self._entry_outlives(db, network, plan, numbered)
             end = await installed_session_store.find_end(db, terms.id)
-            entry_end = await installed_session_store.find_entry_end(db, terms.id)
-        slots = next_slots(
-            terms.schedule,
-            terms.window,
-            terms.rule,
-            after=None if newest is None else newest[1],
-            now=now,
-            count=1,
-        )
-        if not slots:
-            return False
-        if terms.mode is AuthorityMode.PRESIGNED:
-            until = slots[0].scheduled_for
-            return entry_end is not None and still_lives(network.reading(), entry_end, until)
         if end is None or end.ledger is None:
             return end is None or end.at is None or end.at > slots[0].scheduled_for
         return still_lives(network.reading(), end.ledger, slots[0].scheduled_for)
+
+    async def _entry_outlives(
+        self,
+        db: Connection,
+        network: LifecycleNetwork,
+        plan: StoredPlan,
+        numbered: Sequence[tuple[int, RunSlot]],
+    ) -> bool:
+        for run_index, slot in numbered:
+            end = await installed_session_store.find_entry_end(db, plan.terms.id, run_index)
+            return end is not None and still_lives(network.reading(), end, slot.scheduled_for)
+        return False
 
     async def _record(
         self,

@@ -1,5 +1,6 @@
 """Expires plans whose session has ended, and shreds the keys of plans that are over (3.16)."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Final
 
@@ -14,41 +15,59 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs import run_store
 from farebox.automation.runs.move_plan import move_plan
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.stellar.ledger_clock import ClockStale
 from farebox.storage.pool import Connection, Database
 
 _BATCH: Final = 50
+_Change = Callable[[Connection, StoredPlan | None, datetime], Awaitable[None]]
 
 log: structlog.stdlib.BoundLogger = structlog.get_logger(__name__)
 
 
 class EndedSessions:
-    """Looks after the sessions of one network."""
+    """Looks after the sessions of one network.
+
+    Passes go round the plans, so that those that have to wait delay no other.
+    """
 
     def __init__(self, network: LifecycleNetwork, database: Database, clock: Clock) -> None:
         self._network, self._database, self._clock = network, database, clock
+        self._last_ended = self._last_over = ""  # the ids at which the passes are
 
     async def run_once(self) -> None:
         """Expire plans without a session, then shred keys; a batch of each.
 
         Raises:
-            DatabaseUnavailable: the next pass finds the same plans.
+            DatabaseUnavailable: the next pass goes on.
         """
         now, ledger, network = self._clock.now(), self._newest_ledger(), self._network.network
         async with self._database.connection() as db:
             ended = await upkeep_store.list_ended_sessions(
-                db, network, now=now, ledger=ledger, limit=_BATCH
+                db, network, after=self._last_ended, now=now, ledger=ledger, limit=_BATCH
             )
         for proposal_id in ended:
-            async with self._database.transaction() as db:
-                await self._expire(db, await proposal_store.lock_plan(db, proposal_id), now)
+            self._last_ended = proposal_id
+            await self._try(self._expire, proposal_id, now)
         async with self._database.connection() as db:
             over = await upkeep_store.list_to_shred(
-                db, network, now=now, ledger=ledger, limit=_BATCH
+                db, network, after=self._last_over, now=now, ledger=ledger, limit=_BATCH
             )
         for proposal_id in over:
+            self._last_over = proposal_id
+            await self._try(self._shred, proposal_id, now)
+        self._last_ended = self._last_ended if len(ended) == _BATCH else ""
+        self._last_over = self._last_over if len(over) == _BATCH else ""
+
+    async def _try(self, change: _Change, proposal_id: str, now: datetime) -> None:
+        """Change one plan; its fault is its own."""
+        try:
             async with self._database.transaction() as db:
-                await self._shred(db, await proposal_store.lock_plan(db, proposal_id), now)
+                await change(db, await proposal_store.lock_plan(db, proposal_id), now)
+        except Outage:
+            raise
+        except Exception:
+            log.exception("automation.session_not_ended", plan=proposal_id)
 
     def _newest_ledger(self) -> int:
         try:

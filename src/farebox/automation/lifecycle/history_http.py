@@ -121,6 +121,7 @@ RETRY: Final = RouteDeclaration(
     errors=(
         ErrorCode.NOT_FOUND,
         ErrorCode.ILLEGAL_TRANSITION,
+        ErrorCode.RUN_INDEX_PASSED,
         ErrorCode.NETWORK_UNAVAILABLE,
         ErrorCode.AUTOMATION_UNAVAILABLE,
     ),

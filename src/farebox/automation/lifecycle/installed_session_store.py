@@ -102,16 +102,14 @@ async def find_end(db: Connection, proposal_id: str) -> SessionEnd | None:
     return None if row is None else SessionEnd(row["valid_until_ledger"], row["valid_until"])
 
 
-async def find_entry_end(db: Connection, proposal_id: str) -> int | None:
-    """The last ledger of the plan's next unused pre-signed entry; None when none is left."""
+async def find_entry_end(db: Connection, proposal_id: str, run_index: int) -> int | None:
+    """The last ledger of a run's pre-signed entries that are not used; None without one."""
     last: int | None = await db.fetchval(
         """
-        SELECT e.expiration_ledger FROM automation_presigned e
-        WHERE e.proposal_id = $1 AND e.state = 'ready'
-          AND e.run_index > coalesce((SELECT max(r.run_index) FROM automation_runs r
-                                      WHERE r.proposal_id = $1), -1)
-        ORDER BY e.run_index, e.leg_index LIMIT 1
+        SELECT min(expiration_ledger) FROM automation_presigned
+        WHERE proposal_id = $1 AND run_index = $2 AND state = 'ready'
         """,
         proposal_id,
+        run_index,
     )
     return last

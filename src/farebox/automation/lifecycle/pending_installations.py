@@ -42,14 +42,16 @@ class PendingInstallations:
                 continue
             try:
                 await self._activation.finish(plan, InstallTransaction(tx_hash))
-            except (NetworkUnavailable, AutomationUnavailable):
-                return
+            except (NetworkUnavailable, AutomationUnavailable):  # of the plan, or of all
+                log.info("automation.installation_waits", plan=proposal_id)
             except AutomationRefused as refused:
                 await self._give_up(proposal_id, refused)
             except DatabaseUnavailable:
                 raise
             except Outage as outage:
                 log.info("automation.installation_waits", plan=proposal_id, part=outage.part)
+            except Exception:
+                log.exception("automation.installation_broken", plan=proposal_id)
 
     async def _give_up(self, proposal_id: str, refused: AutomationRefused) -> None:
         """Tell the owner why, and wait for another activation."""

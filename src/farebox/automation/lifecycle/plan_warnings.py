@@ -17,6 +17,7 @@ from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.runs.event_store import add_event
 from farebox.kernel.addresses import Address
 from farebox.kernel.clock import Clock
+from farebox.kernel.errors import Outage
 from farebox.stellar.rpc import RpcUnavailable
 from farebox.stellar.scval import ScKind, ScNumber
 from farebox.stellar.transactions import AuthorizedCall
@@ -71,6 +72,10 @@ class PlanWarnings:
             except RpcUnavailable as outage:
                 log.info("automation.balance_not_read", part=outage.part)
                 return
+            except Outage:
+                raise
+            except Exception:
+                log.exception("automation.balance_not_judged", plan=each.proposal_id)
 
     async def _warn_of_ends(self, now: datetime) -> None:
         async with self._database.connection() as db:

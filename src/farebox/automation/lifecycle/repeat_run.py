@@ -10,6 +10,7 @@ from farebox.automation.lifecycle import run_history_store
 from farebox.automation.lifecycle.lifecycle_network import LifecycleNetworks, usable_network
 from farebox.automation.lifecycle.owned_plans import check_id, lock_owned, read_owned
 from farebox.automation.plans.proposal_state import ProposalState
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import run_store
@@ -38,11 +39,12 @@ class RunRepeat:
     ) -> Run:
         """Make the failed legs of a run due now, and those that were skipped after them.
 
-        A leg that succeeded is not repeated, and the run uses one credit in all.
+        A leg that succeeded is not repeated, and the run uses one credit in all. The indexes of a
+        mandate only rise: of a leg before the last one that was made nothing can be made any more.
 
         Raises:
             NotFound: the caller has no such run.
-            AutomationRefused: `illegal_transition`.
+            AutomationRefused: `illegal_transition` or `run_index_passed`.
             NetworkUnavailable: no node answers.
             AutomationUnavailable: no funded paymaster is there.
         """
@@ -60,6 +62,8 @@ class RunRepeat:
             if await run_store.has_unresolved(db, proposal_id):
                 raise _refused("A run of the plan is in progress: ask again when it has ended.")
             failed = [leg for leg in legs if leg.state is not RunState.SUCCEEDED]
+            if plan.terms.mode is AuthorityMode.MANDATE:
+                failed = _after(failed, await run_store.find_last_used(db, proposal_id))
             await run_history_store.repeat_legs(
                 db,
                 proposal_id,
@@ -88,6 +92,19 @@ def _check(plan: StoredPlan, legs: Sequence[Run], now: datetime) -> RunState:
         if leg.state is RunState.FAILED:
             move_run(leg.state, RunTrigger.REPEAT)
     return state
+
+
+def _after(failed: Sequence[Run], used: tuple[int, int] | None) -> list[Run]:
+    """The failed legs behind the last place that was used.
+
+    Raises:
+        AutomationRefused: `run_index_passed`: there is none.
+    """
+    behind = [leg for leg in failed if used is None or (leg.run_index, leg.leg_index) > used]
+    if not behind:
+        code = ErrorCode.RUN_INDEX_PASSED
+        raise AutomationRefused(code, code.sentence)
+    return behind
 
 
 def _refused(why: str) -> AutomationRefused:

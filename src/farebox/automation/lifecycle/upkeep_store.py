@@ -17,28 +17,29 @@ class DueSoon:
 
 
 async def list_ended_sessions(
-    db: Connection, network: Network, *, now: datetime, ledger: int, limit: int
+    db: Connection, network: Network, *, after: str, now: datetime, ledger: int, limit: int
 ) -> Sequence[str]:
-    """Live plans whose installed session has ended, by time or by ledger."""
+    """Live plans whose installed session has ended, by time or by ledger, behind the id `after`."""
     rows = await db.fetch(
         """
         SELECT p.id FROM automation_sessions s JOIN automation_proposals p ON p.id = s.proposal_id
         WHERE p.network = $1 AND p.status IN ('active', 'paused') AND s.state = 'installed'
-          AND (s.valid_until <= $2 OR s.valid_until_ledger < $3)
+          AND (s.valid_until <= $2 OR s.valid_until_ledger < $3) AND p.id > $5
         ORDER BY p.id LIMIT $4
         """,
         network.value,
         now,
         ledger,
         limit,
+        after,
     )
     return [row["id"] for row in rows]
 
 
 async def list_to_shred(
-    db: Connection, network: Network, *, now: datetime, ledger: int, limit: int
+    db: Connection, network: Network, *, after: str, now: datetime, ledger: int, limit: int
 ) -> Sequence[str]:
-    """Finished plans without a run in progress that nobody authorizes any more.
+    """Finished plans without a run in progress that nobody authorizes any more, behind an id.
 
     A plan of mode `open` or `presigned` needs no revocation: what it could send is destroyed with
     its key. An installation that may still land keeps the key: it closes what is installed.
@@ -57,12 +58,14 @@ async def list_to_shred(
           AND NOT EXISTS (
               SELECT FROM automation_runs r WHERE r.proposal_id = p.id
               AND r.state IN ('claimed', 'checking', 'building', 'submitted', 'reconciling'))
-        ORDER BY p.updated_at LIMIT $4
+          AND p.id > $5
+        ORDER BY p.id LIMIT $4
         """,
         network.value,
         now,
         ledger,
         limit,
+        after,
     )
     return [row["id"] for row in rows]
 

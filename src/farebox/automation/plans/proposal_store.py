@@ -1,6 +1,7 @@
 """The table of plans: rows in and out, and the changes that a run or a trigger makes to them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -46,6 +47,14 @@ class NewProposal(msgspec.Struct, frozen=True):
     idempotency_key: str | None = None
     request_digest: bytes | None = None
     client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverduePlan:
+    """A plan whose state has expired, and since when."""
+
+    proposal_id: str
+    overdue_at: datetime
 
 
 async def add_proposal(db: Connection, terms: PlanTerms, new: NewProposal) -> datetime:
@@ -143,19 +152,52 @@ async def find_payload(db: Connection, proposal_id: str) -> str | None:
 
 
 async def list_overdue(
-    db: Connection, network: Network, *, now: datetime, limit: int
-) -> Sequence[str]:
-    """The ids of plans whose state has expired, the longest overdue first."""
+    db: Connection, network: Network, *, after: OverduePlan | None, now: datetime, limit: int
+) -> Sequence[OverduePlan]:
+    """Plans whose state has expired, the longest overdue first, from behind the place `after`."""
     rows = await db.fetch(
         """
-        SELECT id FROM automation_proposals
-        WHERE network = $1 AND overdue_at <= $2 ORDER BY overdue_at LIMIT $3
+        SELECT id, overdue_at FROM automation_proposals
+        WHERE network = $1 AND overdue_at <= $2
+          AND ($3::timestamptz IS NULL OR (overdue_at, id) > ($3, $4::text))
+        ORDER BY overdue_at, id LIMIT $5
         """,
         network.value,
         now,
+        None if after is None else after.overdue_at,
+        None if after is None else after.proposal_id,
         limit,
     )
-    return [row["id"] for row in rows]
+    return [OverduePlan(row["id"], row["overdue_at"]) for row in rows]
+
+
+async def record_activation(db: Connection, proposal_id: str, *, at: datetime) -> None:
+    """Record when a locked plan becomes active; a resumed one keeps its first time."""
+    await db.execute(
+        "UPDATE automation_proposals SET activated_at = coalesce(activated_at, $2) WHERE id = $1",
+        proposal_id,
+        at,
+    )
+
+
+async def find_activation(db: Connection, proposal_id: str) -> datetime | None:
+    """When a plan became active; None where that is not known."""
+    at: datetime | None = await db.fetchval(
+        "SELECT activated_at FROM automation_proposals WHERE id = $1", proposal_id
+    )
+    return at
+
+
+async def leave_to_owner(db: Connection, proposal_id: str) -> None:
+    """Let the owner resume a locked plan that is paused, whatever paused it."""
+    await db.execute(
+        """
+        UPDATE automation_proposals
+        SET status_reason = 'owner', version = version + 1, updated_at = clock_timestamp()
+        WHERE id = $1 AND status = 'paused'
+        """,
+        proposal_id,
+    )
 
 
 async def write_state(

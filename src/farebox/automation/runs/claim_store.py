@@ -170,6 +170,27 @@ async def extend_leases(
     return frozenset(row["run_id"] for row in rows)
 
 
+async def find_run(db: Connection, run_id: str) -> Run | None:
+    """The run of an id; None where there is none."""
+    row = await db.fetchrow(f"SELECT {COLUMNS} FROM automation_runs r WHERE r.id = $1", run_id)
+    return None if row is None else read_run_row(row)
+
+
+async def set_lease_end(db: Connection, run: Run, *, until: datetime) -> bool:
+    """Let the lease of a run end at `until`, when another process takes it over; False if lost."""
+    was_held = await db.fetchval(
+        """
+        UPDATE automation_leases l SET until = $3
+        FROM automation_runs r
+        WHERE l.run_id = $1 AND r.id = $1 AND r.lease_epoch = $2 RETURNING true
+        """,
+        run.id,
+        run.lease_epoch,
+        until,
+    )
+    return was_held is True
+
+
 def read_run_row(row: Row) -> Run:
     """The run of a row with the columns of this module."""
     account, channel, error = row["account"], row["channel"], row["error_class"]

@@ -1,19 +1,24 @@
 """The next runs of a plan as rows: two at a time, one of them due."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
+from farebox.automation.plans import proposal_store
 from farebox.automation.plans.session_spec import AuthorityMode
-from farebox.automation.plans.stored_plan import StoredPlan
+from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
 from farebox.automation.runs import run_store
 from farebox.automation.runs.run import Run
+from farebox.automation.schedules.due_times import due_times
 from farebox.automation.schedules.missed_runs import RunSlot, earliest_start, next_slots
 from farebox.automation.schedules.schedule import ConditionSchedule
 from farebox.storage.pool import Connection
 
 _AHEAD: Final = 2
 _POLLED_AHEAD: Final = 1  # the polls of a condition are one row
+_JUST_BEFORE: Final = timedelta(microseconds=1)
 
 
 async def materialise(db: Connection, plan: StoredPlan, now: datetime) -> bool:
@@ -28,19 +33,38 @@ async def materialise(db: Connection, plan: StoredPlan, now: datetime) -> bool:
     room = min(ahead, plan.counters.runs_left) - len(indices)
     newest = await run_store.find_newest(db, terms.id)
     index, after = (-1, None) if newest is None else newest
-    if terms.mode is AuthorityMode.PRESIGNED:  # no run without an entry of its own
-        room = min(room, terms.run_limit - 1 - index)
     if room > 0:
         slots = next_slots(
             terms.schedule, terms.window, terms.rule, after=after, now=now, count=room
         )
-        await run_store.add_runs(db, terms, list(enumerate(slots, start=index + 1)))
+        await run_store.add_runs(db, terms, await number_slots(db, terms, slots, newest=index))
         waiting = list(await run_store.list_open(db, terms.id))
     if not waiting:
         return False
     if all(run.due_at is None for run in waiting):
         await _make_due(db, plan, waiting[0])
     return True
+
+
+async def number_slots(
+    db: Connection, terms: PlanTerms, slots: Sequence[RunSlot], *, newest: int
+) -> list[tuple[int, RunSlot]]:
+    """The run index of each of the next slots, after the plan's newest run.
+
+    What was signed ahead is signed for one due time: a due time that was skipped keeps its number,
+    and there is no run without an entry of its own.
+    """
+    begun_at = None
+    if terms.mode is AuthorityMode.PRESIGNED:
+        begun_at = await proposal_store.find_activation(db, terms.id)
+    first = None if begun_at is None else terms.next_slot(begun_at)
+    if first is None:
+        numbered = enumerate(slots, start=newest + 1)
+        is_signed = terms.mode is AuthorityMode.PRESIGNED
+        return [each for each in numbered if not is_signed or each[0] < terms.run_limit]
+    due = due_times(terms.schedule, terms.window, after=first.scheduled_for - _JUST_BEFORE)
+    numbers = {each.at: number for number, each in enumerate(islice(due, terms.run_limit))}
+    return [(numbers[each.scheduled_for], each) for each in slots if each.scheduled_for in numbers]
 
 
 async def _make_due(db: Connection, plan: StoredPlan, run: Run) -> None:

@@ -65,6 +65,8 @@ async def move_plan(
     if ProposalEffect.RETURN_RUNS in effects:
         moved = await _return_runs(db, moved)
     await _write(db, moved, now)
+    if trigger is ProposalTrigger.ACTIVATE:
+        await proposal_store.record_activation(db, plan.terms.id, at=now)
     if ProposalEffect.MATERIALISE_RUNS in effects:
         await materialise(db, moved, now)
     if ProposalEffect.SHRED_KEY in effects:

@@ -6,7 +6,7 @@ one transaction for each change. The plan's row is locked before the run's.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 import structlog
@@ -19,7 +19,7 @@ from farebox.automation.plans.proposal_state import PauseReason, ProposalFacts, 
 from farebox.automation.plans.proposal_transitions import may_move
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
-from farebox.automation.runs import attempt_store, run_store
+from farebox.automation.runs import attempt_store, claim_store, run_store
 from farebox.automation.runs.classify_error import lacks_balance
 from farebox.automation.runs.event_store import add_event
 from farebox.automation.runs.finish_leg import MOST_FAILURES, finish_leg
@@ -119,6 +119,18 @@ class RunJournal:
         moved = replace(after or run, state=move_run(run.state, trigger).to)
         async with self._database.connection() as db:
             return moved if await run_store.save_run(db, run, moved) else None
+
+    async def look_later(self, run: Run, pause: timedelta) -> Run | None:
+        """Leave a run whose outcome is unknown to whichever process looks after the pause.
+
+        None when the lease was lost.
+
+        Raises:
+            DatabaseUnavailable: the lease passes.
+        """
+        until = self._clock.now() + pause
+        async with self._database.connection() as db:
+            return run if await claim_store.set_lease_end(db, run, until=until) else None
 
     async def record_attempt(
         self, run: Run, attempt: Attempt, sealed: bytes
@@ -270,6 +282,7 @@ class RunJournal:
         unspent = Stroops(ended.attempt.sent.fee_limit - ended.fee_charged)
         if was_open and unspent > 0 and ended.outcome is not AttemptOutcome.UNKNOWN:
             await budget_store.give_back(db, self._charge(run, ended.attempt, unspent))
+            await run_store.wake_deferred(db, run.network, run.owner, now=self._clock.now())
 
     async def _free_channel(
         self,

@@ -2,14 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from farebox.automation.plans.stored_plan import PlanTerms
 from farebox.automation.runs.claim_store import COLUMNS, read_run_row
 from farebox.automation.runs.run import Run
 from farebox.automation.runs.run_state import RunState
 from farebox.automation.schedules.missed_runs import RunSlot
+from farebox.kernel.caller import OwnerId
 from farebox.kernel.ids import new_id
+from farebox.kernel.networks import Network
 from farebox.storage.pool import Connection
+
+_WOKEN: Final = 8  # runs: more than that are not paid for by one that ended
 
 
 async def add_runs(db: Connection, terms: PlanTerms, slots: Sequence[tuple[int, RunSlot]]) -> None:
@@ -166,6 +171,41 @@ async def make_due(db: Connection, run_id: str, at: datetime) -> None:
     await db.execute(
         "UPDATE automation_runs SET due_at = $2 WHERE id = $1 AND finished_at IS NULL", run_id, at
     )
+
+
+async def wake_deferred(db: Connection, network: Network, owner: OwnerId, *, now: datetime) -> None:
+    """Let runs be due that wait for a budget to which something was given back, the oldest first.
+
+    They are of the owner, or wait for the network's own budget.
+    """
+    await db.execute(
+        r"""
+        WITH waiting AS MATERIALIZED (
+            SELECT id FROM automation_runs
+            WHERE network = $1 AND error_class = 'budget' AND state = 'deferred' AND due_at > $3
+              AND (error_code = 'budget_total' OR (owner = $2 AND error_code LIKE 'budget\_%'))
+            ORDER BY scheduled_for LIMIT $4 FOR UPDATE SKIP LOCKED
+        )
+        UPDATE automation_runs r SET due_at = $3 FROM waiting WHERE r.id = waiting.id
+        """,
+        network.value,
+        owner,
+        now,
+        _WOKEN,
+    )
+
+
+async def find_last_used(db: Connection, proposal_id: str) -> tuple[int, int] | None:
+    """The place of the plan's newest leg that succeeded, or may have; None without one."""
+    row = await db.fetchrow(
+        """
+        SELECT run_index, leg_index FROM automation_runs
+        WHERE proposal_id = $1 AND state IN ('succeeded', 'abandoned')
+        ORDER BY run_index DESC, leg_index DESC LIMIT 1
+        """,
+        proposal_id,
+    )
+    return None if row is None else (row["run_index"], row["leg_index"])
 
 
 async def withdraw_waiting(db: Connection, proposal_id: str, *, reason: str) -> int:

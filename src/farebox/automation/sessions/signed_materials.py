@@ -29,6 +29,7 @@ from farebox.automation.plans.proposal_state import ProposalState
 from farebox.automation.plans.session_spec import AuthorityMode, SessionSpec
 from farebox.automation.plans.session_spec_xdr import read_spec
 from farebox.automation.plans.stored_plan import PlanTerms, StoredPlan
+from farebox.automation.plans.wire import OnLegError
 from farebox.automation.refusal import AutomationRefused, limit_exceeded
 from farebox.automation.runs.attempt import derive_nonce
 from farebox.automation.session_body import SessionFacts, invocation_body, session_body
@@ -56,6 +57,10 @@ _NOT_AUDITED: Final = "No audit has seen the contracts of this session."
 _ONE_SPENDER: Final = (
     "The mandate is a spender of its own: approving it again replaces its allowance, and an"
     " allowance of 0 stops it."
+)
+_NOT_REPEATED: Final = (
+    "A leg that has failed is not repeated once a later one has been paid: the indexes of a mandate"
+    " only rise."
 )
 _WITHOUT_TRANSACTION: Final = (
     "No whole transaction can be made as of now: the wallet signs the entry instead."
@@ -100,6 +105,8 @@ class SignedMaterials:
                 warnings.append(_WITHOUT_TRANSACTION)
         is_mandate = terms.mode is AuthorityMode.MANDATE
         warnings += [_ONE_SPENDER] if is_mandate and spec.caps else []
+        goes_on = terms.on_leg_error is OnLegError.CONTINUE
+        warnings += [_NOT_REPEATED] if is_mandate and terms.legs > 1 and goes_on else []
         facts = SessionFacts(
             state=SessionState.MATERIAL_ISSUED if stored is None else stored.state,
             generation=kind,
