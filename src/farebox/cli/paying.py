@@ -11,7 +11,7 @@ from farebox.buyer.offer import Offer, Option, printable
 from farebox.buyer.outcome import NothingToPay, Outcome, Paid, PaymentRefused, Undecided, Unpaid
 from farebox.buyer.seller_client import SellerResponse
 from farebox.buyer.wallet import Wallet
-from farebox.cli.exits import sentence
+from farebox.cli.exits import confirm, sentence
 
 PAID: Final = 0
 REFUSED: Final = 1
@@ -34,11 +34,7 @@ class PromptingApprover:
         if self._is_approved:
             return True
         price = token_of(option).show(option.terms.amount)
-        try:
-            return click.confirm(f"Pay {price}?", default=False, err=True)
-        except click.Abort:  # the input has ended
-            click.echo(err=True)
-            return False
+        return confirm(f"Pay {price}?")
 
     def on_signed(self, option: Option, authorization: Authorization) -> None:
         """Keep the authorization for the outcome of an interruption."""
