@@ -14,7 +14,7 @@ from farebox.buyer.outcome import NothingToPay, Outcome, Paid, PaymentRefused, U
 from farebox.buyer.seller_client import SellerResponse
 from farebox.buyer.signed_payment import NodeAddress, SignedPayment, keep_payment
 from farebox.buyer.wallet import Wallet
-from farebox.cli.exits import sentence
+from farebox.cli.exits import confirm, sentence
 from farebox.x402.payment import PaymentTerms
 
 PAID: Final = 0
@@ -52,11 +52,7 @@ class PromptingApprover:
         if self._is_approved:
             return True
         price = token_of(option).show(option.terms.amount)
-        try:
-            return click.confirm(f"Pay {price}?", default=False, err=True)
-        except click.Abort:  # the input has ended
-            click.echo(err=True)
-            return False
+        return confirm(f"Pay {price}?")
 
     def on_signed(self, payment: SignedPayment) -> None:
         """Keep the payment, so that it can be looked for whatever happens to this process.

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, TypeVar
 
-from farebox.storage.faults import DatabaseUnavailable, StatementRefused
+from farebox.storage.faults import DatabaseUnavailable, LimitExceeded
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -80,8 +80,8 @@ class Batch(Generic[Item, Result]):
 
 
 def _is_away(error: Exception) -> bool:
-    """Whether no item can be run; a refused statement may be refused for one item alone."""
-    return isinstance(error, DatabaseUnavailable) and not isinstance(error, StatementRefused)
+    """Whether no item can be run; a limit may be exceeded by one item alone."""
+    return isinstance(error, DatabaseUnavailable) and not isinstance(error, LimitExceeded)
 
 
 def _fail(taken: Sequence[tuple[object, "asyncio.Future[Result]"]], error: Exception) -> None:

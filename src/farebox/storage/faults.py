@@ -35,6 +35,10 @@ class StatementRefused(DatabaseUnavailable):
         self.sqlstate, self.reason = sqlstate, reason
 
 
+class LimitExceeded(StatementRefused):
+    """A value of this very statement exceeds a limit of the server; other statements work."""
+
+
 class Conflict(Exception):
     """A constraint refused the change; `constraint` is its name."""
 
@@ -73,7 +77,6 @@ _REFUSALS = (
     asyncpg.InvalidSQLStatementNameError,  # 26000: a pooler that keeps no prepared statement
     asyncpg.DuplicatePreparedStatementError,  # 42P05: as above
     asyncpg.FeatureNotSupportedError,  # 0A000
-    asyncpg.ProgramLimitExceededError,  # 54000
 )
 
 
@@ -81,11 +84,17 @@ def translate_error(error: Exception) -> Exception:
     """Return the exception raised in place of the driver's; a bug is returned unchanged."""
     if isinstance(error, asyncpg.IntegrityConstraintViolationError):
         return Conflict(error.constraint_name or type(error).__name__)
+    if isinstance(error, asyncpg.ProgramLimitExceededError):  # 54000
+        return LimitExceeded(str(error.sqlstate), _first_line(error))
     if isinstance(error, _REFUSALS):
-        return StatementRefused(str(error.sqlstate), str(error).partition("\n")[0])
+        return StatementRefused(str(error.sqlstate), _first_line(error))
     if isinstance(error, _AWAY):
         return DatabaseUnavailable(f"the database cannot be used now ({_kind(error)})")
     return error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]  # without detail and hint, which may have values
 
 
 def _kind(error: Exception) -> str:

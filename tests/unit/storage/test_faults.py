@@ -7,6 +7,7 @@ import structlog
 from farebox.storage.faults import (
     Conflict,
     DatabaseUnavailable,
+    LimitExceeded,
     StatementRefused,
     attempt,
     translate_error,
@@ -48,6 +49,7 @@ def test_refused_statement_is_an_outage_with_its_reason(sqlstate: str) -> None:
 @pytest.mark.parametrize("sqlstate", ["54000", "54001"])
 def test_limit_of_the_server_is_an_outage_too(sqlstate: str) -> None:
     error = asyncpg.PostgresError.new({"C": sqlstate, "M": "too large", "S": "ERROR"})
+    assert isinstance(translate_error(error), LimitExceeded)
     assert isinstance(translate_error(error), StatementRefused)
 
 
