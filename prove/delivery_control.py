@@ -7,6 +7,7 @@ from typing import Final
 from prove.broken_build import sources_with_ends
 from prove.delivery_case import DeliveryCase, DeliveryOutcome
 from prove.delivery_hostile import HostileCase, HostileKind
+from prove.delivery_told import ToldBatch
 from prove.delivery_upstream import UpstreamFault
 from prove.delivery_verdict import DeliveryViolation
 
@@ -106,9 +107,10 @@ class Control(StrEnum):
     HASTY = "one answer of the node proves that no envelope of a payment is out"
     PUBLIC = "whose payment it is, is told by its nonce"
     BLIND = "nobody looks whether the buyer is there"
+    GULLIBLE = "farebox pay takes a seller's refusal for a disproof"
 
     @property
-    def case(self) -> DeliveryCase | HostileCase:
+    def case(self) -> DeliveryCase | HostileCase | ToldBatch:
         """The case that shows the defect."""
         match self:
             case Control.REPEATS:
@@ -117,6 +119,8 @@ class Control(StrEnum):
                 return DeliveryCase(0, 2, upstream=(UpstreamFault.STATUS,))
             case Control.RECONCILER:
                 return DeliveryCase(0, 3, upstream=(UpstreamFault.KILL,), leaves=True)
+            case Control.GULLIBLE:
+                return ToldBatch(_REFUSALS, 5, is_gullible=True)
             case _:
                 return HostileCase(_DENIED_FIRST, 4, _KINDS[self])
 
@@ -126,6 +130,7 @@ class Control(StrEnum):
 
 
 _DENIED_FIRST: Final = 3  # the seed whose node takes the first envelope and denies it
+_REFUSALS: Final = 4  # the seed whose answers are refusals
 _KINDS: Final = {
     Control.PRICE: HostileKind.TWO_PRICES,
     Control.FOREIGN: HostileKind.LANDED_BEFORE,
@@ -144,6 +149,7 @@ _SHOWN: Final = {
     Control.HASTY: DeliveryViolation.HONEST_REFUSED,
     Control.PUBLIC: DeliveryViolation.TO_OTHERS,
     Control.BLIND: DeliveryViolation.HONEST_REFUSED,
+    Control.GULLIBLE: DeliveryViolation.TOLD_WRONG,
 }
 _PAYMENT: Final = "gateway/payment.py"
 _BROKEN: Final[dict[Control, dict[str, str]]] = {
@@ -156,6 +162,7 @@ _BROKEN: Final[dict[Control, dict[str, str]]] = {
     Control.HASTY: {"submission/deliver.py": _HASTY},
     Control.PUBLIC: {_PAYMENT: _BY_NONCE},
     Control.BLIND: {"gateway/buyer_connection.py": _BLIND},
+    Control.GULLIBLE: {},  # it is no part of the service
 }
 # what each of those modules must still have
 _REPLACED: Final = {

@@ -5,17 +5,19 @@ then is held against the ledger: it may never say that it was not paid, or that 
 while the payment has landed or can land; and never that it was paid where it was not.
 """
 
+import asyncio
 import base64
 import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
+from unittest.mock import patch
 
 from aiohttp import web
 from stellar_sdk import InvokeHostFunction, Keypair, TransactionEnvelope
@@ -24,7 +26,15 @@ from e2e.listing_row import list_resource
 from e2e.machine import RunFailed
 from farebox.buyer.choose import BuyerPreferences
 from farebox.buyer.offer import Offer, Option
-from farebox.buyer.outcome import NothingToPay, Outcome, Paid, PaymentRefused, Undecided, Unpaid
+from farebox.buyer.outcome import (
+    NothingToPay,
+    Outcome,
+    Paid,
+    PaymentRefused,
+    Undecided,
+    Unpaid,
+    judge_payment,
+)
 from farebox.buyer.pay import Buyer
 from farebox.buyer.seller_client import (
     HttpSellerClient,
@@ -40,7 +50,10 @@ from farebox.kernel.networks import Network
 from farebox.kernel.secret import Secret
 from farebox.mcp.call_response import CallOutcome, NextAction
 from farebox.mcp.call_target import listing_key
+from farebox.stellar.authorization_use import AuthorizationUse
 from farebox.stellar.rpc_http import HttpSorobanRpc
+from prove.delivery_case import DeliveryOutcome
+from prove.delivery_verdict import DeliveryViolation
 from prove.environment import AMOUNT, Environment, Replica, open_environment
 from prove.payment_check import group_by_payment, read_ledger
 from prove.run_envelopes import read_newest
@@ -54,6 +67,8 @@ _ALL_STATUSES: Final = (
     *(200, 201, 202, 204, 301, 302, 304, 307),
     *(*range(400, 432), 451, *range(500, 512), 520, 524, 599),
 )  # fmt: skip
+_ANSWERS: Final = 9  # of a batch
+_REFUSED, _FAILED = 400, 500
 _ANSWER_S: Final = 20.0
 _WITHOUT_BODY: Final = (204, 304)
 _PAGE: Final = b"<html><body><h1>Forbidden</h1></body></html>"
@@ -118,26 +133,32 @@ class Says(StrEnum):
     UNKNOWN = "unknown"
 
 
-def draw_told(seed: int, count: int) -> list[ToldCase]:
-    """Draw answers; the first seeds have each status with each settlement."""
-    rng = random.Random(f"told {seed}")
-    turns = list(itertools.product(_ALL_STATUSES, Settled))
-    start = (seed - 1) * count
-    return [
-        ToldCase(
-            start + n,
-            status,
-            settled,
-            rng.choice(list(Receipted)),
-            rng.choice(list(Shape)),
-            rng.choice(_CLOCKS_S),
-        )
-        for n, (status, settled) in zip(range(count), _from(turns, start), strict=False)
-    ]
+@dataclass(frozen=True, slots=True)
+class ToldBatch:
+    """The answers of one seed, played one after the other."""
 
+    seed: int
+    number: int
+    is_gullible: bool = False  # the control: the buyer takes a seller's word for a disproof
 
-def _from(turns: list[tuple[int, Settled]], start: int) -> Iterator[tuple[int, Settled]]:
-    return itertools.islice(itertools.cycle(turns), start % len(turns), None)
+    def __str__(self) -> str:
+        return f"SEED={self.seed} CASE={self.number}: what buyers say of a seller's answers"
+
+    def draw(self) -> list[ToldCase]:
+        """Draw the answers: twenty seeds have each status with each settlement."""
+        rng = random.Random(f"told {self.seed}")
+        turns = list(itertools.product(_ALL_STATUSES, Settled))
+        start = (self.seed - 1) * _ANSWERS
+        return [
+            ToldCase(
+                start + n,
+                *turns[(start + n) % len(turns)],
+                rng.choice(list(Receipted)),
+                rng.choice(list(Shape)),
+                rng.choice(_CLOCKS_S),
+            )
+            for n in range(_ANSWERS)
+        ]
 
 
 class ScriptedSeller:
@@ -433,9 +454,27 @@ async def open_told(environment: Environment) -> AsyncIterator[ToldDesk]:
         yield ToldDesk(environment, replica, seller, Address(scene.asset), [], Counter())
 
 
-async def play_told(world: World, cases: Sequence[ToldCase]) -> tuple[list[str], Counter[str]]:
-    """Play the answers one after the other; return what was told wrong, and all that was told."""
+async def run_told(world: World, batch: ToldBatch) -> DeliveryOutcome:
+    """Play the answers of a batch; each of which something wrong was said is a finding."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    judge = _believe if batch.is_gullible else judge_payment
     async with open_environment(world) as environment, open_told(environment) as desk:
-        for case in cases:
-            await desk.play(case)
-        return desk.findings, desk.told
+        with patch("farebox.buyer.pay.judge_payment", judge):
+            for case in batch.draw():
+                await desk.play(case)
+    said = ", ".join(f"{what}: {count}" for what, count in sorted(desk.told.items()))
+    findings = [(DeliveryViolation.TOLD_WRONG, why) for why in desk.findings]
+    return DeliveryOutcome(batch, True, "told", findings, [said], loop.time() - began)
+
+
+def _believe(
+    payment: SignedPayment,
+    use: AuthorizationUse | None,
+    response: SellerResponse | None,
+    fault: str = "",
+) -> Paid | PaymentRefused | Undecided:
+    """Judge as before the ledger alone did: a seller's refusal is a disproof."""
+    if response is not None and _REFUSED <= response.status < _FAILED:
+        return PaymentRefused(fault, payment, response)
+    return judge_payment(payment, use, response, fault)

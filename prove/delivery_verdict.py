@@ -26,6 +26,7 @@ class DeliveryViolation(StrEnum):
     TO_OTHERS = "delivered_to_others"
     WRONG_ADVICE = "wrong_advice"
     HONEST_REFUSED = "honest_refused"
+    TOLD_WRONG = "told_wrong"
 
 
 Finding = tuple[DeliveryViolation, str]
