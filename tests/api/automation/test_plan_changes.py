@@ -232,3 +232,42 @@ async def test_key_needs_the_scope_automation(plans: PlanService) -> None:
         headers = {"authorization": f"Bearer {key['key']}"}
         answer = await send_request(plans.client, "POST", path, headers, {})
         assert answer.status == status, answer.body
+
+
+async def test_operator_ends_the_search_for_one_outcome(plans: PlanService) -> None:
+    """A run as an outage of the node leaves it: its envelope may have landed."""
+    owner = await plans.wallet()
+    plan = await in_state(plans, owner, "active")
+    await plans.stage.query(
+        "UPDATE automation_runs SET state = 'reconciling', due_at = NULL"
+        " WHERE proposal_id = $1 AND run_index = 0",
+        plan.terms.id,
+    )
+    (row,) = await plans.stage.query(
+        "INSERT INTO automation_attempts (run_id, number, network, tx_hash, inner_hash, envelope,"
+        " source, source_sequence, max_time, fee_limit, simulated_ledger, sent_after_ledger,"
+        " budget_on, owner) SELECT id, 1, network, $2, $2, $2, 'G', 1, now() - interval '1 h', 100, 1, 1,"
+        " current_date, owner FROM automation_runs WHERE proposal_id = $1 AND run_index = 0"
+        " RETURNING run_id",
+        plan.terms.id,
+        bytes(range(32)),
+    )
+    run_id, tx_hash = row["run_id"], bytes(range(32)).hex()
+    listed = await plans.farebox("automation", "unresolved", "--network", "testnet")
+    assert (listed.code, run_id in listed.out, tx_hash in listed.out) == (0, True, True)
+    unsure = await plans.farebox("automation", "end-search", run_id)
+    assert unsure.code == 2
+    assert f"whether this transaction landed.\n{run_id}" in unsure.err
+    assert (await plans.get(owner, plan, "runs/0"))["legs"][0]["state"] == "reconciling"
+    ended = await plans.farebox("automation", "end-search", run_id, "--yes")
+    assert ended.code == 0, ended.err
+    assert tx_hash in ended.out
+    assert "not known" in ended.out
+    assert (await plans.get(owner, plan, "runs/0"))["legs"][0]["state"] == "abandoned"
+    audited = await plans.stage.query(
+        "SELECT subject FROM audit_trail WHERE action = 'automation.search_ended'"
+    )
+    assert [each["subject"] for each in audited] == [run_id]
+    again = await plans.farebox("automation", "end-search", "run_of_nobody", "--yes")
+    assert (again.code, "no such run" in again.err) == (2, True)
+    assert await code(plans, owner, plan, "resume") == "active"

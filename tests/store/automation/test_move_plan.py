@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from farebox.automation.execution import plan_upkeep
 from farebox.automation.execution.plan_upkeep import PlanUpkeep
 from farebox.automation.plans import proposal_store
 from farebox.automation.plans.proposal_state import (
@@ -12,9 +13,11 @@ from farebox.automation.plans.proposal_state import (
     ProposalState,
     ProposalTrigger,
 )
+from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.plans.stored_plan import StoredPlan
 from farebox.automation.refusal import AutomationRefused
 from farebox.automation.runs import claim_store, run_store
+from farebox.automation.runs.materialise import materialise
 from farebox.automation.runs.move_plan import move_plan
 from farebox.automation.runs.run import Run
 from farebox.kernel.networks import Network
@@ -161,3 +164,52 @@ async def test_paid_runs_become_credit_of_the_owner_once(database: Database) -> 
     async with database.connection() as db:
         rows = await db.fetch("SELECT kind, runs FROM run_credits ORDER BY id")
     assert [tuple(row) for row in rows] == [("consume", -4), ("return", 4)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(AuthorityMode.PRESIGNED, [5, 6]), (AuthorityMode.OPEN, [2, 3])]
+)
+async def test_due_times_that_were_skipped_keep_the_numbers_of_their_entries(
+    database: Database, mode: AuthorityMode, expected: list[int]
+) -> None:
+    """An entry is signed for one due time: the run after an outage has the entry of its own."""
+    plan = await activate(database, draft_plan().but(mode=mode))
+    async with database.transaction() as db:
+        await db.execute(
+            "UPDATE automation_runs SET state = 'missed', due_at = NULL, finished_at = now()"
+        )
+        locked = await proposal_store.lock_plan(db, plan.terms.id)
+        assert locked is not None
+        assert await materialise(db, locked, START + timedelta(seconds=5 * 60))
+    open_runs = [row for row in await read_runs(database, plan) if row["finished_at"] is None]
+    assert [row["run_index"] for row in open_runs] == expected
+    assert open_runs[0]["scheduled_for"] == START + timedelta(seconds=5 * 60)
+
+
+async def test_overdue_plan_that_cannot_expire_keeps_no_other_waiting(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has a run in progress, one a row that cannot be read; a batch is a single plan."""
+    monkeypatch.setattr(plan_upkeep, "_BATCH", 1)
+    busy, broken, last = [await activate(database) for _ in range(3)]
+    async with database.connection() as db:
+        await db.execute(
+            "UPDATE automation_proposals SET overdue_at = $1", START - timedelta(seconds=1)
+        )
+        await db.execute(
+            "UPDATE automation_proposals SET overdue_at = $2 WHERE id = $1",
+            last.terms.id,
+            START,
+        )
+        await db.execute(
+            "UPDATE automation_runs SET state = 'claimed' WHERE proposal_id = $1 AND run_index = 0",
+            busy.terms.id,
+        )
+        await db.execute(
+            "UPDATE automation_proposals SET schedule = '{}' WHERE id = $1", broken.terms.id
+        )
+    upkeep = PlanUpkeep(Network.TESTNET, database, ManualClock())
+    for _ in range(3):
+        await upkeep.run_once()
+    assert (await read_plan(database, last)).state is ProposalState.EXPIRED
+    assert (await read_plan(database, busy)).state is ProposalState.ACTIVE

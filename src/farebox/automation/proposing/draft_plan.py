@@ -20,12 +20,11 @@ from farebox.automation.plans.plan_rules import check_run_limit, read_plan
 from farebox.automation.plans.session_spec import AuthorityMode
 from farebox.automation.proposing.drafted_plan import DraftedPlan
 from farebox.automation.proposing.plan_resolution import PlanResolution, check_receivers
-from farebox.automation.proposing.run_times import check_runs, choose_lateness
+from farebox.automation.proposing.run_times import time_runs
 from farebox.automation.proposing.signed_ahead import SignedAheadCalls
 from farebox.automation.proposing.wire import ProposeRequest
 from farebox.automation.refusal import AutomationRefused, limit_exceeded
 from farebox.automation.schedules.check_schedule import CheckedSchedule, check_schedule
-from farebox.automation.schedules.gaps import session_interval_s, shortest_gap
 from farebox.automation.schedules.schedule import OnceSchedule
 from farebox.kernel.addresses import Address, parse_party
 from farebox.kernel.amounts import Stroops
@@ -86,11 +85,7 @@ class PlanDrafting:
         mode = self._choose_mode(plan, owner, request.authority_mode)
         timed = _check_timing(plan, request, now, await self._limits_of(request, mode))
         calls, pin = await self._find_calls(plan, owner, timed, mode, request.run_limit)
-        gap = shortest_gap(timed.schedule, timed.window)
-        rule = choose_lateness(plan, request, gap)
-        interval_s = session_interval_s(gap, rule.missed, rule.lateness)
-        legs = transactions_per_run(plan)
-        check_runs(timed, rule, gap, now=now, interval_s=interval_s, legs=legs)
+        times = time_runs(plan, request, timed, now=now)
         return DraftedPlan(
             owner=caller.owner,
             network=request.network,
@@ -103,8 +98,8 @@ class PlanDrafting:
             calls=calls,
             schedule=timed.schedule,
             window=timed.window,
-            rule=rule,
-            session_interval_s=interval_s,
+            rule=times.rule,
+            session_interval_s=times.interval_s,
             run_limit=request.run_limit,
             max_fee=self._choose_fee(request),
             target_wasm_hash=pin,

@@ -1,5 +1,6 @@
 """Whether the runs of a plan can land in their times: how late, and how fast after one another."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -7,7 +8,7 @@ from farebox.automation.plans.plan import DisbursementPlan, Plan, transactions_p
 from farebox.automation.proposing.wire import ProposeRequest
 from farebox.automation.refusal import AutomationRefused, spec_mismatch
 from farebox.automation.schedules.check_schedule import CheckedSchedule
-from farebox.automation.schedules.gaps import default_lateness
+from farebox.automation.schedules.gaps import default_lateness, session_interval_s, shortest_gap
 from farebox.automation.schedules.missed_runs import (
     LEAST_TO_LAND,
     LatenessRule,
@@ -25,6 +26,29 @@ _SECOND: Final = timedelta(seconds=1)
 def time_of_run(legs: int) -> timedelta:
     """How long a run of so many transactions takes where nothing is in its way."""
     return max(LEAST_TO_LAND, _LEG_TIME * legs)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimes:
+    """How late a plan's runs may land, and the seconds between two that its session enforces."""
+
+    rule: LatenessRule
+    interval_s: int
+
+
+def time_runs(
+    plan: Plan, request: ProposeRequest, timed: CheckedSchedule, *, now: datetime
+) -> RunTimes:
+    """The times of a plan's runs, each of which can land.
+
+    Raises:
+        AutomationRefused: `interval_too_short`, `schedule_never_fires` or `spec_mismatch`.
+    """
+    gap, legs = shortest_gap(timed.schedule, timed.window), transactions_per_run(plan)
+    rule = choose_lateness(plan, request, gap)
+    interval_s = session_interval_s(gap, rule.missed, rule.lateness)
+    check_runs(timed, rule, gap, now=now, interval_s=interval_s, legs=legs)
+    return RunTimes(rule, interval_s)
 
 
 def choose_lateness(plan: Plan, request: ProposeRequest, gap: timedelta | None) -> LatenessRule:

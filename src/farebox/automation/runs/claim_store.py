@@ -114,7 +114,8 @@ async def claim_unresolved(
             FROM lost WHERE l.run_id = lost.run_id
         )
         UPDATE automation_runs r
-        SET state = 'reconciling', lease_epoch = r.lease_epoch + 1, updated_at = $2
+        SET state = 'reconciling', state_reason = 'outcome_unknown',
+            lease_epoch = r.lease_epoch + 1, updated_at = $2
         FROM lost WHERE r.id = lost.run_id
         RETURNING """
         + COLUMNS,
