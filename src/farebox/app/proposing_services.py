@@ -102,6 +102,7 @@ def _network(
         kinds=automation.sessions.kinds,
         contracts=automation.sessions.bodies,
         venues=[*automation.sessions.contracts.named.routers],
+        installs=automation.sessions.costs,
     )
 
 
@@ -116,6 +117,7 @@ def build_run_fees(
             name: FeeNetwork(
                 plan_availability(services[name], each),
                 _trial(services[name], each, fee_policy(settings.networks[name])),
+                each.sessions.costs,
             )
             for name, each in automation.networks.items()
         }

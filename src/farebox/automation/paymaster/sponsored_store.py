@@ -212,6 +212,18 @@ async def find_open(
     return None if row is None else _read(row)
 
 
+async def is_installing(db: Connection, proposal_id: str) -> bool:
+    """Whether an installation of the plan may be with the network."""
+    found: bool = await db.fetchval(
+        """
+        SELECT EXISTS (SELECT FROM automation_sponsored
+                       WHERE proposal_id = $1 AND purpose = 'install' AND outcome = 'prepared')
+        """,
+        proposal_id,
+    )
+    return found
+
+
 async def list_lost(
     db: Connection, network: Network, *, before: datetime, limit: int
 ) -> Sequence[SponsoredRow]:

@@ -98,7 +98,10 @@ class Proposing:
         if key is not None:
             new = msgspec.structs.replace(new, idempotency_key=key, request_digest=digest)
         made = NewPlan(
-            plan, msgspec.structs.replace(new, client=client), report.fee or draft.max_fee, now
+            plan,
+            msgspec.structs.replace(new, client=client),
+            await network.quoted_fees(plan, report),
+            now,
         )
         recorded = await self._recorder.record(
             caller, request_id, made, is_duplicate_allowed=request.allow_duplicate
@@ -126,7 +129,7 @@ class Proposing:
             draft.network,
             runs=draft.run_limit,
             legs=draft.legs,
-            fee=report.fee or draft.max_fee,
+            fees=await network.quoted_fees(plan, report),
             now=now,
         )
         policy_spec = plan.terms.session_spec or b""

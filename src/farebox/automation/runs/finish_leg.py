@@ -61,7 +61,7 @@ async def _read_legs(db: Connection, terms: PlanTerms, run: Run) -> Sequence[Run
 def _count_run(counters: PlanCounters, before: RunState, after: RunState) -> PlanCounters:
     """The counters after a run is over: its credit, and the failures in a row."""
     if uses_credit(before, after):
-        counters = replace(counters, runs_consumed=counters.runs_consumed + 1)
+        counters = counters.use_run()
     if after is RunState.SUCCEEDED:
         succeeded = counters.runs_succeeded + 1
         return replace(counters, runs_succeeded=succeeded, failures_in_row=0, ceilings_hit=0)
