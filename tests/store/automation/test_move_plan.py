@@ -160,4 +160,4 @@ async def test_what_a_plan_holds_becomes_credit_of_the_owner_once(database: Data
         rows = await db.fetch("SELECT kind, asset, amount FROM run_credits ORDER BY id")
     assert [tuple(row) for row in rows] == [("return", ASSET, 450)]
     left = (await read_plan(database, plan)).counters.credit
-    assert (left.held, left.setup_held, left.setup_limit) == (0, 0, 0)
+    assert (left.held, left.setup_held, left.setup_left) == (0, 0, 0)

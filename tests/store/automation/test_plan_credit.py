@@ -134,7 +134,7 @@ async def test_setup_comes_back_unless_the_paymaster_has_spent_it(database: Data
     await pay(database, plan, runs=1, install=10_000_000)
     credit = await credit_of(database, plan)
     setup = 15_000_000 * PRICES.units_per_xlm // 10**7
-    assert (credit.setup_held, credit.setup_limit) == (setup, 15_000_000)
+    assert (credit.setup_held, credit.setup_left) == (setup, 15_000_000)
     await move(database, plan, ProposalTrigger.CANCEL)
     assert await balance(database, plan) == PER_RUN + setup
 

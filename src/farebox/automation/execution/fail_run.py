@@ -14,6 +14,7 @@ from farebox.kernel.clock import Clock
 
 _JUST_AFTER: Final = timedelta(seconds=1)
 _STOPPED_FOR: Final = timedelta(seconds=30)  # between two looks at the operator's switch
+_LOSSES_FOR: Final = timedelta(seconds=30)  # likewise: the runs under way may have succeeded
 _CHANNEL_WAIT: Final = timedelta(seconds=2)
 
 
@@ -51,6 +52,13 @@ class RunFailures:
         """Let a run wait for the next UTC day: a budget of this one is used up."""
         after = replace(run.without_channel(), reason=code, error_class=ErrorClass.BUDGET)
         due_at = _next_window(self._clock.now(), run.deadline_at)
+        after = replace(after, error_code=code, due_at=due_at)
+        return await self._journal.move(run, RunTrigger.DEFER, after)
+
+    async def wait_for_losses(self, run: Run, code: str) -> Run | None:
+        """Let a run wait while what failed runs may lose is used up, those under way included."""
+        after = replace(run.without_channel(), reason=code, error_class=ErrorClass.BUDGET)
+        due_at = self._clock.now() + _LOSSES_FOR
         after = replace(after, error_code=code, due_at=due_at)
         return await self._journal.move(run, RunTrigger.DEFER, after)
 

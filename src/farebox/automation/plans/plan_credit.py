@@ -10,7 +10,7 @@ from typing import Final
 
 from farebox.automation.plans.quote import FEE_MULTIPLE, NO_UNITS, Quote, install_limit
 from farebox.kernel.addresses import Address
-from farebox.kernel.amounts import BaseUnits, Stroops
+from farebox.kernel.amounts import NO_STROOPS, BaseUnits, Stroops
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +18,16 @@ class PlanCredit:
     """What a plan holds, in base units of `asset`; None of it where its runs are free.
 
     `run_fee` is the quoted fee of a transaction in stroops, None where runs are free: then only the
-    limits of the operator hold. `setup_limit` is the most that the installation may cost, and 0
-    once it is made; None where the plan was not charged for it.
+    limits of the operator hold. `setup_left` are the stroops that installing and closing may still
+    cost; None where the plan was not charged for them. `setup_held` comes back to the owner while
+    nothing of it was spent.
     """
 
     asset: Address | None = None
     held: BaseUnits = NO_UNITS
     run_fee: Stroops | None = None
     setup_held: BaseUnits = NO_UNITS
-    setup_limit: Stroops | None = None
+    setup_left: Stroops | None = None
 
     @property
     def fee_limit(self) -> Stroops | None:
@@ -50,7 +51,7 @@ class PlanCredit:
         limit = install_limit(quote.fees.install)
         if limit is None or not quote.setup:
             return added
-        return replace(added, setup_held=quote.setup, setup_limit=limit)
+        return replace(added, setup_held=quote.setup, setup_left=limit)
 
     def use_run(self, *, runs_left: int) -> "PlanCredit":
         """After one of so many unused runs was used: it takes its share, rounded up."""
@@ -62,10 +63,25 @@ class PlanCredit:
         return replace(self, held=NO_UNITS)
 
     def release_setup(self) -> "PlanCredit":
-        """After the installation was paid with what is held for it, or that has left the plan."""
-        if self.setup_limit is None:
+        """After what is held for the installation has left the plan."""
+        if not self.setup_held:
             return self
-        return replace(self, setup_held=NO_UNITS, setup_limit=Stroops(0))
+        return replace(self, setup_held=NO_UNITS, setup_left=NO_STROOPS)
+
+    def reserve_setup(self, stroops: Stroops) -> "PlanCredit | None":
+        """After so much was reserved for an envelope; None where less is left."""
+        if self.setup_left is None or self.setup_left < stroops:
+            return None
+        return replace(self, setup_left=Stroops(self.setup_left - stroops))
+
+    def end_setup(self, unspent: Stroops, *, is_spent: bool) -> "PlanCredit":
+        """After an envelope was resolved that did not cost `unspent` of what it had reserved.
+
+        `is_spent`: it has cost something, or may have.
+        """
+        left = Stroops((self.setup_left or 0) + unspent)
+        held = NO_UNITS if is_spent else self.setup_held
+        return replace(self, setup_held=held, setup_left=left)
 
 
 NO_CREDIT: Final = PlanCredit()

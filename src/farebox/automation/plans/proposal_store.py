@@ -29,7 +29,7 @@ PLAN_COLUMNS: Final = """
     p.lateness_s, p.session_interval_s, p.not_before, p.expires_at, p.legs, p.on_leg_error,
     p.max_fee, p.run_limit, p.auth_limit, p.runs_credited, p.runs_consumed, p.runs_succeeded,
     p.auths_used, p.failures_in_row, p.ceilings_hit, p.status, p.status_reason, p.is_cancelling,
-    p.credit_asset, p.credit_held, p.run_fee, p.setup_held, p.setup_limit
+    p.credit_asset, p.credit_held, p.run_fee, p.setup_held, p.setup_left
 """
 
 
@@ -192,7 +192,7 @@ async def write_counters(db: Connection, proposal_id: str, counters: PlanCounter
         UPDATE automation_proposals
         SET runs_credited = $2, runs_consumed = $3, runs_succeeded = $4, auths_used = $5,
             failures_in_row = $6, ceilings_hit = $7, credit_asset = $8, credit_held = $9,
-            run_fee = $10, setup_held = $11, setup_limit = $12, updated_at = clock_timestamp()
+            run_fee = $10, setup_held = $11, setup_left = $12, updated_at = clock_timestamp()
         WHERE id = $1
         """,
         proposal_id,
@@ -206,7 +206,7 @@ async def write_counters(db: Connection, proposal_id: str, counters: PlanCounter
         counters.credit.held,
         counters.credit.run_fee,
         counters.credit.setup_held,
-        counters.credit.setup_limit,
+        counters.credit.setup_left,
     )
 
 
@@ -246,13 +246,13 @@ def read_plan_row(row: Row) -> StoredPlan:
 
 
 def _read_credit(row: Row) -> PlanCredit:
-    asset, fee, limit = row["credit_asset"], row["run_fee"], row["setup_limit"]
+    asset, fee, limit = row["credit_asset"], row["run_fee"], row["setup_left"]
     return PlanCredit(
         asset=None if asset is None else Address(asset),
         held=BaseUnits(int(row["credit_held"])),
         run_fee=None if fee is None else Stroops(fee),
         setup_held=BaseUnits(int(row["setup_held"])),
-        setup_limit=None if limit is None else Stroops(limit),
+        setup_left=None if limit is None else Stroops(limit),
     )
 
 

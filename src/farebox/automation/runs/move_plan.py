@@ -122,6 +122,8 @@ async def _stop_runs(db: Connection, plan: StoredPlan, reason: str) -> StoredPla
         legs = await run_store.list_legs(db, plan.terms.id, index)
         is_over, is_charged = all(leg.is_final for leg in legs), any(leg.is_charged for leg in legs)
         if is_over and not is_charged and any(leg.has_happened for leg in legs):
+            fee = plan.counters.credit.run_fee
+            await run_store.write_charged_fee(db, plan.terms.id, index, fee)
             plan = replace(plan, counters=plan.counters.use_run())
     return plan
 

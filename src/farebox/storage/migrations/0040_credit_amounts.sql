@@ -10,13 +10,26 @@ ALTER TABLE automation_proposals
     ADD COLUMN credit_held numeric(39, 0) NOT NULL DEFAULT 0 CHECK (credit_held >= 0),   -- for runs
     ADD COLUMN setup_held numeric(39, 0) NOT NULL DEFAULT 0 CHECK (setup_held >= 0),
     ADD COLUMN run_fee bigint CHECK (run_fee >= 0),       -- quoted for a transaction; NULL: free runs
-    ADD COLUMN setup_limit bigint CHECK (setup_limit >= 0);   -- of the installation; NULL: not charged
+    ADD COLUMN setup_left bigint CHECK (setup_left >= 0);   -- stroops to install and close; NULL: not charged
 
 ALTER TABLE run_credits
     ADD COLUMN asset text NOT NULL DEFAULT '',
     ADD COLUMN amount numeric(39, 0) NOT NULL DEFAULT 0,  -- below 0 for what a plan takes
     DROP CONSTRAINT run_credits_check,
     ADD CHECK (sign(runs) * sign(amount) >= 0 AND (kind = 'consume') = (runs < 0 OR amount < 0));
+
+-- The quoted fee of a run that has used its credit: its failed legs are repeated for no other one.
+ALTER TABLE automation_runs ADD COLUMN charged_fee bigint;
+
+-- Fees that no run pays for, by owner, and of all owners together whose runs have hardly succeeded.
+ALTER TABLE automation_spend
+    DROP CONSTRAINT automation_spend_scope_check,
+    ADD CHECK (scope IN ('total', 'owner', 'loss', 'new_owners'));
+ALTER TABLE automation_attempts
+    ADD COLUMN is_new_owner boolean;                      -- NULL: it counts as no loss
+ALTER TABLE automation_sponsored
+    ADD COLUMN is_new_owner boolean,                      -- likewise
+    ADD COLUMN is_prepaid boolean NOT NULL DEFAULT false; -- from what the plan was charged for setup
 
 -- Quotes were made of runs that are left: they are made again.
 UPDATE automation_payments SET valid_until = least(valid_until, clock_timestamp())
