@@ -114,7 +114,7 @@ class RunExecutor:
         if building is None:
             return None
         for _ in range(_REBUILDS):
-            paid = _paid_limit(building, plan)
+            paid = paid_limit(building, plan)
             built = await self._steps.builder.build(plan.terms, calls, building, paid=paid)
             if isinstance(built, RunNotBuilt):
                 return await self._refuse(building, plan, built)
@@ -201,7 +201,7 @@ class RunExecutor:
         return await self._steps.failures.fail(run, error, code)
 
 
-def _paid_limit(run: Run, plan: StoredPlan) -> Stroops | None:
+def paid_limit(run: Run, plan: StoredPlan) -> Stroops | None:
     """The most that a transaction of a run may cost by its price; None where runs are free.
 
     A run that has used its credit keeps the price that it was charged with.

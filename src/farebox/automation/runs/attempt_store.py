@@ -80,7 +80,8 @@ async def end_attempt(
 ) -> RunCharge | None:
     """Record an attempt's outcome, and drop its envelope; None when it was ended before.
 
-    Returns what was reserved for it. The envelope of an unknown outcome is kept, so that an operator can look for it.
+    Returns what was reserved for it. The envelope of an unknown outcome is kept, so that an
+    operator can look for it.
     """
     row = await db.fetchrow(
         """

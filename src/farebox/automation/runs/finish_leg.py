@@ -28,8 +28,8 @@ async def finish_leg(
 ) -> PlanCounters:
     """The plan's counters after a leg of it has ended; `after` is saved and `plan` is locked.
 
-    The next leg becomes due, or the run is over: then the legs that are left are skipped. A run with
-    an abandoned leg has used its credit if another one has succeeded.
+    The next leg becomes due, or the run is over: then the legs that are left are skipped. A run
+    with an abandoned leg has used its credit if another one has succeeded.
     """
     counters = plan.counters
     if RunEffect.COUNT_AUTHORIZATION in effects:
