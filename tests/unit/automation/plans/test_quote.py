@@ -47,7 +47,13 @@ def test_price_is_never_below_three_times_the_fee(fee: int, rate: int) -> None:
 
 
 def quoted(prices: PriceList = PRICES, *, fee: int = 100_000, **changes: Any) -> Quote:
-    given = {"runs": 12, "legs": 1, "fees": QuotedFees(Stroops(fee)), "revision": 1, "now": START}
+    given: dict[str, Any] = {
+        "runs": 12,
+        "legs": 1,
+        "fees": QuotedFees(Stroops(fee)),
+        "revision": 1,
+        "now": START,
+    }
     return make_quote(prices, **(given | changes))
 
 
