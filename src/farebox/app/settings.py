@@ -77,8 +77,8 @@ class NetworkSettings:
         "the most one transaction of a run may cost, fee bump included; a plan may set less")
     automation_install_fee: Stroops = setting(
         "AUTOMATION_INSTALL_FEE_STROOPS_<NETWORK>", _FEE, "50000000",
-        "the same for installing or closing the session of a plan, which also pays to keep its "
-        "entries on the ledger until the plan ends")
+        "the same for installing the session of a plan, which also pays to keep its entries on the "
+        "ledger until the plan ends")
     automation_budget_total: Stroops = setting(
         "AUTOMATION_BUDGET_TOTAL_STROOPS_<NETWORK>", _BUDGET, "2000000000",
         "the most that the runs of a UTC day may cost; 0 = off, here and below")
