@@ -7,7 +7,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = ROOT / "docs" / "threat-model.md"
-_NAMED: Final = re.compile(r"`(tests/[a-z0-9_/]+\.py)::(test_[a-z0-9_]+)`")
+_NAMED: Final = re.compile(r"`((?:tests|console/src)/[A-Za-z0-9_/]+\.(?:py|test\.tsx?))::([^`]+)`")
 _HEADER: Final = "| who | what they send | abuse | rule | test |"
 _LEFT: Final = "left: "  # begins the last cell of a row without a test
 
@@ -19,12 +19,18 @@ def named_tests(page: str) -> list[tuple[str, str]]:
 
 def missing_tests(named: list[tuple[str, str]]) -> list[str]:
     """Return those that do not exist."""
-    return [f"{path}::{name}" for path, name in named if name not in _functions(ROOT / path)]
+    return [f"{path}::{name}" for path, name in named if not _has_test(ROOT / path, name)]
+
+
+def _has_test(path: Path, name: str) -> bool:
+    if not path.is_file():
+        return False
+    if path.suffix != ".py":
+        return any(f"({quote}{name}{quote}" in path.read_text() for quote in "\"'`")
+    return name in _functions(path)
 
 
 def _functions(path: Path) -> set[str]:
-    if not path.is_file():
-        return set()
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)}
 
