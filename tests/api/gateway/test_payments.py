@@ -64,6 +64,26 @@ async def transfer_back(
     return str(found.transaction_hash)
 
 
+async def test_payment_is_found_by_an_envelope_that_another_one_replaced(
+    shop: PaidGateway,
+) -> None:
+    """A pending answer named that envelope, and another one of the payment landed."""
+    bought = receipt(await shop.buy(await shop.serve(), "/city"))["transaction"]
+    outer, inner = secrets.token_bytes(32), secrets.token_bytes(32)
+    await shop.stage.query(
+        "INSERT INTO replaced_envelopes (tx_hash, inner_hash, network, payer, nonce, source,"
+        " source_sequence, max_time, fee_limit, sent_after_ledger, was_refused)"
+        " SELECT $2, $3, network, payer, nonce, source, source_sequence, max_time, fee_limit,"
+        " sent_after_ledger, false FROM settlements WHERE tx_hash = $1",
+        bytes.fromhex(bought),
+        outer,
+        inner,
+    )
+    for known in (outer, inner):
+        shown = await shop.client.get(f"{PAYMENTS}/{known.hex()}")
+        assert (shown.status, shown.json()["transaction"]) == (200, bought)
+
+
 async def test_payment_is_shown_to_everybody_and_its_sale_to_the_owner(shop: PaidGateway) -> None:
     wrapper = await shop.serve()
     bought = receipt(await shop.buy(wrapper, "/city"))
